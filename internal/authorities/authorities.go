@@ -8,14 +8,14 @@ import (
 	"os"
 )
 
-// Read returns the certificates of a file.
+// Read returns the certificates in a file.
 func Read(file string) (*x509.CertPool, error) { return add(x509.NewCertPool(), file) }
 
-// ReadWithSystem returns the certificates of a file and those of the system. Without a file it returns nil, which means
-// those of the system.
+// ReadWithSystem returns the certificates in a file and those of the system. If file is "", it returns nil, which means
+// only those of the system.
 func ReadWithSystem(file string) (*x509.CertPool, error) {
 	if file == "" {
-		return nil, nil //nolint:nilnil // as crypto/tls has it
+		return nil, nil //nolint:nilnil // as in crypto/tls, nil means the system's authorities
 	}
 	pool, err := x509.SystemCertPool()
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// TestRead reads a file with a certificate, one without any, and one that does not exist.
+// TestRead reads a file with a certificate, a file without certificates, and a file that does not exist.
 func TestRead(t *testing.T) {
 	server := httptest.NewTLSServer(http.NotFoundHandler())
 	defer server.Close()
@@ -51,7 +51,7 @@ func TestRead(t *testing.T) {
 	}
 }
 
-// TestReadWithSystem expects the authorities of the system beside those of the file, and nil without a file.
+// TestReadWithSystem expects the system's authorities in addition to those in the file, and nil without a file.
 func TestReadWithSystem(t *testing.T) {
 	if pool, err := ReadWithSystem(""); pool != nil || err != nil {
 		t.Errorf("without a file: %v, %v", pool, err)

@@ -36,16 +36,16 @@ type Finding struct {
 	Check   string `json:"check"` // kafka, topics, rights, schemas, keys, redis, clocks, certificates, traces or capacity
 	Result  Result `json:"result"`
 	Message string `json:"message"`
-	Remedy  string `json:"remedy,omitempty"` // what to do, with the option or the server; "" with OK
+	Remedy  string `json:"remedy,omitempty"` // what to do, and the option or the server; "" if the result is OK
 }
 
 // The limits of the checks.
 const (
-	within        = 5 * time.Second // timeout of the requests to one server
+	within        = 5 * time.Second // timeout for the requests to one server
 	skewAtMost    = 2 * time.Second
 	expiresWithin = 14 * 24 * time.Hour
-	leastFree     = 0.1 // fraction of a disk
-	mostMemory    = 0.9 // fraction of maxmemory
+	leastFree     = 0.1 // minimum free fraction of a disk
+	mostMemory    = 0.9 // maximum used fraction of maxmemory
 )
 
 var errFaults = errors.New("the installation has faults")
@@ -110,7 +110,7 @@ func Examine(ctx context.Context, c *kafkacli.Command) []Finding {
 	return e.found
 }
 
-// checkCertificates checks the certificates in the files of the options.
+// checkCertificates checks the certificates in the files that the options name.
 func (e *examination) checkCertificates() {
 	files := e.Config.Certificates()
 	for _, option := range slices.Sorted(maps.Keys(files)) {
@@ -179,7 +179,7 @@ func (e *examination) checkKafka(ctx context.Context) {
 
 // checkTopics checks the topics and the rights on them. It returns the topics that exist and that this user may read.
 func (e *examination) checkTopics(ctx context.Context, cluster *stream.Cluster) (present []string) {
-	if e.IsDev { // svc dev chooses the number itself
+	if e.IsDev { // svc dev chooses the number of partitions itself
 		if n, err := cluster.Partitions(ctx, e.Config.Topic(schemas.Verdicts())); err == nil {
 			e.Config.Partitions = int(n)
 		}

@@ -28,8 +28,8 @@ func examined(t *testing.T, now func() time.Time, args ...string) (code int, out
 	return code, stdout.String() + stderr.String()
 }
 
-// servers starts an embedded Kafka and Redis with topics of the given number of partitions, or
-// without topics if it is 0.
+// servers starts an embedded Kafka and Redis. Topics get the given number of partitions; if it is 0, there are no
+// topics.
 func servers(t *testing.T, partitions int) (kafka, redis string) {
 	t.Helper()
 	broker, err := stream.Embed(stream.BrokerOptions{})
@@ -94,8 +94,7 @@ func TestDoctor(t *testing.T) {
 	}
 }
 
-// TestDoctorJSON: each finding has its check and its result, and each finding that is not ok says
-// what to do.
+// TestDoctorJSON: each finding has a check and a result, and each finding that is not OK says what to do.
 func TestDoctorJSON(t *testing.T) {
 	kafka, redis := servers(t, 3)
 	code, out := examined(t, time.Now, "--kafka", kafka, "--redis", redis, "--partitions", "4", "--json")

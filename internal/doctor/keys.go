@@ -10,11 +10,11 @@ import (
 	"svc/schemas"
 )
 
-// checkKeys compares the keys of the options with those of the installation.
+// checkKeys compares the keys in the options with the installation's keys.
 func (e *examination) checkKeys(ctx context.Context, cluster *stream.Cluster, topics []string) {
 	topic := e.Config.Topic(schemas.Settings())
 	if !slices.Contains(topics, topic) {
-		return // reported as a topic or a right
+		return // already reported as a missing topic or right
 	}
 	limited, cancel := context.WithTimeout(ctx, e.Within)
 	defer cancel()
@@ -25,7 +25,7 @@ func (e *examination) checkKeys(ctx context.Context, cluster *stream.Cluster, to
 	}
 	e.key("secrets key", "--secrets-key", "svc ingest, svc notify and svc read", installed, settings.SecretsKey, e.Config.Seals)
 	if e.IsDev {
-		return // svc dev keeps its pseudonym key in its data folder, and exits if it is another one
+		return // svc dev keeps its pseudonym key in its data folder, and exits if the key is not the installation's
 	}
 	e.key("pseudonym key", "--pseudonym-key", "svc ingest", installed, settings.PseudonymKey, func() (*seal.Keyring, error) {
 		if e.Config.PseudonymKey == "" {

@@ -18,8 +18,8 @@ import (
 // newestRecords is the number of offsets at the end of each partition whose schemas are checked.
 const newestRecords = 20
 
-// checkSchemas checks that the schema registry, if there is one, has the schemas of this build, and that this build reads
-// the newest records of the topics.
+// checkSchemas checks that the schema registry, if there is one, has the schemas of this build, and that this build can
+// read the newest records in the topics.
 func (e *examination) checkSchemas(ctx context.Context, cluster *stream.Cluster, topics []string) {
 	readable := map[schemas.SchemaID]bool{}
 	for _, s := range schemas.Released() {
@@ -28,7 +28,7 @@ func (e *examination) checkSchemas(ctx context.Context, cluster *stream.Cluster,
 	if e.Config.Registry.URL != "" {
 		registered, ok := e.registry(ctx)
 		if !ok {
-			return // the ids of the records mean nothing without the registry
+			return // without the registry, the ids in the records mean nothing
 		}
 		for _, id := range registered {
 			readable[schemas.SchemaID(id)] = true //nolint:gosec // an id has four bytes on the wire
@@ -78,7 +78,7 @@ func (e *examination) registry(ctx context.Context) (ids map[int]int, ok bool) {
 	return ids, err == nil
 }
 
-// unknownIDs returns the schema ids among the newest records of a topic that are not readable.
+// unknownIDs returns the schema ids in the newest records of a topic that this build cannot read.
 func unknownIDs(ctx context.Context, cluster *stream.Cluster, topic string, readable map[schemas.SchemaID]bool) ([]string, error) {
 	spans, err := cluster.Spans(ctx, topic, time.Time{}, time.Time{})
 	if err != nil {
@@ -90,7 +90,7 @@ func unknownIDs(ctx context.Context, cluster *stream.Cluster, topic string, read
 		err := cluster.Range(ctx, topic, s, func(r stream.Record) error {
 			id, is := schemas.IDOf(r.Value)
 			switch {
-			case r.Value == nil: // deletes a key
+			case r.Value == nil: // the record deletes a key
 			case !is:
 				unknown["no schema id"] = true
 			case !readable[id]:

@@ -46,7 +46,7 @@ func ringOf(t *testing.T, key string) *seal.Keyring {
 	return ring
 }
 
-// install makes the keys of the tests those of the installation, as the first process does.
+// install makes the tests' keys the installation's keys, as the first process does.
 func install(t *testing.T, kafka string) {
 	t.Helper()
 	c := &config.Config{Kafka: []string{kafka}, Partitions: 3}
@@ -101,7 +101,7 @@ func TestDoctorKeys(t *testing.T) {
 	expect(t, 2, with("--secrets-key", "short-canary"), "must have at least 32 characters")
 }
 
-// TestDoctorSchemas finds records that this build does not read.
+// TestDoctorSchemas: records that this build cannot read are found.
 func TestDoctorSchemas(t *testing.T) {
 	kafka, redis := servers(t, 3)
 	args := []string{"--kafka", kafka, "--redis", redis, "--partitions", "3"}
@@ -123,7 +123,7 @@ func TestDoctorSchemas(t *testing.T) {
 		"svc.v1.settings has records with schemas that this build does not read: no schema id")
 }
 
-// TestDoctorRegistry asks a schema registry for the schemas of this build, and registers none.
+// TestDoctorRegistry: svc doctor asks a schema registry for the schemas of this build, but does not register any.
 func TestDoctorRegistry(t *testing.T) {
 	kafka, redis := servers(t, 3)
 	for name, tt := range map[string]struct {
@@ -163,7 +163,7 @@ func TestDoctorRegistry(t *testing.T) {
 		"fault    schemas", "check --schema-registry, and the network to it")
 }
 
-// TestDoctorTraces sends an empty request to the collector of the standard variables.
+// TestDoctorTraces: svc doctor sends an empty request to the collector that the standard variables name.
 func TestDoctorTraces(t *testing.T) {
 	kafka, redis := servers(t, 3)
 	args := []string{"--kafka", kafka, "--redis", redis, "--partitions", "3"}

@@ -1,8 +1,8 @@
-// Package feeds reports the health of a hospital's feeds. It counts what each feed received over the last minute,
-// hour and day, and reports whether a feed is silent for longer than usual.
+// Package feeds reports the health of a hospital's feeds. It counts what each feed received over the last minute, hour
+// and day, and reports whether a feed is silent for longer than usual.
 //
 // A process that receives feeds counts in a [Counter] and passes the sums on about once a second. The store adds the
-// sums of all instances to the [Bucket] of their time. A reader gets the [History] of each feed.
+// sums from all instances to the [Bucket] for their time. A reader gets the [History] of each feed.
 package feeds
 
 import (
@@ -18,8 +18,8 @@ type Feed struct {
 	Source   string // id of the API key
 }
 
-// Counts are numbers of HL7 messages, or of bodies for other formats. Once all are
-// applied, Received is the sum of Applied, Duplicates, Ignored and Rejected.
+// Counts are the numbers of HL7 messages or, for other formats, of bodies. Once all have been applied, Received is the
+// sum of Applied, Duplicates, Ignored and Rejected.
 type Counts struct {
 	Received   int64
 	Applied    int64
@@ -28,7 +28,7 @@ type Counts struct {
 	Rejected   int64
 	Warnings   int64 // not part of Received
 
-	// The results of the facts. Every fact is counted in one of these, was rejected, or is pending.
+	// The results for the facts. Every fact is counted in one of the following, was rejected, or is pending.
 	Changed   int64 // messages with new information
 	Unchanged int64 // messages with known or older information
 	Unused    int64 // facts that were not used, each named by a warning
@@ -62,7 +62,7 @@ type Sum struct {
 // Level is one resolution of the stored buckets.
 type Level struct {
 	Name  string
-	Width time.Duration // of a bucket
+	Width time.Duration // width of a bucket
 	Block time.Duration // span of the buckets stored together
 	Keep  time.Duration // how long a block is kept after its last change
 }
@@ -82,7 +82,7 @@ const quarter = 15 * time.Minute
 type Bucket struct {
 	At time.Time
 	Counts
-	// Gap is the longest silence before a message of this bucket; 0: none.
+	// Gap is the longest silence before a message in this bucket; 0 means none.
 	Gap time.Duration
 }
 
@@ -100,7 +100,7 @@ const (
 	DayWindow
 )
 
-// Window adds up the last minute, hour or day.
+// Window returns the counts for the last minute, hour or day.
 func (h *History) Window(window int, now time.Time) (sum Counts) {
 	since := now.Add(-[3]time.Duration{time.Minute, time.Hour, 24 * time.Hour}[window])
 	for i := range h.Buckets[window] {
@@ -113,16 +113,16 @@ func (h *History) Window(window int, now time.Time) (sum Counts) {
 
 // The constants of the silence rule, which are defaults of this project.
 const (
-	rhythmLeast  = 5               // minimum number of quarters of an hour with a gap; fewer show no rhythm
+	rhythmLeast  = 5               // minimum number of quarter hours with a gap; fewer do not show a rhythm
 	rhythmShare  = 90              // percentage of the gaps that the expected silence covers
 	expectLeast  = time.Minute     // lower bound of the expected silence
 	stalePatient = 3               // a feed is stale after this many expected silences
-	staleLeast   = 5 * time.Minute // minimum silence of a stale feed
+	staleLeast   = 5 * time.Minute // minimum silence for a feed to be stale
 )
 
-// Expected returns the longest silence that is usual for the feed. It collects, for each quarter of an hour of the
-// last day with a message, the longest silence before a message. The result is the 90th percentile of these, so it
-// covers the nights but not a single outage. It is 0 while there are fewer than five.
+// Expected returns the longest silence that is usual for the feed. For each quarter hour of the last day that has a
+// message, it takes the longest silence before a message. The result is the 90th percentile of these silences, so it
+// covers the nights but not a single outage. The result is 0 while there are fewer than five silences.
 func (h *History) Expected(now time.Time) time.Duration {
 	var gaps []time.Duration
 	for i := range h.Buckets[DayWindow] {
@@ -137,8 +137,8 @@ func (h *History) Expected(now time.Time) time.Duration {
 	return max(gaps[(len(gaps)-1)*rhythmShare/100].Round(time.Second), expectLeast)
 }
 
-// Stale reports whether the feed is silent for more than three times the expected
-// silence, and for at least five minutes. A feed without a rhythm is never stale.
+// Stale reports whether the feed has been silent for more than three times the expected silence, and for at least five
+// minutes. A feed without a rhythm is never stale.
 func (h *History) Stale(now time.Time) bool {
 	expected := h.Expected(now)
 	return expected > 0 && now.Sub(h.LastReceived) > max(stalePatient*expected, staleLeast)
@@ -149,7 +149,7 @@ func (h *History) Stale(now time.Time) bool {
 type Counter struct {
 	mu      sync.Mutex
 	sums    map[Feed]*Sum
-	notices int // of all feeds
+	notices int // number of notices of all feeds
 }
 
 // maxFeeds is the maximum number of feeds in a Counter that is not drained.
@@ -200,15 +200,15 @@ func later(a, b time.Time) time.Time {
 	return a
 }
 
-// Notice is the reason for a refusal of a message or body, or a warning about an accepted one. It contains no value of
-// the message.
+// Notice says why a message or body was refused, or is a warning about one that was accepted. It does not contain any
+// value from the message.
 type Notice struct {
 	At        time.Time
 	Refused   bool   // false: accepted with a warning
-	Routine   bool   // a warning that a hospital-wide feed gets all day, because most of its messages have no effect in this unit
+	Routine   bool   // a warning that a hospital-wide feed gets all day, because most of its messages do not concern this unit
 	Event     string // trigger event of an HL7 message without effect, such as A05; ""
 	ControlID string // MSH-10 of an HL7 message, or its pseudonym; "": none
-	RequestID string // of an HTTP request; "": none
+	RequestID string // id of the HTTP request; "": none
 	Code      string // stable reason or warning
 	Path      string // location of the fault; "": the whole message
 }
@@ -220,10 +220,10 @@ type Notices struct {
 
 // The limits of stored notices.
 const (
-	NoticesKept = 100    // of one feed: refusals, warnings and routine warnings, each
-	NoticeFeeds = 64     // feeds of a hospital with notices: those with the newest
+	NoticesKept = 100    // of each kind (refusals, warnings, routine warnings) for one feed
+	NoticeFeeds = 64     // feeds for which a hospital keeps notices: those with the newest notices
 	noticeText  = 128    // bytes of a code or a path
-	noticesHeld = 10_000 // of all feeds in a Counter, until they are passed on
+	noticesHeld = 10_000 // notices of all feeds in a Counter, until they are passed on
 )
 
 // Cut returns the notice with code and path truncated to their limits.
@@ -232,8 +232,8 @@ func (n Notice) Cut() Notice {
 	return n
 }
 
-// addNotices appends notices, drops the oldest beyond the limit of a feed, and returns by how many the notices of the
-// sum have grown.
+// addNotices appends notices, drops the oldest beyond the limit of a feed, and returns how many more notices the sum
+// now has.
 func (s *Sum) addNotices(added []Notice) (more int) {
 	before := len(s.Notices)
 	s.Notices = append(s.Notices, added...)

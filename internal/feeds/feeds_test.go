@@ -11,7 +11,7 @@ import (
 
 var midnight = time.Date(2031, 4, 5, 0, 0, 0, 0, time.UTC)
 
-// arrivals returns the history of a day in which a message arrives after each gap.
+// arrivals returns the history of a day on which a message arrives after each gap.
 func arrivals(gaps ...time.Duration) (h feeds.History, end time.Time) {
 	at := midnight
 	quarters := map[time.Time]time.Duration{}
@@ -108,8 +108,8 @@ func TestCounter(t *testing.T) {
 	}
 }
 
-// TestNoticesAreBounded: a Counter keeps the newest hundred notices of each kind and feed, and at
-// most ten thousand until it is drained.
+// TestNoticesAreBounded: a Counter keeps the newest hundred notices of each kind for each feed, and at most ten
+// thousand in total until it is drained.
 func TestNoticesAreBounded(t *testing.T) {
 	var counter feeds.Counter
 	f := feeds.Feed{Hospital: "north", Channel: "hl7", Source: "key_1"}

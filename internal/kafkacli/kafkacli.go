@@ -1,5 +1,5 @@
-// Package kafkacli provides commands that connect to Kafka directly: to the cluster that their flags name, or to that
-// of a running svc dev.
+// Package kafkacli provides commands that connect to Kafka directly: to the cluster that their flags name, or to the
+// one in a running svc dev.
 package kafkacli
 
 import (
@@ -34,15 +34,15 @@ type Command struct {
 	Data   string // folder of the running svc dev
 	Config *config.Config
 	Within time.Duration // timeout of the whole command
-	IsDev  bool          // the flags name no Kafka, so the command uses that of a running svc dev
+	IsDev  bool          // the flags do not name a Kafka, so the command uses the one in a running svc dev
 
 	Check   func() []error // further checks of the flags; nil: none
-	Offline func() bool    // reports whether the command needs no Kafka with these flags; nil: it always needs one
+	Offline func() bool    // reports whether the command, with these flags, does not need Kafka; nil: it always does
 
 	needs config.Need // features that determine further options of the configuration
 }
 
-// Within is the timeout of an administrative command.
+// Within is the timeout for an administrative command.
 const Within = 20 * time.Second
 
 // New returns a command with the configuration options that it needs.
@@ -89,7 +89,7 @@ func (c *Command) locate() error {
 	c.Config.Kafka, c.Config.Redis = []string{running.Kafka}, running.Redis
 	if c.needs&config.NeedSecrets != 0 && c.Config.SecretsKey == "" {
 		key, err := devserver.ReadSecretsKey(c.Data)
-		if err != nil && !errors.Is(err, fs.ErrNotExist) { // svc dev --ephemeral writes no file
+		if err != nil && !errors.Is(err, fs.ErrNotExist) { // svc dev --ephemeral does not write the file
 			return err
 		}
 		c.Config.SecretsKey = key
@@ -136,7 +136,7 @@ func (c *Command) Connected(ctx context.Context, do func(context.Context, *setti
 		}
 	})
 	if err = g.Wait(); errors.Is(err, context.Canceled) && ctx.Err() == nil {
-		return nil // do has returned, so the settings need not be followed any longer
+		return nil // do has returned, so there is no need to follow the settings any longer
 	}
 	return err
 }

@@ -21,7 +21,7 @@ import (
 // Registry is the metrics of one process.
 type Registry struct {
 	*prometheus.Registry
-	exemplars atomic.Bool // scrapes may get exemplars
+	exemplars atomic.Bool // scrapes may include exemplars
 }
 
 // New returns a registry with the metrics of the Go runtime, the operating system and the build.
@@ -48,8 +48,8 @@ func (m *Registry) Handler() http.Handler {
 // Exemplars makes the handler offer OpenMetrics, the only format with exemplars.
 func (m *Registry) Exemplars() { m.exemplars.Store(true) }
 
-// observe adds a duration to a histogram. A traceID other than "" becomes an exemplar of its bucket, from which a
-// dashboard links to the trace.
+// observe adds a duration to a histogram. If traceID is not "", it becomes an exemplar of the bucket, so that a
+// dashboard can link to the trace.
 func observe(h prometheus.Observer, took time.Duration, traceID string) {
 	if with, ok := h.(prometheus.ExemplarObserver); ok && traceID != "" {
 		with.ObserveWithExemplar(took.Seconds(), prometheus.Labels{"trace_id": traceID})
@@ -91,7 +91,8 @@ func (m *Registry) Ratio(name, help string, read func(context.Context) (float64,
 	})
 }
 
-// Each adds a gauge with labels. At each scrape, read adds its series, each with the values of the labels in order.
+// Each adds a gauge with labels. At each scrape, read adds the series of the gauge, each with its label values in
+// order.
 func (m *Registry) Each(name, help string, labels []string, read func(ctx context.Context, add func(value float64, labels ...string))) {
 	m.MustRegister(&series{read, prometheus.NewDesc(name, help, labels, nil)})
 }
@@ -105,7 +106,7 @@ type series struct {
 // Describe implements [prometheus.Collector].
 func (s *series) Describe(all chan<- *prometheus.Desc) { all <- s.desc }
 
-// scrapeWithin is the timeout of a gauge that queries a server.
+// scrapeWithin is the timeout for a gauge that queries a server.
 const scrapeWithin = 2 * time.Second
 
 // Collect implements [prometheus.Collector].
@@ -117,14 +118,15 @@ func (s *series) Collect(all chan<- prometheus.Metric) {
 	})
 }
 
-// Durations adds a histogram of durations and returns the function that observes one. least is the upper bound of the
-// first bucket; each further bound is twice as long, up to most.
+// Durations adds a histogram of durations, and returns the function that records a duration. least is the upper bound
+// of the first bucket; each further bound is twice as long, up to most.
 func (m *Registry) Durations(name, help string, least, most time.Duration) func(time.Duration) {
 	add := m.TracedDurations(name, help, least, most)
 	return func(d time.Duration) { add(d, "") }
 }
 
-// TracedDurations is Durations for durations that may belong to a trace. A traceID of "" means none.
+// TracedDurations does the same as [Registry.Durations] for durations that may belong to a trace. A traceID of "" means
+// that the duration has no trace.
 func (m *Registry) TracedDurations(name, help string, least, most time.Duration) func(d time.Duration, traceID string) {
 	h := prometheus.NewHistogram(prometheus.HistogramOpts{
 		Name: name, Help: help,
@@ -134,7 +136,7 @@ func (m *Registry) TracedDurations(name, help string, least, most time.Duration)
 	return func(d time.Duration, traceID string) { observe(h, d, traceID) }
 }
 
-// Counts adds a counter with one label, whose values are known in advance, and returns the function that increments a
+// Counts adds a counter with one label whose values are known in advance. It returns the function that increments a
 // series. All series begin at 0.
 func (m *Registry) Counts(name, help, label string, values ...string) func(value string) {
 	c := prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, []string{label})
@@ -183,8 +185,8 @@ func (m *Registry) Requests() func(method, route string, status int, took time.D
 	}
 }
 
-// checkFigures is the metric of the health checks: 1 for each check that passes, or else 0. The checks run at each
-// scrape.
+// checkFigures is the metric of the health checks: 1 for each check that passes, and 0 for each check that fails. The
+// checks run at each scrape.
 type checkFigures struct {
 	health *lifecycle.Health
 	desc   *prometheus.Desc
@@ -210,8 +212,8 @@ func (f *checkFigures) Collect(all chan<- prometheus.Metric) {
 	}
 }
 
-// Notifier has the metrics of the notifier. Their labels have fixed sets of values, which exclude endpoints and
-// hospitals.
+// Notifier has the metrics of the notifier. The labels of these metrics have fixed sets of values, so they never
+// contain endpoints or hospitals.
 type Notifier struct {
 	events, attempts, deliveries, decisions *prometheus.CounterVec
 	seconds                                 *prometheus.HistogramVec
@@ -241,8 +243,8 @@ func (m *Registry) Notifier() *Notifier {
 			Name: "svc_notify_waiting", Help: "Pending deliveries, by channel.",
 		}, []string{"channel"}),
 	}
-	// The series of failures begin at 0, because Prometheus sees no increase in a series that begins with 1, so an
-	// alert would miss the first failure.
+	// The series for failures begin at 0. If a series began at 1, Prometheus would not see an increase, and an alert
+	// would miss the first failure.
 	for _, channel := range []outbound.Channel{outbound.ChannelMail, outbound.ChannelSMS, outbound.ChannelWebhook} {
 		for _, state := range []outbound.State{outbound.Delivered, outbound.Expired, outbound.Failed, outbound.Rejected, outbound.Poison} {
 			f.deliveries.WithLabelValues(string(channel), string(state))

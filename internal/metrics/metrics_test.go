@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// TestFiguresOfFailuresBeginAtZero: an alert on an increase detects the first failure.
+// TestFiguresOfFailuresBeginAtZero: an alert on an increase must detect the first failure.
 func TestFiguresOfFailuresBeginAtZero(t *testing.T) {
 	m := New("unknown")
 	m.Notifier()
@@ -42,7 +42,7 @@ func TestFiguresOfFailuresBeginAtZero(t *testing.T) {
 	}
 }
 
-// TestExemplars: a traced duration is an exemplar in OpenMetrics. Without traces, scrapes get the text format.
+// TestExemplars: a traced duration becomes an exemplar in OpenMetrics. Without traces, scrapes get the text format.
 func TestExemplars(t *testing.T) {
 	const id = "4bf92f3577b34da6a3ce929d0e0e4736"
 	m := New("unknown")

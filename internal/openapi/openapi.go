@@ -228,7 +228,7 @@ func (w *writer) success(o *contract.Operation) *huma.Response {
 		Type: huma.TypeObject, Required: []string{"protocol", "ok", "data", "meta"}, AdditionalProperties: false,
 		Properties: map[string]*huma.Schema{
 			"protocol": {Type: huma.TypeString, Enum: []any{httpapi.Protocol}},
-			"ok":       {Type: huma.TypeBoolean, Description: "true"}, // no enum, because Python generators would compare the value with the text "true"
+			"ok":       {Type: huma.TypeBoolean, Description: "true"}, // no enum: Python generators compare it with the text "true"
 			"data":     w.out.schemaOf(reflect.TypeOf(o.Data)),
 			"meta":     {Ref: schemaPrefix + "Meta"},
 		},
@@ -296,7 +296,7 @@ func addHeaders(op *huma.Operation, o *contract.Operation) {
 	}
 	for status, r := range op.Responses {
 		has := map[string]string{"X-Request-Id": aboutRequestID}
-		if (o.Scope != "" || o.Keyed) && status != "401" { // a 401 response is to a request without a valid key, and so without a rate limit
+		if (o.Scope != "" || o.Keyed) && status != "401" { // a request that gets 401 has no key, and so no rate limit
 			has["RateLimit"], has["RateLimit-Policy"] = aboutLimit, aboutPolicy
 		}
 		switch status {

@@ -1,5 +1,5 @@
-// Package receiver is a webhook endpoint of a partner that verifies the signature of each delivery. svc listen and svc
-// dev run it.
+// Package receiver implements a partner's webhook endpoint that verifies the signature of each delivery. svc listen and
+// svc dev run it.
 package receiver
 
 import (
@@ -19,11 +19,11 @@ import (
 type Receiver struct {
 	Now func() time.Time
 	// Secrets returns the secrets that may have signed a delivery for a hospital. Without secrets, nothing can be
-	// verified: a Strict receiver then refuses everything, and any other accepts everything.
+	// verified; in that case, a Strict receiver refuses everything, and any other receiver accepts everything.
 	Secrets    func(hospital string) []Secret
 	Strict     bool
 	OnDelivery func(d *Delivery)
-	Answer     int // status of an accepted delivery
+	Answer     int // status with which accepted deliveries are answered
 
 	mu   sync.Mutex
 	seen map[string]int // deliveries by id
@@ -39,13 +39,13 @@ const maxIDs = 10_000
 // Delivery is a received delivery with the result of its verification.
 type Delivery struct {
 	ReceivedAt httpapi.Time      `json:"receivedAt"`
-	Status     int               `json:"status"` // of the receiver's response
+	Status     int               `json:"status"` // status of the receiver's response
 	Verdict    string            `json:"signature"`
 	Body       signature.Outcome `json:"xSvcSignature"`
 	Standard   signature.Outcome `json:"webhookSignature"`
-	Endpoint   string            `json:"endpoint,omitempty"` // whose secret signed it; "": unknown
+	Endpoint   string            `json:"endpoint,omitempty"` // endpoint whose secret signed the delivery; "": unknown
 	Times      int               `json:"times"`              // how often the id was received, including this delivery
-	Payload    json.RawMessage   `json:"payload"`            // null if it is not JSON
+	Payload    json.RawMessage   `json:"payload"`            // null if the body is not JSON
 	Envelope   `json:"-"`        // displayed fields of the payload
 }
 

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestReceiverForgets: beyond the limit, the oldest ids are dropped.
+// TestReceiverForgets: above the limit, the oldest ids are dropped.
 func TestReceiverForgets(t *testing.T) {
 	r := &Receiver{}
 	for i := range maxIDs + 1 {

@@ -15,8 +15,8 @@ import (
 	"svc/schemas"
 )
 
-// RefusedError means that a registry refuses a schema. The process must not start, because a retry would be refused,
-// too.
+// RefusedError means that a registry refuses a schema. The process must not start, because the registry would refuse a
+// retry, too.
 type RefusedError struct {
 	Subject string
 	Err     error
@@ -28,7 +28,7 @@ func (e *RefusedError) Error() string {
 
 func (e *RefusedError) Unwrap() error { return e.Err }
 
-// Client registers schemas at an external registry.
+// Client registers schemas in an external registry.
 type Client struct{ client *sr.Client }
 
 // Config is the address and the credentials of an external schema registry.
@@ -36,10 +36,10 @@ type Config struct {
 	URL      string
 	User     string // "": no authentication
 	Password string
-	CAFile   string // PEM of the certificate authorities of the registry; "": those of the system
+	CAFile   string // PEM file with the registry's certificate authorities; "": the system's
 }
 
-// NewClient returns a client. It sends no request.
+// NewClient returns a client. It does not send any requests.
 func NewClient(c Config) (*Client, error) {
 	options := []sr.ClientOpt{sr.URLs(c.URL), sr.UserAgent("svc")}
 	if c.User != "" {
@@ -59,9 +59,9 @@ func NewClient(c Config) (*Client, error) {
 	return &Client{client}, nil
 }
 
-// Register makes sure that the registry has every version of every subject. It returns the ids of the registry by the
-// ids of this build. A new subject gets the compatibility level BACKWARD: each version can read the previous one. The
-// error is a [RefusedError], or means that the registry did not respond.
+// Register makes sure that the registry has every version of every subject. It returns the registry's ids by the ids of
+// this build. A new subject gets the compatibility level BACKWARD: each version can read the previous one. The error is
+// a [RefusedError], or means that the registry did not respond.
 func (c *Client) Register(ctx context.Context, subjects []Subject) (map[int]int, error) {
 	ids := map[int]int{}
 	for _, s := range subjects {
@@ -76,8 +76,8 @@ func (c *Client) Register(ctx context.Context, subjects []Subject) (map[int]int,
 	return ids, nil
 }
 
-// Find returns the ids of the registry by the ids of this build, and the subjects of which the registry lacks a version.
-// It writes nothing. The error is a [RefusedError], or means that the registry did not respond.
+// Find returns the registry's ids by the ids of this build, and the subjects for which the registry lacks a version. It
+// does not write anything. The error is a [RefusedError], or means that the registry did not respond.
 func (c *Client) Find(ctx context.Context, subjects []Subject) (ids map[int]int, lacking []string, err error) {
 	ids = map[int]int{}
 	for _, s := range subjects {
@@ -110,7 +110,7 @@ func (c *Client) lookup(ctx context.Context, subject string, v Version) (id int,
 	return 0, false, refusal(subject, err)
 }
 
-// register returns the id of one version. It writes only a version that the registry lacks, so that readers need no
+// register returns the id of one version. It writes only a version that the registry lacks, so that readers do not need
 // write permission.
 func (c *Client) register(ctx context.Context, subject string, v Version, first bool) (int, error) {
 	id, found, err := c.lookup(ctx, subject, v)
@@ -140,7 +140,7 @@ func refusal(subject string, err error) error {
 	return fmt.Errorf("query the schema registry for %s: %w", subject, err)
 }
 
-// askAgainEvery is the pause before a registry that does not respond is requested again.
+// askAgainEvery is the pause between requests to a registry that does not respond.
 const askAgainEvery = 2 * time.Second
 
 // Subjects returns the schemas of this release, by topic and record. prefix is the prefix of the topic names.
@@ -163,9 +163,9 @@ func Subjects(prefix string) (all []Subject) {
 	return all
 }
 
-// Use registers the schemas of the build at the configured registry, and writes records with its ids. Use waits until
-// the registry responds, and returns an error if the registry refuses a schema. Without these ids no record can be read
-// or written.
+// Use registers the schemas of this build in the configured registry, and makes the process write records with the
+// registry's ids. Use waits until the registry responds, and returns an error if the registry refuses a schema. Without
+// these ids, records can be neither read nor written.
 func Use(ctx context.Context, c Config, prefix string, log *slog.Logger) error {
 	if c.URL == "" {
 		return nil
@@ -194,8 +194,8 @@ func Use(ctx context.Context, c Config, prefix string, log *slog.Logger) error {
 	}
 }
 
-// registeredIDs returns the ids of the released schemas, in order. A schema that no topic uses keeps its id of the
-// build.
+// registeredIDs returns the ids of the released schemas, in order. A schema that no topic uses keeps the id that this
+// build assigns.
 func registeredIDs(ids map[int]int) []schemas.SchemaID {
 	released := schemas.Released()
 	list := make([]schemas.SchemaID, len(released))
@@ -208,7 +208,7 @@ func registeredIDs(ids map[int]int) []schemas.SchemaID {
 	return list
 }
 
-// pause waits for d. It returns the error of ctx if that ends first.
+// pause waits for d. It returns the error of ctx if ctx ends first.
 func pause(ctx context.Context, d time.Duration) error {
 	wait, stop := context.WithTimeout(ctx, d)
 	defer stop()

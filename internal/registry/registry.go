@@ -2,8 +2,7 @@
 //
 // A schema registry stores versions of schemas by subject, and assigns each an id that precedes every value. The ids of
 // this release are constants, so the registry that svc serves is read-only and needs no storage. If a health system
-// runs a schema registry, [Register] registers the schemas there, and records are written with the ids of that
-// registry.
+// runs a schema registry, [Register] registers the schemas there, and records are written with that registry's ids.
 package registry
 
 import (
@@ -15,8 +14,8 @@ import (
 	"github.com/go-chi/chi/v5"
 )
 
-// Subject is the versions of the schema of one record type in one topic. Its name follows TopicRecordNameStrategy: the
-// topic, a hyphen, the full name of the record.
+// Subject has the versions of the schema for one record type in one topic. Its name follows TopicRecordNameStrategy:
+// the topic, a hyphen, the full name of the record.
 type Subject struct {
 	Name     string
 	Versions []Version // ascending
@@ -38,7 +37,7 @@ func find(all []Subject, subject string) ([]Version, error) {
 	return all[i].Versions, nil
 }
 
-// placed is a schema version with its subject.
+// placed is a schema version and the subject to which it belongs.
 type placed struct {
 	subject string
 	Version
@@ -78,7 +77,7 @@ var (
 // largestBody is the maximum size of a request body, which is larger than every schema of svc.
 const largestBody = 1 << 20
 
-// Mount adds the registry below a path. It requires no key, because schemas contain no data.
+// Mount adds the registry below a path. It does not require a key, because schemas do not contain data.
 func Mount(r chi.Router, path string, subjects []Subject) {
 	s := &server{subjects}
 	r.Route(path, func(r chi.Router) {
@@ -118,7 +117,7 @@ var apicurioIDs = []string{
 
 type server struct{ subjects []Subject }
 
-// described is a schema in the form of the registry's API.
+// described is a schema as the registry's API represents it.
 type described struct {
 	Subject string `json:"subject,omitempty"`
 	ID      int    `json:"id,omitempty"`
@@ -142,11 +141,11 @@ func answer(of func(*http.Request) (any, error)) http.HandlerFunc {
 		w.Header().Set("Content-Type", "application/vnd.schemaregistry.v1+json")
 		w.Header().Set("X-Content-Type-Options", "nosniff")
 		w.WriteHeader(status)
-		w.Write(body) //nolint:errcheck // the client has disconnected
+		w.Write(body) //nolint:errcheck // an error means that the client has disconnected
 	}
 }
 
-// text returns a handler that responds with the schema only.
+// text returns a handler that responds with only the schema.
 func (s *server) text(of func(*http.Request) (any, error)) http.HandlerFunc {
 	return answer(func(r *http.Request) (any, error) {
 		value, err := of(r)
@@ -195,12 +194,12 @@ func (s *server) version(r *http.Request) (any, error) {
 	return nil, errVersion
 }
 
-// in returns the version with the name of its subject.
+// in describes the version, with the name of its subject.
 func (v Version) in(subject string) described {
 	return described{Subject: subject, ID: v.ID, Version: v.Number, Schema: v.Schema}
 }
 
-// lookup finds a schema by its text. Serializers use it if they do not register schemas.
+// lookup finds a schema by its text. Serializers that do not register schemas use it.
 func (s *server) lookup(r *http.Request) (any, error) {
 	var asked struct{ Schema string }
 	if json.NewDecoder(http.MaxBytesReader(nil, r.Body, largestBody)).Decode(&asked) != nil {

@@ -46,7 +46,7 @@ func serve(t *testing.T) string {
 	return server.URL + "/registry"
 }
 
-// TestServe has the requests of deserializers, and requests that are refused.
+// TestServe sends the requests that deserializers send, and requests that must be refused.
 func TestServe(t *testing.T) {
 	url := serve(t)
 	quoted := func(s string) string { return string(asJSON(t, s)) }
@@ -109,8 +109,7 @@ func TestServe(t *testing.T) {
 	}
 }
 
-// TestRegisterFindsWhatIsThere: registering a schema that a registry already has needs no write
-// permission.
+// TestRegisterFindsWhatIsThere: registering a schema that a registry already has does not require write permission.
 func TestRegisterFindsWhatIsThere(t *testing.T) {
 	client, err := registry.NewClient(registry.Config{URL: serve(t)})
 	if err != nil {
@@ -178,7 +177,7 @@ func (k *keeping) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// TestRegister registers twice at an empty registry: the second time it only reads.
+// TestRegister registers schemas twice, starting with an empty registry. The second time, it must only read.
 func TestRegister(t *testing.T) {
 	k := &keeping{t: t, ids: map[string]int{}, levels: map[string]string{}}
 	server := httptest.NewServer(k)

@@ -1,8 +1,8 @@
 // Package seal encrypts values that must not be stored in plaintext: signing secrets, telephone numbers, addresses.
 //
-// A sealed value is encrypted with AES-256-GCM and a key of the operator, and is bound to the name of its place. A copy
-// in another record or another field cannot be opened. The value identifies the key that sealed it, so a [Keyring]
-// seals with the newest key and opens values of older keys as long as these are configured.
+// A sealed value is encrypted with AES-256-GCM and an operator's key, and is bound to the name of its place. A copy in
+// a different record or field cannot be opened. The value identifies the key that sealed it, so a [Keyring] seals with
+// the newest key and opens values that older keys have sealed, as long as these keys are configured.
 package seal
 
 import (
@@ -18,15 +18,15 @@ import (
 	"sync/atomic"
 )
 
-// The errors of opening a sealed value. Neither error contains the value.
+// These are the errors when a sealed value is opened. Neither contains the value.
 var (
 	// ErrKey means that the ring does not have the key that sealed the value.
 	ErrKey = errors.New("encrypted with a key that is not configured")
-	// ErrBroken means that the value was modified, or was sealed for another place.
+	// ErrBroken means that the value was modified, or was sealed for a different place.
 	ErrBroken = errors.New("encrypted for a different record, or modified")
 )
 
-// The layout of a sealed value: version, mark of the key, nonce, ciphertext.
+// The layout of a sealed value is: version, mark of the key, nonce, ciphertext.
 const (
 	version  = 1
 	markSize = 4
@@ -49,26 +49,25 @@ type key struct {
 // Fingerprint identifies a key. It is a one-way hash of the key, so it may be published.
 type Fingerprint [16]byte
 
-// String returns the first four bytes in hex, which operators compare.
+// String returns the first four bytes in hex, for operators to compare.
 func (f Fingerprint) String() string { return hex.EncodeToString(f[:4]) }
 
 // Fingerprint returns the fingerprint of the newest key.
 func (r *Keyring) Fingerprint() Fingerprint { return r.keys[0].fingerprint }
 
-// Use makes the ring seal with the key that has a fingerprint. It reports whether the ring has that key; if not,
-// nothing changes.
+// Use makes the ring seal with the key that has the given fingerprint. It reports whether the ring has that key; if
+// not, nothing changes.
 func (r *Keyring) Use(f Fingerprint) bool {
 	at := slices.IndexFunc(r.keys, func(k key) bool { return k.fingerprint == f })
 	if at >= 0 {
-		r.sealing.Store(int32(at)) //nolint:gosec // a handful
+		r.sealing.Store(int32(at)) //nolint:gosec // there are only a few keys
 	}
 	return at >= 0
 }
 
-// NewKeyring returns a ring that opens with all keys, and seals with the first until
-// [Keyring.Use] chooses another. A key is any text of at least [LeastKey] characters.
-// The encryption key is derived from it (HKDF-SHA-256, RFC 5869), so words serve as
-// well as random bytes.
+// NewKeyring returns a ring that opens with all keys, and seals with the first key until [Keyring.Use] chooses a
+// different one. A key is any text of at least [LeastKey] characters. The encryption key is derived from it
+// (HKDF-SHA-256, RFC 5869), so words serve as well as random bytes.
 func NewKeyring(keys ...string) (*Keyring, error) {
 	ring := &Keyring{sealing: new(atomic.Int32)}
 	for _, text := range keys {
@@ -112,7 +111,7 @@ func aeadOf(secret []byte) (cipher.AEAD, error) {
 	if err != nil {
 		return nil, fmt.Errorf("derive a key: %w", err)
 	}
-	// Each nonce has 96 random bits. The limit of NIST SP 800-38D is 2^32 values per key, and settings are far fewer.
+	// Each nonce has 96 random bits. NIST SP 800-38D allows 2^32 values per key, and there are far fewer settings.
 	aead, err := cipher.NewGCMWithRandomNonce(block)
 	if err != nil {
 		return nil, fmt.Errorf("derive a key: %w", err)
@@ -120,8 +119,8 @@ func aeadOf(secret []byte) (cipher.AEAD, error) {
 	return aead, nil
 }
 
-// For returns a ring with keys that are derived from this ring, for values with another purpose. It seals with the key
-// that [Keyring.Use] chooses for this ring. Neither ring can open values that the other has sealed.
+// For returns a ring with keys that are derived from this ring, for values with a different purpose. It seals with the
+// key that [Keyring.Use] chooses for this ring. Neither ring can open values that the other has sealed.
 func (r *Keyring) For(purpose string) (*Keyring, error) {
 	other := &Keyring{keys: make([]key, len(r.keys)), sealing: r.sealing}
 	for i, k := range r.keys {
@@ -149,7 +148,7 @@ func (r *Keyring) MAC(value string) [][]byte {
 	return all
 }
 
-// Seal encrypts a value for the place with a name. An empty value remains empty.
+// Seal encrypts a value for the place with the given name. An empty value remains empty.
 func (r *Keyring) Seal(name string, clear []byte) []byte {
 	if len(clear) == 0 {
 		return nil
@@ -157,10 +156,10 @@ func (r *Keyring) Seal(name string, clear []byte) []byte {
 	k := &r.keys[r.sealing.Load()]
 	sealed := make([]byte, 0, header+k.aead.Overhead()+len(clear))
 	sealed = append(append(sealed, version), k.mark[:]...)
-	return k.aead.Seal(sealed, nil, clear, []byte(name)) //nolint:gosec // no nonce: this AEAD draws its own
+	return k.aead.Seal(sealed, nil, clear, []byte(name)) //nolint:gosec // the nonce is nil, because this AEAD generates its own
 }
 
-// Open decrypts a value that was sealed for the place with a name. The errors are ErrKey and ErrBroken.
+// Open decrypts a value that was sealed for the place with the given name. The errors are ErrKey and ErrBroken.
 func (r *Keyring) Open(name string, sealed []byte) ([]byte, error) {
 	if len(sealed) == 0 {
 		return nil, nil
@@ -176,7 +175,7 @@ func (r *Keyring) Open(name string, sealed []byte) ([]byte, error) {
 	return clear, nil
 }
 
-// Old reports whether an older key of the ring sealed the value, in which case that key must remain configured.
+// Old reports whether an older key in the ring sealed the value. If so, that key must remain configured.
 func (r *Keyring) Old(sealed []byte) bool {
 	k, err := r.find(sealed)
 	return err == nil && k != &r.keys[0]
@@ -204,7 +203,7 @@ func (r *Keyring) find(sealed []byte) (*key, error) {
 const LeastKey = 32
 
 // leastPairs is the minimum number of different pairs of neighboring characters in a key. A text that repeats a
-// sequence of up to 15 characters has fewer; 32 random digits have about 27.
+// sequence of up to 15 characters has fewer such pairs; 32 random digits have about 27.
 const leastPairs = 16
 
 // Check returns an error if a text is too weak to be a new key. It detects repetition, but not guessable text.

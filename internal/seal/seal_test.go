@@ -24,12 +24,11 @@ func ring(t interface{ Fatal(...any) }, keys ...string) *seal.Keyring {
 	return r
 }
 
-// TestOpensWhatItSealed: a value can be opened only with its name, and its ciphertext does not
-// reveal the value.
+// TestOpensWhatItSealed: a value can be opened only with its name, and the ciphertext does not reveal it.
 func TestOpensWhatItSealed(t *testing.T) {
 	r := ring(t, first)
 	rapid.Check(t, func(t *rapid.T) {
-		// Six bytes or more, because a shorter value can occur in the ciphertext by chance.
+		// At least six bytes, because a shorter value can occur in the ciphertext by chance.
 		clear := rapid.SliceOfN(rapid.Byte(), 6, 200).Draw(t, "clear")
 		name, other := rapid.String().Draw(t, "name"), rapid.String().Draw(t, "other")
 		sealed := r.Seal(name, clear)
@@ -50,8 +49,7 @@ func TestOpensWhatItSealed(t *testing.T) {
 	})
 }
 
-// TestTampering changes each byte, truncates to each length and appends a byte: no result can be
-// opened.
+// TestTampering changes each byte, truncates to each length, and appends a byte. The result can never be opened.
 func TestTampering(t *testing.T) {
 	r := ring(t, first)
 	clear := []byte("whsec_AQIDBAUGBwgJCgsMDQ4PEBESExQVFhcY")
@@ -75,8 +73,8 @@ func TestTampering(t *testing.T) {
 	try("longer", 0, append(bytes.Clone(sealed), 0))
 }
 
-// TestKeyMixUps: a ring opens values of all its keys, seals with the newest, and reports which
-// values still need an older key.
+// TestKeyMixUps: a ring opens values that any of its keys sealed, seals with the newest, and reports which values still
+// need an older key.
 func TestKeyMixUps(t *testing.T) {
 	old, both, swapped, other := ring(t, first), ring(t, second, first), ring(t, first, second), ring(t, second)
 	sealed := old.Seal("n", []byte("value"))
@@ -138,8 +136,8 @@ func FuzzOpen(f *testing.F) {
 	})
 }
 
-// TestPurposes: rings of one purpose open only values of that purpose, including those of older
-// keys, and seal with the key with which the ring seals.
+// TestPurposes: rings for one purpose open only values for that purpose, including those that older keys sealed, and
+// seal with the key that the original ring uses.
 func TestPurposes(t *testing.T) {
 	t.Parallel()
 	const older, newer = "an older key with at least 32 characters", "a newer key with at least 32 characters"

@@ -31,7 +31,7 @@ const (
 	HeaderStandard  = "webhook-signature"
 )
 
-// Prefix is the start of a secret that is a key in base64.
+// Prefix begins a secret that is a base64-encoded key.
 const Prefix = "whsec_"
 
 // Body returns the value of X-Svc-Signature.
@@ -42,7 +42,7 @@ func Body(secret string, body []byte) string {
 	return "sha256=" + hex.EncodeToString(mac.Sum(sum[:0]))
 }
 
-// Standard returns one signature of webhook-signature; at is in seconds since 1970.
+// Standard returns one signature for webhook-signature; at is in seconds since 1970.
 func Standard(secret, id string, at int64, body []byte) string {
 	mac := hmac.New(sha256.New, key(secret))
 	head := make([]byte, 0, len(id)+22)
@@ -69,7 +69,7 @@ func key(secret string) []byte {
 
 // Signed holds the values of the signature headers of one attempt.
 type Signed struct {
-	Body      string // of X-Svc-Signature
+	Body      string // value of X-Svc-Signature
 	Timestamp string
 	Standard  string // one signature for each secret that is valid now, newest first
 }
@@ -101,8 +101,8 @@ func Sign(secrets []outbound.Secret, id string, now time.Time, body []byte) (s S
 	return Signed{Body(primary.Value, body), strconv.FormatInt(at, 10), strings.Join(all, " ")}, true
 }
 
-// At returns the secrets that sign at now, newest first as given, with their state at that instant. The settings of a
-// rotation are written once, with its instants; At evaluates them.
+// At returns the secrets that sign at now, newest first as given, with their state at that instant. A rotation is
+// written to the settings once, with its future instants; At evaluates these.
 func At(secrets []outbound.Secret, now time.Time) []outbound.Secret {
 	valid := make([]outbound.Secret, 0, len(secrets))
 	promoted := false
@@ -121,11 +121,11 @@ func At(secrets []outbound.Secret, now time.Time) []outbound.Secret {
 	return valid
 }
 
-// Tolerance is the maximum difference between webhook-timestamp and the receiver's clock, as in the libraries of
-// Standard Webhooks.
+// Tolerance is the maximum difference between webhook-timestamp and the receiver's clock, as in the Standard Webhooks
+// libraries.
 const Tolerance = 5 * time.Minute
 
-// Outcome is the result of one scheme for a request.
+// Outcome is the result of checking a request with one scheme.
 type Outcome string
 
 // The outcomes.
@@ -136,21 +136,21 @@ const (
 	Stale   Outcome = "stale" // correctly signed, but outside [Tolerance]
 )
 
-// Checked is the result of both schemes for a request.
+// Checked is the result of checking a request with both schemes.
 type Checked struct {
-	Body     Outcome // of X-Svc-Signature
-	Standard Outcome // of webhook-signature
+	Body     Outcome // result for X-Svc-Signature
+	Standard Outcome // result for webhook-signature
 	Secret   int     // index of the secret that made the valid signature; -1: none
 }
 
-// Accepted reports whether the request is from svc. If the headers of Standard Webhooks are present, they decide,
-// because their signatures also cover id and time and use both secrets of a rotation. X-Svc-Signature has one
+// Accepted reports whether the request is from svc. If the Standard Webhooks headers are present, they decide, because
+// their signatures also cover the id and the time and use both secrets during a rotation. X-Svc-Signature has only one
 // signature, whose secret the receiver may not have.
 func (c Checked) Accepted() bool {
 	return c.Standard == Good || c.Standard == Missing && c.Body == Good
 }
 
-// Check verifies the raw body of a request with the secrets that its receiver has. Its duration does not depend on
+// Check verifies the raw body of a request with the secrets that the receiver has. How long it takes does not depend on
 // which secret matches, if any.
 func Check(header http.Header, body []byte, now time.Time, secrets ...string) Checked {
 	c := Checked{Body: Missing, Standard: Missing, Secret: -1}

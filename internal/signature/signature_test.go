@@ -140,8 +140,8 @@ func TestRotation(t *testing.T) {
 	}
 }
 
-// TestRotationIsSeamless: at any instant and in any state, a request is signed. A receiver with any
-// valid secret accepts it, and X-Svc-Signature uses one of the valid secrets.
+// TestRotationIsSeamless: at any instant and in any state, a request is signed. A receiver that has any valid secret
+// accepts the request, and X-Svc-Signature uses one of the valid secrets.
 func TestRotationIsSeamless(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		secrets := rapid.SliceOfN(rapid.Custom(func(t *rapid.T) outbound.Secret {

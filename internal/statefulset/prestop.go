@@ -30,7 +30,8 @@ const serviceAccount = "/var/run/secrets/kubernetes.io/serviceaccount"
 const preStopWithin = 5 * time.Second
 
 // PreStopCommand returns the command svc prestop. Kubernetes runs it in a pod of a StatefulSet before it stops the pod.
-// A pod that is scaled down leaves its group. A pod that is replaced remains a member, and its partitions wait for it.
+// A pod that is scaled down leaves its group. A pod that is replaced remains a member, and its partitions remain
+// assigned to it.
 func PreStopCommand(w cli.Env) *cobra.Command {
 	return &cobra.Command{
 		Use: "prestop", Short: "the preStop hook of a StatefulSet: have the process leave its group if it is scaled down", Hidden: true,
@@ -82,7 +83,7 @@ func inCluster(env func(string) (string, bool)) (*kubernetes, error) {
 	}, nil
 }
 
-// scaledDown reports whether the StatefulSet of a pod has too few replicas for the ordinal of the pod.
+// scaledDown reports whether the StatefulSet of a pod has too few replicas for the pod's ordinal.
 func (k *kubernetes) scaledDown(ctx context.Context, pod string) (bool, error) {
 	dash := strings.LastIndexByte(pod, '-')
 	ordinal, err := strconv.Atoi(pod[dash+1:])
@@ -99,7 +100,7 @@ func (k *kubernetes) scaledDown(ctx context.Context, pod string) (bool, error) {
 	if err != nil {
 		return false, fmt.Errorf("ask Kubernetes: %w", err)
 	}
-	defer answer.Body.Close() //nolint:errcheck // only read
+	defer answer.Body.Close() //nolint:errcheck // the body was only read
 	if answer.StatusCode == http.StatusNotFound {
 		return true, nil
 	}

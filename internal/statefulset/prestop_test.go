@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestScaledDown: a pod that is scaled down is distinguished from one that is replaced. If the
-// answer is unclear, the pod remains a member of its group.
+// TestScaledDown: svc prestop distinguishes a pod that is scaled down from one that is replaced. If the response is
+// unclear, the pod remains a member of its group.
 func TestScaledDown(t *testing.T) {
 	for name, tt := range map[string]struct {
 		pod    string

@@ -37,8 +37,7 @@ const (
 
 var update = flag.Bool("update", false, "rewrite the Kustomize base from the chart")
 
-// render returns the manifests of the chart, rendered as release svc, by the name of their
-// template.
+// render returns the manifests of the chart, rendered as release svc, by template name.
 func render(values string) (map[string]string, error) {
 	loaded, err := loader.Load(chartFolder)
 	if err != nil {
@@ -102,7 +101,7 @@ func decode(text string) (objects []runtime.Object, err error) {
 	return objects, nil
 }
 
-// pods returns the pods that objects create, with the template's labels, by name.
+// pods returns the templates of the pods that objects create, by name.
 func pods(objects []runtime.Object) map[string]core.PodTemplateSpec {
 	found := map[string]core.PodTemplateSpec{}
 	for _, object := range objects {
@@ -120,7 +119,7 @@ func pods(objects []runtime.Object) map[string]core.PodTemplateSpec {
 	return found
 }
 
-// podFaults returns which of the properties that docs/deployment.md promises a pod lacks.
+// podFaults returns the properties that docs/deployment.md promises but a pod lacks.
 func podFaults(name string, pod *core.PodTemplateSpec) (faults []string) {
 	require := func(holds bool, what string) {
 		if !holds {
@@ -161,8 +160,8 @@ func podFaults(name string, pod *core.PodTemplateSpec) (faults []string) {
 	return faults
 }
 
-// TestManifests renders the chart with several sets of values. Every object decodes into the types of
-// its API without an unknown field, and every pod is as secure as promised.
+// TestManifests renders the chart with several sets of values. Every object must decode into the types of its API
+// without an unknown field, and every pod must be as secure as promised.
 func TestManifests(t *testing.T) {
 	for name, tt := range map[string]struct {
 		values string
@@ -272,7 +271,7 @@ func TestBase(t *testing.T) {
 	}
 }
 
-// TestKustomize builds the base and the job of administration as kubectl apply -k does.
+// TestKustomize builds the base and the administration job as kubectl apply -k does.
 func TestKustomize(t *testing.T) {
 	for folder, atLeast := range map[string]int{baseFolder: 5, baseFolder + "/admin": 1} {
 		built, err := krusty.MakeKustomizer(krusty.MakeDefaultOptions()).Run(filesys.MakeFsOnDisk(), folder)
@@ -328,8 +327,8 @@ func TestPodFaultsAreFound(t *testing.T) {
 	}
 }
 
-// TestTraces: if an endpoint for traces is set, each role that records spans gets it, and the
-// network policies allow its port. Without an endpoint, there is neither.
+// TestTraces: if an endpoint for traces is set, each role that records spans gets it, and the network policies allow
+// its port. Without an endpoint, neither is the case.
 func TestTraces(t *testing.T) {
 	for values, want := range map[string]int{"": 0, `{traces: {endpoint: "http://collector:4318"}}`: 1} {
 		files, err := render(values)

@@ -20,7 +20,7 @@ import (
 	"svc/internal/httpapi/access"
 )
 
-// CommandLine is the By of an act from the command line of an operator.
+// CommandLine is the value of By for an act from an operator's command line.
 const CommandLine = "command line"
 
 // Act is one administrative act.
@@ -32,13 +32,13 @@ type Act struct {
 	Subject  string // id of a key, a mapping, a factor or another thing that the act changed
 	Before   string // version of the subject before the act, as its ETag without quotes; "": the subject did not exist
 	After    string // version after the act; "": the subject no longer exists
-	Reason   string // stable word with the reason of a refusal or of the end of a session; "": none
+	Reason   string // stable word for why a request was refused or a session ended; "": none
 }
 
 // Record writes the record of an act, and returns once it is durable.
 type Record func(ctx context.Context, act Act) error
 
-// These end the action of a second record.
+// These suffixes end the action in a second record.
 const (
 	Failed  = ".failed"  // nothing was changed
 	Unclear = ".unclear" // the act may have taken effect: the store did not respond
@@ -47,7 +47,7 @@ const (
 // recordNotDoneWithin is the timeout for writing the second record, because the caller is waiting for its response.
 const recordNotDoneWithin = 2 * time.Second
 
-// RecordNotDone records that an act was not executed, or may not have been. It works even after the request has ended.
+// RecordNotDone records that an act was not, or may not have been, executed. It works even after the request has ended.
 func (record Record) RecordNotDone(ctx context.Context, act Act, how string) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), recordNotDoneWithin)
 	defer cancel()
@@ -55,9 +55,9 @@ func (record Record) RecordNotDone(ctx context.Context, act Act, how string) err
 	return record(ctx, act)
 }
 
-// Do records acts and executes them together. If that fails, it writes a second record of each recorded act. Nothing
-// was executed if an act could not be recorded, or if the error is [access.ErrOvertaken]; after any other error this
-// is unknown.
+// Do records acts and executes them together. If do fails, it writes a second record for each recorded act. If an act
+// could not be recorded, or if the error is [access.ErrOvertaken], nothing was executed; after any other error, it is
+// unknown whether something was.
 func (record Record) Do(ctx context.Context, do func() error, acts ...Act) error {
 	recorded, err := writeEach(acts, func(act Act) error { return record(ctx, act) })
 	how := Failed
@@ -74,8 +74,8 @@ func (record Record) Do(ctx context.Context, do func() error, acts ...Act) error
 	return err
 }
 
-// Retry repeats a change while other changes overtake it. The change reads the current state each time, so its
-// decision uses the new state.
+// Retry repeats a change as long as other changes overtake it. The change reads the current state each time, so its
+// decision is based on the new state.
 func Retry(ctx context.Context, change func() error) error {
 	for {
 		if err := change(); !errors.Is(err, access.ErrOvertaken) || ctx.Err() != nil {
@@ -84,8 +84,8 @@ func Retry(ctx context.Context, change func() error) error {
 	}
 }
 
-// atOnce is the maximum number of records that are written concurrently. A person may have hundreds of hospitals,
-// each with a separate record.
+// atOnce is the maximum number of records that are written concurrently. A person may have access to hundreds of
+// hospitals, and each gets a separate record.
 const atOnce = 32
 
 // writeEach writes a record of every act: sequentially for one hospital, concurrently for several. It returns the acts
@@ -118,7 +118,7 @@ func writeEach(acts []Act, write func(Act) error) (written []Act, err error) {
 // Query selects acts of one hospital, newest first.
 type Query struct {
 	Hospital string
-	Action   string    // only these actions, including failed ones; a word that ends in "." is a prefix; "": all
+	Action   string    // only this action, even if it failed; a word that ends in "." is a prefix; "": all actions
 	Since    time.Time // start, inclusive; zero: no limit
 	Until    time.Time // end, exclusive; zero: now
 	Before   int64     // Cursor of the previous page; 0: the newest acts

@@ -39,7 +39,7 @@ func TestMatches(t *testing.T) {
 	}
 }
 
-// TestNotDone: a failed action is listed with actions of its kind, under a separate action name.
+// TestNotDone: a failed action is listed with other actions of its kind, under its own name.
 func TestNotDone(t *testing.T) {
 	var got []Act
 	record := Record(func(ctx context.Context, act Act) error {
@@ -48,7 +48,7 @@ func TestNotDone(t *testing.T) {
 	})
 	act := Act{Hospital: "north", Action: "rule.delete", Subject: "high-mag", Before: "7", After: "8"}
 	ended, end := context.WithCancel(t.Context())
-	end() // the client is gone
+	end() // the client has disconnected
 	for _, how := range []string{Failed, Unclear} {
 		if err := record.RecordNotDone(ended, act, how); err != nil {
 			t.Error(err)
@@ -66,8 +66,8 @@ func TestNotDone(t *testing.T) {
 	}
 }
 
-// TestActsAreRecordedAtOnce: actions that belong together are recorded in parallel, up to a
-// maximum, and executed only when all of them are recorded.
+// TestActsAreRecordedAtOnce: actions that belong together are recorded in parallel, up to a maximum, and executed only
+// once all of them are recorded.
 func TestActsAreRecordedAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var writing, done atomic.Int32

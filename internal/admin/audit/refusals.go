@@ -9,20 +9,21 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// These are the actions of refused requests.
+// These are names of actions in the audit log for refused requests.
 const (
 	ActRefuseSignIn = "session.refuse" // a sign-in failed
 	ActRefuse       = "act.refuse"     // an action or a page was refused; the subject is its route
 )
 
-// Unknown is the By of an act by an unknown person. Installation is the Hospital of an act without a known hospital.
+// Unknown is the value of By for an act by an unknown person. Installation is the value of Hospital for an act without
+// a known hospital.
 const (
 	Unknown      = "unknown"
 	Installation = "*"
 )
 
-// Refusals records refused requests. The number of records for repeated attempts is limited; beyond it, only the log
-// of the process has a line.
+// Refusals records refused requests. The number of records for repeated attempts is limited; above the limit, only the
+// process's log gets a line.
 type Refusals struct {
 	Record Record
 	Now    func() time.Time
@@ -32,8 +33,7 @@ type Refusals struct {
 	buckets map[string]*rate.Limiter
 }
 
-// These are the maximum numbers of recorded refusals of one person or key in one hospital. They are defaults of this
-// project.
+// These are the limits on recorded refusals for one person or key in one hospital. They are defaults of this project.
 const (
 	refusalsPerSecond = 1
 	refusalsAtOnce    = 60
@@ -41,7 +41,7 @@ const (
 	refusalWithin     = time.Second
 )
 
-// Add records a refusal. The response waits for the record for at most one second, and does not depend on it.
+// Add records a refusal. The response waits at most one second for the record, and does not depend on it.
 func (f *Refusals) Add(ctx context.Context, act Act) {
 	if f == nil {
 		return

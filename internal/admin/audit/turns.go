@@ -6,18 +6,17 @@ import (
 	"sync"
 )
 
-// Turns serializes the changes of each hospital in this process, so that they do not conflict with each
-// other. Changes of other processes may still conflict; [Turns.Do] retries then. The zero value is
-// ready to use.
+// Turns serializes the changes of each hospital in this process, so that they do not conflict with each other. Changes
+// in other processes may still conflict; in that case, [Turns.Do] retries. The zero value is ready to use.
 type Turns struct{ hospitals sync.Map } // hospital ID to a chan struct{}, full while a change runs
 
-// Do waits until no other change of the hospital runs, then calls change and retries it as [Retry]
-// does. To enforce a limit, change must read the position of the log first, then count, and write under
-// the condition that nothing changed after that position. If ctx ends first, change is not called and
-// the error wraps that of ctx.
+// Do waits until no other change for the hospital is running, then calls change and retries it as [Retry] does. To
+// enforce a limit, change must first read the position of the log, then count, and then write on the condition that
+// nothing has changed after that position. If ctx ends first, change is not called, and the error wraps the error of
+// ctx.
 func (t *Turns) Do(ctx context.Context, hospital string, change func() error) error {
 	running, _ := t.hospitals.LoadOrStore(hospital, make(chan struct{}, 1))
-	turn := running.(chan struct{}) //nolint:errcheck,forcetypeassert // no other type is stored
+	turn := running.(chan struct{}) //nolint:errcheck,forcetypeassert // only such channels are stored
 	select {
 	case turn <- struct{}{}:
 	case <-ctx.Done():

@@ -1,4 +1,4 @@
-// Package auditlog stores the acts of administrators in a topic of Kafka.
+// Package auditlog stores the acts of administrators in a Kafka topic.
 package auditlog
 
 import (
@@ -26,7 +26,7 @@ func Open(cluster *stream.Cluster, topic string) *Log {
 // partition is the only partition. Acts are rare, and readers need them in order.
 const partition = 0
 
-// Record is [audit.Record].
+// Record implements [audit.Record].
 func (l *Log) Record(ctx context.Context, act audit.Act) error {
 	value, err := administration.ActCodec.Encode(nil, &act)
 	if err != nil {
@@ -36,8 +36,8 @@ func (l *Log) Record(ctx context.Context, act audit.Act) error {
 	return err
 }
 
-// List is [audit.List]. It reads backwards from the end, so the newest page of a busy hospital is cheap. The oldest
-// page reads the whole topic, 400 days of acts.
+// List implements [audit.List]. It reads backwards from the end, so the newest page of a busy hospital is cheap. For
+// the oldest page, it reads the whole topic: 400 days of acts.
 func (l *Log) List(ctx context.Context, q audit.Query) (audit.Page, error) {
 	var page audit.Page
 	before := stream.Newest

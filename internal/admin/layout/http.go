@@ -15,7 +15,7 @@ import (
 	"svc/internal/httpapi/contract"
 )
 
-// Config has the dependencies of the endpoints.
+// Config lists the dependencies of the endpoints.
 type Config struct {
 	Shell  *httpapi.Shell
 	Office *Office
@@ -96,7 +96,7 @@ type layoutRow struct {
 	Version   int64       `json:"version"` // also the entity tag
 }
 
-// layoutBody is a layoutShape in a request. Its pointers distinguish a missing number from 0.
+// layoutBody is a layoutShape in a request. Its numbers are pointers, so that a missing number differs from 0.
 type layoutBody struct {
 	Columns int32 `json:"columns"`
 	Rows    int32 `json:"rows"`
@@ -116,7 +116,7 @@ type layoutBody struct {
 	} `json:"landmarks"`
 }
 
-// layout returns the layout in the request, and the broken rules of rooms with missing numbers.
+// layout returns the layout in the request, and a broken rule for each missing number of a room.
 func (in *layoutBody) layout(hospital string) (l *Layout, broken []httpapi.Detail) {
 	l = &Layout{Hospital: hospital, Columns: in.Columns, Rows: in.Rows}
 	for i, p := range in.Rooms {
@@ -136,7 +136,7 @@ func (in *layoutBody) layout(hospital string) (l *Layout, broken []httpapi.Detai
 	return l, broken
 }
 
-// orOne returns a width or a height; a missing one is 1.
+// orOne returns a width or a height; if it is missing, the result is 1.
 func orOne(sent *int32) int32 {
 	if sent == nil {
 		return 1

@@ -33,7 +33,7 @@ type Landmark struct {
 // cells is a rectangle of the grid.
 type cells struct{ x, y, w, h int32 }
 
-// These are the limits of a layout, which match those of the pages.
+// These are the limits of a layout, which match the limits of the pages.
 const (
 	MostCells     = 24
 	MostRooms     = 400
@@ -85,7 +85,7 @@ func (l *Layout) inside(c cells) bool {
 		int64(c.x)+int64(c.w) <= int64(l.Columns)+1 && int64(c.y)+int64(c.h) <= int64(l.Rows)+1
 }
 
-// claimCells marks the cells of a rectangle as occupied. It returns false if one of them already was.
+// claimCells marks the cells of a rectangle as occupied. It returns false if a cell was already occupied.
 func claimCells(taken map[[2]int32]bool, c cells) bool {
 	free := true
 	for x := range c.w {
@@ -98,8 +98,7 @@ func claimCells(taken map[[2]int32]bool, c cells) bool {
 	return free
 }
 
-// Register holds all layouts. The reader of the settings topic updates the register. Register is safe for concurrent
-// use.
+// Register holds all layouts. The reader of the settings topic updates it. A Register is safe for concurrent use.
 type Register struct {
 	mu  sync.RWMutex
 	all map[string]*Layout
@@ -122,14 +121,14 @@ func (r *Register) Drop(hospital string) {
 	delete(r.all, hospital)
 }
 
-// Layout returns the layout of a hospital, or nil if it has none. The caller must not change it.
+// Layout returns the layout of a hospital, or nil if the hospital has none. The caller must not change it.
 func (r *Register) Layout(hospital string) *Layout {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
 	return r.all[hospital]
 }
 
-// ActSet is the action in the audit log.
+// ActSet is the action in the audit log when a layout is set.
 const ActSet = "layout.set"
 
 // Office administers the layouts of all hospitals.
@@ -155,7 +154,7 @@ func (o *Office) set(ctx context.Context, by string, seen, before int64, l *Layo
 	return o.Audit.Do(ctx, func() error { return o.Put(ctx, seen, l) }, act)
 }
 
-// versionText returns a version as in the audit log and the entity tag; "" means none.
+// versionText returns a version in the form of the audit log and the entity tag; "" means that there is no layout.
 func versionText(version int64) string {
 	if version == 0 {
 		return ""

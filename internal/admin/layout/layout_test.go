@@ -15,7 +15,7 @@ import (
 	"svc/internal/httpapi/access"
 )
 
-// world has the endpoints over a log.
+// world serves the endpoints on a log.
 type world struct {
 	office *Office
 	acts   int

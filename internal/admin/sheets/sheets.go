@@ -1,5 +1,5 @@
 // Package sheets converts the CSV files of administrators. It reads and writes the terminology map and the location
-// table of a hospital, row by row in the form of the API.
+// table of a hospital, row by row, as the API represents them.
 package sheets
 
 import (
@@ -12,7 +12,7 @@ import (
 	"svc/internal/analysis/spreadsheet"
 )
 
-// Mapping is a row of the terminology map in the form of the API.
+// Mapping is a row of the terminology map as the API represents it.
 type Mapping struct {
 	ID       string  `json:"id,omitempty"`
 	System   string  `json:"system"`
@@ -23,7 +23,7 @@ type Mapping struct {
 	Comment  string  `json:"comment,omitempty"`
 }
 
-// Limit is a comparison that the number of a signal must meet.
+// Limit is a comparison that a signal's number must satisfy.
 type Limit struct {
 	Op   string      `json:"op"`
 	Than json.Number `json:"than"`
@@ -46,8 +46,8 @@ type Line[T any] struct {
 // mappingColumns are the columns of a terminology map, in the order in which it is written.
 var mappingColumns = []string{"system", "code", "kind", "factorId", "op", "than", "comment"}
 
-// ReadMappings parses a terminology map. The faults concern values; an error concerns the file as a whole. Parsing
-// stops at the first row beyond most; 0 means no limit.
+// ReadMappings parses a terminology map. faults are errors in values; err is an error in the file as a whole. Parsing
+// stops after most rows; 0 means no limit.
 func ReadMappings(in io.Reader, most int) (rows []Line[Mapping], faults []*spreadsheet.Fault, err error) {
 	err = spreadsheet.Read(in, mappingColumns, []string{"system", "code", "factorId"}, most, func(line int, field func(string) string) {
 		row := Mapping{System: field("system"), Code: field("code"), FactorID: field("factorId"), Comment: field("comment")}
@@ -84,7 +84,7 @@ func WriteMappings(out io.Writer, rows []Mapping) error {
 	return w.WriteAll(records)
 }
 
-// Location is a row of the location table in the form of the API.
+// Location is a row of the location table as the API represents it.
 type Location struct {
 	PointOfCare   string  `json:"pointOfCare,omitempty"`
 	Room          string  `json:"room,omitempty"`
@@ -99,8 +99,8 @@ type Location struct {
 // locationColumns are the columns of a location table, in the order in which it is written.
 var locationColumns = []string{"pointOfCare", "room", "bed", "roomId", "roomLabel", "area", "outside", "primaryFactor"}
 
-// ReadLocations parses a location table. The faults concern values; an error concerns the file as a whole. Parsing
-// stops at the first row beyond most; 0 means no limit.
+// ReadLocations parses a location table. faults are errors in values; err is an error in the file as a whole. Parsing
+// stops after most rows; 0 means no limit.
 func ReadLocations(in io.Reader, most int) (rows []Line[Location], faults []*spreadsheet.Fault, err error) {
 	err = spreadsheet.Read(in, locationColumns, nil, most, func(line int, field func(string) string) {
 		row := Location{

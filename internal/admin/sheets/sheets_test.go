@@ -21,7 +21,7 @@ func texts(faults []*spreadsheet.Fault) (all []string) {
 	return all
 }
 
-// TestThanIsANumberOfJSON: a fault names the line of a value that is not a JSON number.
+// TestThanIsANumberOfJSON: if a value is not a JSON number, the fault names its line.
 func TestThanIsANumberOfJSON(t *testing.T) {
 	rows, faults, err := ReadMappings(strings.NewReader("system,code,factorId,op,than\n"+
 		"local,A,high-mag,>=,4\nlocal,B,high-mag,>=,nan\nlocal,C,high-mag,>=,0x10\nlocal,D,high-mag,>=,-2.5e1\nlocal,E,high-mag,>=,\n"), 0)
@@ -40,8 +40,8 @@ func TestFaultsOfLocations(t *testing.T) {
 	}
 }
 
-// TestUnknownColumn: a file with an unknown column is refused as a whole. The fault has the number
-// of the column instead of its name, because a file without a header begins with values.
+// TestUnknownColumn: a file with an unknown column is refused as a whole. The fault contains the number of the column
+// instead of its name, because a file without a header begins with values.
 func TestUnknownColumn(t *testing.T) {
 	_, _, err := ReadLocations(strings.NewReader("pointOfCare,rooom\nA,1\n"), 0)
 	if err == nil || !strings.HasPrefix(err.Error(), "line 1: column 2 must be one of pointOfCare, ") || strings.Contains(err.Error(), "rooom") {

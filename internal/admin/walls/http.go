@@ -15,7 +15,7 @@ import (
 	"svc/internal/httpapi/contract"
 )
 
-// Config has the dependencies of the endpoints.
+// Config lists the dependencies of the endpoints.
 type Config struct {
 	Shell  *httpapi.Shell
 	Office *Office

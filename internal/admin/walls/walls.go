@@ -1,6 +1,6 @@
-// Package walls administers the screens that show the board of a hospital. A wall is signed in by a link that is
-// displayed once and works once, and remains signed in until it is revoked or gets another link. Therefore a photograph
-// of the address on the screen gives no access. A wall has access to the board only.
+// Package walls administers the screens that show the board of a hospital. A wall is signed in with a link that is
+// displayed once and works once, and remains signed in until it is revoked or gets a new link. So a photograph of the
+// address on the screen does not give access. A wall has access only to the board.
 package walls
 
 import (
@@ -23,7 +23,7 @@ type Wall struct {
 	ID        string // "wall_" + 16 hex
 	Hospital  string
 	Label     string            // name that administrators gave the wall
-	Hash      [sha256.Size]byte // hash of the token of its link
+	Hash      [sha256.Size]byte // hash of the token in its link
 	CreatedAt time.Time
 	ExpiresAt time.Time // when the link expires; zero: the link ends when it is used
 	UsedAt    time.Time // when a screen used the link; zero: not yet
@@ -34,25 +34,25 @@ func (w *Wall) LinkValid(now time.Time) bool {
 	return w.UsedAt.IsZero() && (w.ExpiresAt.IsZero() || now.Before(w.ExpiresAt))
 }
 
-// LinkFor is the lifetime of a wall's link, which gives a technician a day to set up a screen. A default of this
-// project.
+// LinkFor is the lifetime of a wall's link, which gives a technician a day to set up a screen. This is a default of
+// this project.
 const LinkFor = 24 * time.Hour
 
 // Most is the maximum number of walls of a hospital.
 const Most = 50
 
-// These are the actions in the audit log.
+// These are names of actions in the audit log.
 const (
 	ActMake   = "wall.make"
 	ActRevoke = "wall.revoke"
-	ActRelink = "wall.relink" // the screen needs another link, and is dark until then
+	ActRelink = "wall.relink" // the screen needs a new link, and is dark until it gets one
 	ActUse    = "wall.use"    // a screen used the link
 )
 
 // ErrTooMany means that a hospital has the maximum number of walls.
 var ErrTooMany = errors.New("the hospital has reached the limit of 50 wall displays; revoke one")
 
-// Register holds all walls. The reader of the settings topic updates the register. Register is safe for concurrent use.
+// Register holds all walls. The reader of the settings topic updates it. A Register is safe for concurrent use.
 type Register struct {
 	mu     sync.RWMutex
 	byID   map[string]Wall
@@ -117,7 +117,7 @@ type Office struct {
 	// reads the state to change.
 	Seen func() int64
 	// Put stores a wall, or removes it if drop is true. It fails with [access.ErrOvertaken] if the settings of the
-	// hospital were changed after seen. When it returns nil, this process applies the change.
+	// hospital were changed after seen. When it returns nil, this process has applied the change.
 	Put   func(ctx context.Context, seen int64, w *Wall, drop bool) error
 	Audit audit.Record
 	Now   func() time.Time
@@ -126,7 +126,7 @@ type Office struct {
 }
 
 // Make creates a wall and the token of its link. It returns [ErrTooMany] if the hospital has [Most] walls. The write
-// fails if anything changed since the count, so the limit applies across instances.
+// fails if anything has changed since the walls were counted, so the limit applies across instances.
 func (o *Office) Make(ctx context.Context, by, hospital, label string) (w Wall, token string, err error) {
 	err = o.turns.Do(ctx, hospital, func() error {
 		seen := o.Seen()
@@ -143,7 +143,7 @@ func (o *Office) Make(ctx context.Context, by, hospital, label string) (w Wall, 
 	return w, token, nil
 }
 
-// newLink sets a new link of a wall, and returns its token.
+// newLink gives the wall a new link, and returns the link's token.
 func (w *Wall) newLink(now time.Time) string {
 	token := access.RandomHex(32)
 	w.Hash, w.ExpiresAt, w.UsedAt = sha256.Sum256([]byte(token)), now.Add(LinkFor), time.Time{}
@@ -171,8 +171,8 @@ func (o *Office) Relink(ctx context.Context, by, hospital, id string) (w Wall, t
 	return w, token, err
 }
 
-// Use uses the link of a wall. If several screens use it concurrently, at any instances, one succeeds; the others get
-// [ErrNone].
+// Use signs in a screen with a wall's link. If several screens use the link concurrently, at whichever instances, one
+// succeeds; the others get [ErrNone].
 func (o *Office) Use(ctx context.Context, token string) (w Wall, err error) {
 	err = audit.Retry(ctx, func() error {
 		var known bool

@@ -20,7 +20,7 @@ import (
 
 var noon = time.Date(2031, 4, 5, 12, 0, 0, 0, time.UTC)
 
-// world has the endpoints over a log that may be unavailable.
+// world serves the endpoints on a log that may be unavailable.
 type world struct {
 	office *Office
 	acts   []string
@@ -134,8 +134,7 @@ func TestWallsRefused(t *testing.T) {
 	}
 }
 
-// TestWallLinkWorksOnce: a link signs in one screen within a day. A new link ends the session of
-// that screen.
+// TestWallLinkWorksOnce: a link signs in one screen within a day. A new link ends that screen's session.
 func TestWallLinkWorksOnce(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

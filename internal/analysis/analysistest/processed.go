@@ -15,14 +15,14 @@ import (
 	"svc/schemas"
 )
 
-// Processed is the output of a live processor for some inputs: changelog, snapshots and view. It is only in memory, so a test can
-// damage it.
+// Processed is the output of a live processor for some inputs: changelog, snapshots and view. It exists only in memory,
+// so a test can damage it.
 type Processed struct {
 	Output
 	Inputs  [][]stream.Record  // by partition
 	Foreign map[int32][]string // further hospitals in the view
 
-	cut map[stream.Position]*acuity.Snapshot // snapshots by partition and index of the change
+	cut map[stream.Position]*acuity.Snapshot // snapshots, by the partition and index of the change
 }
 
 // Live applies observations as the processor does. It commits after every few observations, and fires the timers that
@@ -91,8 +91,8 @@ func (l *Processed) commit(n int32, task stream.Task, at time.Time) {
 	task.Committed()
 }
 
-// AgeChanges puts the snapshots of full hours into their changes, as builds before the snapshots topic wrote them. It
-// returns how many there are.
+// AgeChanges puts the hourly snapshots into their changes, as builds before the snapshots topic did. It returns the
+// number of snapshots.
 func (l *Processed) AgeChanges() int {
 	l.TB.Helper()
 	for at, snapshot := range l.cut {
@@ -137,7 +137,7 @@ func (l *Processed) Show(_ int64, charts []verdict.Chart) {
 	}
 }
 
-// Verify writes inputs, changelog and snapshots to a Kafka and returns a verifier of them.
+// Verify writes the inputs, the changelog and the snapshots to a Kafka, and returns a verifier for them.
 func (l *Processed) Verify(b *Kafka) *verify.Verify {
 	l.TB.Helper()
 	b.Write(schemas.Observations().Name, slices.Concat(l.Inputs...))
@@ -146,7 +146,7 @@ func (l *Processed) Verify(b *Kafka) *verify.Verify {
 	return l.Verifier(b)
 }
 
-// Verifier returns a verifier of inputs, changelog and snapshots that are already on a Kafka.
+// Verifier returns a verifier for inputs, changelog and snapshots that are already on a Kafka.
 func (l *Processed) Verifier(b *Kafka) *verify.Verify {
 	return &verify.Verify{
 		Inputs:    b.Log().Source(),

@@ -6,8 +6,7 @@ import (
 	"testing"
 )
 
-// TestFaults: a fault of a file names the line, the column and the rule, and contains no value of
-// the file.
+// TestFaults: a fault in a file names the line, the column and the rule, but contains no value from the file.
 func TestFaults(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct{ file, rule, says string }{

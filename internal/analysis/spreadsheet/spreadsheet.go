@@ -37,16 +37,16 @@ func isFormula(text string) bool {
 	return text != "" && strings.IndexByte(formulaStarts, text[0]) >= 0
 }
 
-// Fault is an error in a file. It never contains a value of the file.
+// Fault is an error in a file. It never contains a value from the file.
 type Fault struct {
 	Line    int      // from 1; 0: the file as a whole
 	Column  string   // name of the column; "": unknown
-	Number  int      // position of an unknown column, from 1; or the maximum number of rows
-	Rule    string   // broken rule: of the API for a value, or of this package
+	Number  int      // position of an unknown column, from 1, or the maximum number of rows
+	Rule    string   // the broken rule: a rule of the API for a value, or a rule of this package
 	Columns []string // allowed columns, if a column is unknown
 }
 
-// These are the rules of a file as a whole.
+// These are the rules for a file as a whole.
 const (
 	EmptyFile     = "emptyFile"     // the file has no line
 	UnknownColumn = "unknownColumn" // the first line has an unknown column name
@@ -73,8 +73,8 @@ func (f *Fault) Error() string {
 }
 
 // Read calls each for every row of a file whose first line has the column names. The columns may be in any order; the
-// required ones must exist. A field of a missing column is empty. Reading stops at the first row beyond most; 0 means
-// no limit. An error in the content of the file is a [*Fault].
+// required columns must exist. A field in a missing column is empty. Reading stops after most rows; 0 means no limit.
+// An error in the content of the file is a [*Fault].
 func Read(in io.Reader, columns, required []string, most int, each func(line int, field func(column string) string)) error {
 	reader := csv.NewReader(in)
 	reader.FieldsPerRecord = -1
@@ -89,7 +89,7 @@ func Read(in io.Reader, columns, required []string, most int, each func(line int
 	for i, name := range head {
 		name = strings.TrimSpace(strings.TrimPrefix(name, "\ufeff"))
 		if !slices.Contains(columns, name) {
-			// A file without a header begins with values, which must not be repeated.
+			// A file without a header begins with values, which must not appear in the fault.
 			return &Fault{Line: 1, Number: i + 1, Rule: UnknownColumn, Columns: columns}
 		}
 		place[name] = i
@@ -119,7 +119,7 @@ func Read(in io.Reader, columns, required []string, most int, each func(line int
 	}
 }
 
-// readFault returns the fault of a line that is not valid CSV. It returns any other error unchanged.
+// readFault returns the fault for a line that is not valid CSV. It returns any other error unchanged.
 func readFault(err error) error {
 	if at, ok := errors.AsType[*csv.ParseError](err); ok {
 		return &Fault{Line: at.StartLine, Rule: StrayQuote}

@@ -17,8 +17,8 @@ import (
 	"svc/readapi/web/integrations"
 )
 
-// Trials evaluates rules on recorded observations, like svc replay --diff. A trial reads the log of the hospital from
-// the start, and runs as long as a page requests its result. A process runs one trial at a time, alternating between
+// Trials evaluates rules on recorded observations, like svc replay --diff. A trial reads the hospital's log from the
+// start, and runs as long as a page requests its result. A process runs one trial at a time, alternating between
 // hospitals.
 type Trials struct {
 	inputs inputlog.Source
@@ -30,10 +30,10 @@ type Trials struct {
 
 	mu     sync.Mutex
 	trials map[string]*trial        // by hospital, hour and rule
-	turns  map[string]chan struct{} // by hospital; holds a token while a trial of the hospital runs or is next
+	turns  map[string]chan struct{} // by hospital; holds a token while a trial for the hospital runs or is next
 }
 
-// trial is the trial of one rule on one hospital.
+// trial is the trial of one rule in one hospital.
 type trial struct {
 	hospital string
 
@@ -127,7 +127,7 @@ func (t *trial) failed() bool {
 	return t.result.Fault == integrations.PastAway
 }
 
-// run executes a trial when it is next, first among the trials of the hospital, then among the hospitals.
+// run executes a trial when its turn has come, first among the trials of its hospital, and then among the hospitals.
 func (p *Trials) run(ctx context.Context, t *trial, ofHospital chan struct{}, rule catalogue.Rule, until time.Time) {
 	defer t.cancel()
 	for _, turn := range []chan struct{}{ofHospital, p.turn} {
@@ -174,7 +174,7 @@ func (p *Trials) run(ctx context.Context, t *trial, ofHospital chan struct{}, ru
 	t.mu.Unlock()
 }
 
-// pastSum adds up the rows of a difference.
+// pastSum sums the rows of a difference.
 type pastSum struct {
 	changes map[integrations.PastChange]time.Duration
 	rooms   map[integrations.PastChange]map[string]bool
@@ -199,7 +199,7 @@ func (s *pastSum) add(row *replay.DiffRow) {
 	s.changes[key] += took
 }
 
-// sorted returns the sums: changes of the level first, and longer changes before shorter ones.
+// sorted returns the sums, with changes of the level first and longer changes before shorter ones.
 func (s *pastSum) sorted() (changes []integrations.PastChange, worst []integrations.PastHour) {
 	for key, took := range s.changes {
 		c := key

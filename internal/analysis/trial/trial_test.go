@@ -15,7 +15,7 @@ import (
 	"svc/readapi/web/integrations"
 )
 
-// TestPastSum: rows are added up, except the rows of axes.
+// TestPastSum: rows are summed, except the rows for axes.
 func TestPastSum(t *testing.T) {
 	at := func(hour int) tables.Moment {
 		return tables.Moment(time.Date(2031, 4, 5, hour, 0, 0, 0, time.UTC).UnixMilli())
@@ -40,8 +40,8 @@ func TestPastSum(t *testing.T) {
 	}
 }
 
-// TestTrials: a trial runs once, regardless of the number of requests, and trials run in sequence.
-// A trial ends when no page requests it. A failed trial starts again.
+// TestTrials: a trial runs once, regardless of the number of requests, and trials run in sequence. A trial ends when no
+// page requests it any longer. A failed trial is restarted.
 func TestTrials(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
@@ -95,7 +95,7 @@ func TestTrials(t *testing.T) {
 			t.Errorf("%d trials are kept", len(p.trials))
 		}
 		for len(calls) > 1 {
-			<-calls // stopped
+			<-calls // the trial was stopped
 		}
 		(<-calls).answer <- context.DeadlineExceeded
 		synctest.Wait()
@@ -140,7 +140,7 @@ func TestHospitalsTakeTurns(t *testing.T) {
 		if fault := try("south", "1"); fault != "" {
 			t.Errorf("of another hospital: %q", fault)
 		}
-		answer <- struct{}{} // north's first ends; south is next, since north's second queued behind it in its own hospital
+		answer <- struct{}{} // north's first trial ends; south is next, because north's second trial has waited behind the first
 		synctest.Wait()
 		answer <- struct{}{}
 		synctest.Wait()

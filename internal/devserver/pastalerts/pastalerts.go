@@ -1,9 +1,9 @@
 // Package pastalerts computes the alerts that a demo would have sent in its past.
 //
-// The notifier would process the level changes of weeks within seconds, and send an alert only for the current level.
+// The notifier would process weeks of level changes within seconds, and send an alert only for the current level.
 // [People] instead runs its steps at the instants of these changes, with the recipients of the demo, who receive every
 // message and acknowledge most alerts. Each result is written to the ledger like that of any other step. Later steps
-// are those of the notifier.
+// are the notifier's usual ones.
 package pastalerts
 
 import (
@@ -18,7 +18,7 @@ import (
 )
 
 const (
-	askAgain  = 200 * time.Millisecond // pause before the past is requested again
+	askAgain  = 200 * time.Millisecond // pause before the notifier asks for the past again
 	sentAfter = 2 * time.Second        // delivery time of a message in the past
 )
 
@@ -35,7 +35,7 @@ type People struct {
 }
 
 // New returns the People of a demo. hospital is the hospital with the past. ready is closed once the notifier has read
-// all of it and the recipients exist. Until then, People sends nothing to the hospital.
+// the whole past and the recipients exist. Until then, People does not send anything to the hospital.
 func New(c people.Config, hospital string, ready <-chan struct{}) *People {
 	past, runs := c, &recorder{AlertRunList: c.Lists}
 	past.Rooms, past.Lists = nil, runs
@@ -72,7 +72,7 @@ func (p *People) Step(ctx context.Context, now time.Time, in notifier.Happening)
 	return last
 }
 
-// rehearsal is the state while the past is run.
+// rehearsal is the state while the past is processed.
 type rehearsal struct {
 	*People
 	ctx    context.Context //nolint:containedctx // lives as long as one call of Step
@@ -84,7 +84,7 @@ type rehearsal struct {
 	out    notifier.Step
 }
 
-// run steps through the changes up to now.
+// run processes the changes up to now, step by step.
 func (r *rehearsal) run(now time.Time, changes []notifier.LevelChange) {
 	for {
 		var in notifier.Happening
@@ -134,12 +134,12 @@ func (r *rehearsal) step(at time.Time, in notifier.Happening) {
 	}
 }
 
-// ackAfter returns the time from a raise to its acknowledgment, or 0 for never. Of ten raises, seven are acknowledged
+// ackAfter returns the time from an alert to its acknowledgment; 0 means never. Of ten alerts, seven are acknowledged
 // in time, two after an escalation, and one never.
 func ackAfter(alert string) time.Duration {
 	h := fnv.New32a()
 	h.Write([]byte(alert))
-	chance := h.Sum32() >> 8 //nolint:mnd // the low bits of FNV vary least
+	chance := h.Sum32() >> 8 //nolint:mnd // the low bits of an FNV hash vary least
 	within := time.Duration(chance/10%200) * time.Second
 	switch chance % 10 {
 	case 0:
@@ -168,5 +168,5 @@ func (r *recorder) AlertRun(e outbound.AlertRun) {
 // Link drops the link, because it has either expired or will be listed by the first step of the present.
 func (r *recorder) Link(string, outbound.AckLink) {}
 
-// Written returns immediately, because links of the past are never opened.
+// Written returns immediately, because links in past alerts are never opened.
 func (r *recorder) Written(context.Context) {}

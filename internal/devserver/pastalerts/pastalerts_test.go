@@ -12,7 +12,7 @@ import (
 	"svc/notifier/people"
 )
 
-// unit implements [people.Settings] with one recipient of every tier.
+// unit implements [people.Settings] with one recipient for every tier.
 type unit struct{}
 
 func (unit) Tiers(hospital string) (all []outbound.Tier) {
@@ -49,15 +49,14 @@ func (r runs) AlertRun(e outbound.AlertRun) {
 func (runs) Link(string, outbound.AckLink) {}
 func (runs) Written(context.Context)       {}
 
-// TestPast: the alerts of the past have the times of the past, and the first step of the present
-// sends only messages that are due now.
+// TestPast: past alerts have past times, and the first step of the present sends only messages that are due now.
 func TestPast(t *testing.T) {
 	const days = 60
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	all, ready := runs{}, make(chan struct{})
 	p := pastalerts.New(people.Config{Settings: unit{}, Seals: plain{}, Lists: all}, "h", ready)
 	var changes []notifier.LevelChange
-	for day := days; day > 0; day-- { // an hour of orange each day
+	for day := days; day > 0; day-- { // each day, the unit is orange for an hour
 		at := now.AddDate(0, 0, -day)
 		for i, level := range []acuity.Level{acuity.LevelOrange, acuity.LevelGreen} {
 			changes = append(changes, notifier.LevelChange{

@@ -22,19 +22,20 @@ type Operation struct {
 	Part    access.Scope `json:"-"` // a part of Scope that also suffices, for the token of a person; "": none
 	Keyed   bool         // without a scope: any valid key; the handler checks the owner
 	ID      string       // name in generated clients: sendCensus
-	Group   string       // section of the operation on the page
+	Group   string       // section of the page that lists the operation
 	Summary string       // short summary
 	About   string       // details that the types do not show; may be empty
 
 	Parameters []Parameter
 	Bodies     []Body // one for each accepted content type; the first also for a request without a content type
-	// Data is the zero value of the type of data in the envelope. If it is nil, the response has no envelope and one
-	// of the types in Bare. If both are empty, the response is 204.
+	// Data is the zero value of the type of data in the envelope. If it is nil, the response has no envelope, and its
+	// type is one of those in Bare. If both are empty, the response is 204.
 	Data any
 	Bare []string
-	// Refuses are the error kinds of this operation, in the envelope, in addition to those of all operations.
+	// Refuses are the error kinds of this operation, in the envelope, in addition to those that all operations have.
 	Refuses []httpapi.Kind
-	// RefusesOnPage are error kinds whose responses are pages for people: they have a type in Bare, like a success.
+	// RefusesOnPage are error kinds whose responses are pages for people. Like a success, such a response has a type in
+	// Bare.
 	RefusesOnPage []httpapi.Kind
 	// Limits are further limits by name, in addition to those of Bodies.
 	Limits map[string]int64
@@ -50,7 +51,7 @@ type Parameter struct {
 	Values  []string // the accepted values; nil: any
 	Pattern string   // name of the pattern in the document; "": none
 	Format  string   // JSON Schema format; "": none
-	// Least and Most are the limits of an integer parameter. A parameter without them is a text.
+	// Least and Most are the limits of an integer parameter. A parameter without limits is a string.
 	Least, Most int64
 }
 
@@ -100,7 +101,7 @@ func Mount[S any](r chi.Router, shell *httpapi.Shell, s S, routes []Route[S]) {
 	}
 }
 
-// Refusals returns all the kinds of refusal of an operation.
+// Refusals returns all error kinds of an operation.
 func (o *Operation) Refusals() []httpapi.Kind {
 	kinds := []httpapi.Kind{httpapi.Internal, httpapi.Unavailable, httpapi.MethodNotServed}
 	if o.Scope != "" || o.Keyed {

@@ -17,7 +17,7 @@ func ExplainWarning(code string) (Warning, bool) {
 	return *w, true
 }
 
-// statuses are the messages for a body that was refused with only an HTTP status.
+// statuses are the messages for a body that was refused without a code, by HTTP status.
 var statuses = map[string]string{
 	"400": "The body is malformed; send it in the format that the endpoint documents.",
 	"413": "The body is too large; send it in parts.",
@@ -25,8 +25,8 @@ var statuses = map[string]string{
 	"422": "The body is well formed but cannot be applied; see the response to the request.",
 }
 
-// Message returns the message for a code of a warning or refusal, for a broken rule, or for the status of a refused
-// body. It returns "" for any other code.
+// Message returns the message for the code of a warning or refusal, for a broken rule, or for the status with which a
+// body was refused. It returns "" for any other code.
 func Message(code string) string {
 	if w, ok := ExplainWarning(code); ok {
 		return w.Message

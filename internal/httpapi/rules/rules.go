@@ -1,4 +1,4 @@
-// Package rules has the explanations, for people, of the rules that requests break.
+// Package rules explains, for people, the rules that requests break.
 package rules
 
 import (
@@ -98,8 +98,8 @@ func Explain(rule string) (Rule, bool) {
 	return Rule{}, false
 }
 
-// Fill replaces {n} in the explanation of a rule with the bound of the rule: "at most {n} characters" is
-// "at most 100 characters" for maxLength:100.
+// Fill replaces {n} in the explanation of a rule with the bound of the rule: "at most {n} characters" becomes "at most
+// 100 characters" for maxLength:100.
 func Fill(about, rule string) string {
 	_, bound, _ := strings.Cut(rule, ":")
 	return strings.ReplaceAll(about, "{n}", strings.ReplaceAll(ranges.ReplaceAllString(bound, "$1–$2"), "|", ", "))

@@ -1,6 +1,6 @@
 package rules
 
-// spanish has the messages of [Warnings] and of refused bodies, by code, in the medical Spanish of US hospitals.
+// spanish has the messages for [Warnings] and for refused bodies, by code, in the medical Spanish of US hospitals.
 var spanish = map[string]string{
 	"400": "El contenido está mal formado; envíelo en el formato que indica la documentación.",
 	"413": "El contenido es demasiado grande; envíelo por partes.",
@@ -176,6 +176,6 @@ var spanish = map[string]string{
 	"visit_unknown": "El evento no corresponde a ninguna visita o paciente conocida, así que no se aplicó; envíe el número de visita.",
 }
 
-// SpanishMessage returns the message of [Message] in Spanish for a code of a warning or refusal, or for the status of a
-// refused body. It returns "" for any other code.
+// SpanishMessage returns the Spanish version of [Message] for the code of a warning or refusal, or for the status with
+// which a body was refused. It returns "" for any other code.
 func SpanishMessage(code string) string { return spanish[code] }

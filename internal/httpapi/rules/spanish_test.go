@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// codeInSentence matches the words that a sentence must keep in every language: names of segments,
-// fields, codes and elements, and limits.
+// codeInSentence matches the words that a sentence must keep in every language: limits, and the names of segments,
+// fields, codes and elements.
 var codeInSentence = regexp.MustCompile(`[A-Z][A-Z0-9]+(-[0-9.]+)?|[a-z]+[A-Z][A-Za-z]*|[0-9][0-9,]*`)
 
 // TestSpanish: every sentence has a Spanish translation that contains the same segments, fields and

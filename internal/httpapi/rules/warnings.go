@@ -9,14 +9,14 @@ type Warning struct {
 	Message string
 }
 
-// Effect is the effect of a warning on the fact that it is about.
+// Effect says how a warning affects the fact that it is about.
 type Effect uint8
 
 // These are the effects.
 const (
 	Used    Effect = iota // the fact is used, as the message says
 	Known                 // the fact is older than, or equal to, what is known, so nothing changed
-	Unused                // the fact is not used, at least not now
+	Unused                // the fact is not used, at least not yet
 	Refused               // the message, resource or item with the fact was refused
 )
 
@@ -34,8 +34,7 @@ const (
 	ByState                    // applying a fact to the stored state
 )
 
-// Warnings has every code of warnings, of FHIR issues, of refused HL7 messages, and of events without effect, sorted by
-// code.
+// Warnings has every code for warnings, FHIR issues, refused HL7 messages, and events without effect, sorted by code.
 var Warnings = []Warning{
 	{"AE 100", Refused, ByHL7, "No usable MSH segment was found; begin each message with MSH and its delimiters."},
 	{
@@ -396,6 +395,6 @@ var Warnings = []Warning{
 	{"visit_unknown", Unused, ByState, "The event matches no known visit or patient, so it was not applied; send the visit number."},
 }
 
-// IsRoutine reports whether a hospital-wide feed gets a warning all day, because most of its messages have no effect in
-// this unit.
+// IsRoutine reports whether a hospital-wide feed gets a warning all day, because most of the feed's messages do not
+// concern this unit.
 func IsRoutine(code string) bool { return code == "event_ignored" || code == "outside_unit" }

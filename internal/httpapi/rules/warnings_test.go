@@ -17,8 +17,8 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the generated parts of docs/")
 
-// takesCode maps each folder to the functions that raise a code, with the index of the code's
-// argument. Functions under "" apply to all folders.
+// takesCode maps each folder to the functions that raise a code, with the index of the code's argument. Functions under
+// "" are for all folders.
 var takesCode = map[string]map[string]int{
 	"":            {"warn": 0, "warnAt": 0, "refuse": 0, "Warn": 0, "Refuse": 0},
 	"ingest/fhir": {"warn": 1, "reject": 1, "countNonResource": 1, "issue": 2, "decline": 1, "addIssue": 1},
@@ -88,7 +88,7 @@ func addRaised(t *testing.T, all map[string]place, folder, file string) {
 				constant := strings.HasPrefix(name.Name, "warn") || strings.HasPrefix(name.Name, "reason")
 				switch {
 				case i >= len(n.Values):
-				case constant && name.Name != "reasonDryRun": // a code for an administrator, who gets no warning
+				case constant && name.Name != "reasonDryRun": // this code is for an administrator, who does not get a warning
 					add(n.Values[i])
 				case name.Name == "remarkCodes":
 					addElements(n.Values[i], add)
@@ -130,11 +130,11 @@ func addElements(n ast.Node, add func(ast.Expr)) {
 	})
 }
 
-// renamed are codes of dispositions that answers show by another name.
+// renamed are codes of dispositions that have a different name in responses.
 var renamed = map[string]string{"event_type": "event_ignored"}
 
-// TestEveryCodeHasASentence: each code that can be raised is in the table, each code of the table
-// can be raised, and its sentence says after a semicolon what to do.
+// TestEveryCodeHasASentence: each code that can be raised is in the table, and each code in the table can be raised.
+// Its sentence must say after a semicolon what to do.
 func TestEveryCodeHasASentence(t *testing.T) {
 	codes := raised(t)
 	if len(codes) < 50 {
@@ -165,8 +165,7 @@ func TestEveryCodeHasASentence(t *testing.T) {
 	}
 }
 
-// TestPageOfWarnings: docs/reference/warnings.md lists each code with the feeds that can get it and its
-// sentence.
+// TestPageOfWarnings: docs/reference/warnings.md lists each code with its sentence and the feeds that can get it.
 func TestPageOfWarnings(t *testing.T) {
 	var table strings.Builder
 	table.WriteString("| Code | Feeds | The fact is | Message |\n|---|---|---|---|\n")

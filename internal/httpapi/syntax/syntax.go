@@ -1,6 +1,6 @@
 //go:build go1.27
 
-// The build constraint raises the language version of this file to that of the toolchain, which has jsontext.
+// The build constraint raises this file's language version to the toolchain's, which has jsontext.
 
 // Package syntax reads JSON as text: where it is not valid, or where its values end.
 package syntax
@@ -20,8 +20,8 @@ import (
 // TrimBOM returns the text without the byte order mark that some senders put before UTF-8.
 func TrimBOM(text []byte) []byte { return bytes.TrimPrefix(text, []byte("\ufeff")) }
 
-// Fault describes where and why a text is not valid JSON. It contains no content of the text except one bracket, comma,
-// colon or quote.
+// Fault describes where and why a text is not valid JSON. It does not contain any part of the text except a bracket,
+// comma, colon or quote.
 type Fault struct {
 	Rule string // json, utf-8 or depth:64
 	Path string // path of the value with the fault, such as entry[17].resource
@@ -48,8 +48,8 @@ func grouped(n int) string {
 	return text
 }
 
-// Check returns nil if a text is one JSON value in UTF-8 within [MaxDepth], or else its first fault. A fault of UTF-8
-// takes precedence, because nothing after it can be trusted.
+// Check returns nil if a text is one JSON value in UTF-8 within [MaxDepth], and otherwise its first fault. An encoding
+// fault takes precedence, because nothing after it can be trusted.
 func Check(text []byte) *Fault {
 	if utf8.Valid(text) && depth(text) <= MaxDepth && json.Valid(text) {
 		return nil
@@ -107,7 +107,7 @@ func readUntilFault(text []byte) (path string, at int, deep bool) {
 }
 
 // startsValue reports whether a list element begins at the fault, or before the fault within the same token. If so, the
-// fault is in that element and not after the last one.
+// fault is in that element, not after the previous one.
 func startsValue(text []byte, at int) bool {
 	before := bytes.TrimRight(text[:at], " \t\r\n")
 	if at < len(text) && strings.IndexByte(",]}", text[at]) >= 0 {
@@ -116,7 +116,7 @@ func startsValue(text []byte, at int) bool {
 	return len(before) > 0 && (before[len(before)-1] == ',' || before[len(before)-1] == '[')
 }
 
-// fieldName matches text that resembles a field name, and not an identifier of a patient.
+// fieldName matches text that resembles a field name rather than a patient identifier.
 var fieldName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]{0,39}$`)
 
 // MaxDepth is the maximum nesting depth of JSON.
@@ -125,8 +125,8 @@ const MaxDepth = 64
 // maxPathDepth is the maximum number of levels in a path.
 const maxPathDepth = 12
 
-// stackPath returns the path of the value that a decoder is reading. next says that the fault is in the element after
-// the last one read. A name that does not resemble a field name is omitted, because it may be a value.
+// stackPath returns the path of the value that a decoder is reading. next says whether the fault is in the element
+// after the last one that was read. A name that does not resemble a field name is omitted, because it may be a value.
 func stackPath(d *jsontext.Decoder, next bool) string {
 	var path strings.Builder
 	tokens := []string{}

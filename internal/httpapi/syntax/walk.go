@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 )
 
-// The functions of this file read JSON that [Check] has accepted.
+// The functions in this file read JSON that [Check] has accepted.
 
 // AfterString returns the position after the string that begins at i.
 func AfterString(text []byte, i int) int {
@@ -61,7 +61,7 @@ func AfterSpace(text []byte, i int) int {
 	return i
 }
 
-// Unquote returns the content of a string. It shares the memory of the string unless that has escapes.
+// Unquote returns the content of a string. The result shares the memory of quoted unless the string has escapes.
 func Unquote(quoted []byte) []byte {
 	if bytes.IndexByte(quoted, '\\') < 0 {
 		return quoted[1 : len(quoted)-1]

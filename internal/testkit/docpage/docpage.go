@@ -1,4 +1,4 @@
-// Package docpage compares the generated parts of a page of docs/ with the code.
+// Package docpage compares the generated parts of a page in docs/ with the code.
 package docpage
 
 import (
@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// Hold compares the part of a page between <!-- name --> and <!-- /name --> with want. If update is
-// set, it replaces that part.
+// Hold compares the part of a page between <!-- name --> and <!-- /name --> with want. If update is true, it replaces
+// that part.
 func Hold(t *testing.T, path, name, want string, update bool) {
 	t.Helper()
 	page, err := os.ReadFile(path) //nolint:gosec // a page of docs/
@@ -27,7 +27,7 @@ func Hold(t *testing.T, path, name, want string, update bool) {
 	if !update {
 		t.Fatalf("%s, part %s, is not what the code says; run go test -update in this folder", path, name)
 	}
-	if err := os.WriteFile(path, []byte(head+begin+want+end+tail), 0o600); err != nil { //nolint:gosec // likewise
+	if err := os.WriteFile(path, []byte(head+begin+want+end+tail), 0o600); err != nil { //nolint:gosec // a page of docs/
 		t.Fatal(err)
 	}
 }

@@ -1,10 +1,10 @@
-// Package loadgen generates observations at a constant rate. Benchmarks and tests of the log choose
-// the number of hospitals and rooms; each step is one observation. Patients arrive, move, are
-// measured, get drugs and leave, while censuses and staffing arrive. All patients are fictitious.
-// The same arguments generate the same observations.
+// Package loadgen generates observations at a constant rate. Benchmarks and tests of the log choose the number of
+// hospitals and rooms; each step is one observation. Patients arrive, move, are measured, get drugs and leave;
+// meanwhile, censuses and staffing are received. All patients are fictitious. The same arguments generate the same
+// observations.
 //
-// The units of internal/analysis/simulate are realistic, so their rate is that of a real unit: 540
-// requests per day, at most 5,600. A benchmark needs 200,000 per day in one unit.
+// The units in internal/analysis/simulate are realistic, so their rate is that of a real unit: 540 requests per day,
+// and at most 5,600. A benchmark needs 200,000 requests per day in one unit.
 package loadgen
 
 import (
@@ -43,7 +43,7 @@ type room struct {
 // New returns the feeds of hospitals h000, h001 … with the given number of rooms each. Starting at
 // from, one observation is received every step.
 func New(hospitals, rooms int, from acuity.Instant, step time.Duration) *Feeds {
-	random := rand.New(rand.NewPCG(1, uint64(hospitals))) //nolint:gosec // repeatable on purpose
+	random := rand.New(rand.NewPCG(1, uint64(hospitals))) //nolint:gosec // random numbers must be repeatable
 	f := &Feeds{rooms: rooms, now: from, step: step, random: random}
 	for i := range hospitals {
 		f.units = append(f.units, &unit{id: fmt.Sprintf("h%03d", i), rooms: make([]room, rooms)})
@@ -51,8 +51,8 @@ func New(hospitals, rooms int, from acuity.Instant, step time.Duration) *Feeds {
 	return f
 }
 
-// Next returns the next observation. About 87% are clinical, 10% are ADT, 2% are staffing and 1%
-// are a census of the whole unit.
+// Next returns the next observation. About 87% are clinical, 10% are ADT, 2% are staffing and 1% are censuses of the
+// whole unit.
 func (f *Feeds) Next() *acuity.Observation {
 	f.now = f.now.Add(f.step)
 	u := f.units[f.random.IntN(len(f.units))]
@@ -62,7 +62,7 @@ func (f *Feeds) Next() *acuity.Observation {
 		f.census(u, o)
 	case kind < 6:
 		o.Channel = acuity.ChannelStaffing
-		o.Staffing = &acuity.Staffing{Nurses: int32(f.rooms/3 + f.random.IntN(f.rooms/3)), Call: acuity.Yes} //nolint:gosec // a number of nurses
+		o.Staffing = &acuity.Staffing{Nurses: int32(f.rooms/3 + f.random.IntN(f.rooms/3)), Call: acuity.Yes} //nolint:gosec // the number of nurses is small
 	case kind < 26:
 		f.event(u, o)
 	default:
@@ -99,7 +99,7 @@ func (f *Feeds) event(u *unit, o *acuity.Observation) {
 	e.Visit, e.Patient = r.visit, r.visit
 	e.ID = fmt.Sprintf("%s-%d", r.visit, r.moves)
 	e.Digest = e.ID
-	number := int32(id + 1) //nolint:gosec // a small number
+	number := int32(id + 1) //nolint:gosec // the number of a room is small
 	e.Place = acuity.Location{HasRoomID: true, RoomID: number, PointOfCare: "LD", Room: fmt.Sprint(number)}
 	if e.Type == acuity.A03 {
 		*r = room{}
@@ -107,7 +107,7 @@ func (f *Feeds) event(u *unit, o *acuity.Observation) {
 	o.Channel, o.Events = acuity.ChannelHL7, []acuity.Event{e}
 }
 
-// clinical reports one sign of one occupied room, or of any room if three draws find none occupied.
+// clinical reports one sign of one occupied room, or of any room if three draws do not find an occupied one.
 func (f *Feeds) clinical(u *unit, o *acuity.Observation) {
 	id := f.random.IntN(f.rooms)
 	for range 3 {
@@ -117,7 +117,7 @@ func (f *Feeds) clinical(u *unit, o *acuity.Observation) {
 		id = f.random.IntN(f.rooms)
 	}
 	r := &u.rooms[id]
-	number := int32(id + 1) //nolint:gosec // a small number
+	number := int32(id + 1) //nolint:gosec // the number of a room is small
 	s := acuity.Signal{Room: number, Kind: catalogue.KindObservation, System: codes.LOINC, ObservedAt: f.now.Add(-20 * time.Second)}
 	switch kind := f.random.IntN(20); {
 	case kind < 8:
@@ -147,7 +147,7 @@ func (f *Feeds) clinical(u *unit, o *acuity.Observation) {
 
 // census lists all rooms with their visits.
 func (f *Feeds) census(u *unit, o *acuity.Observation) {
-	c := &acuity.Census{AsOf: f.now, TotalRooms: int32(f.rooms), Rooms: make([]acuity.CensusRoom, f.rooms)} //nolint:gosec // a small number
+	c := &acuity.Census{AsOf: f.now, TotalRooms: int32(f.rooms), Rooms: make([]acuity.CensusRoom, f.rooms)} //nolint:gosec // the number of rooms is small
 	for i := range c.Rooms {
 		row := &c.Rooms[i]
 		*row = acuity.CensusRoom{ID: int32(i + 1), Label: fmt.Sprintf("LDR %d", i+1), Area: "L&D", Status: acuity.RoomEmpty}

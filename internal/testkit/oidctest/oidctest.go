@@ -1,5 +1,5 @@
 // Package oidctest is an identity provider for tests: OpenID Connect, the code flow with PKCE, real signatures. On
-// request, it behaves like a hostile or broken provider.
+// request, it behaves as a hostile or broken provider would.
 package oidctest
 
 import (
@@ -31,8 +31,8 @@ type Issuer struct {
 	sync.Mutex
 
 	Claims map[string]any        // claims of the next token, which override the default claims
-	Codes  map[string]url.Values // parameters of the authorization request, by the code of its answer
-	Sign   *rsa.PrivateKey       // key that signs tokens; nil: the key that the provider publishes
+	Codes  map[string]url.Values // parameters of the authorization request, by the code in its response
+	Sign   *rsa.PrivateKey       // key that signs tokens; nil: the key that is published
 	Away   bool
 	Lost   bool // the published keys cannot be fetched
 	Tokens int  // number of token requests
@@ -41,7 +41,7 @@ type Issuer struct {
 	now func() time.Time
 }
 
-// New starts a provider that uses the clock now. It signs in the person "ada".
+// New starts a provider that uses the clock now. The provider signs in the person "ada".
 func New(t testing.TB, now func() time.Time) *Issuer {
 	t.Helper()
 	key, err := rsa.GenerateKey(rand.Reader, 2048)
@@ -111,15 +111,15 @@ func (i *Issuer) token(w http.ResponseWriter, r *http.Request) {
 		"name": "Ada\nL.", "groups": []string{"nurses"}, "acr": "mfa",
 	}
 	maps.Copy(claims, i.Claims)
-	head, _ := json.Marshal(map[string]string{"alg": "RS256", "kid": "1"}) //nolint:errcheck // texts
-	body, _ := json.Marshal(claims)                                        //nolint:errcheck // of the test
+	head, _ := json.Marshal(map[string]string{"alg": "RS256", "kid": "1"}) //nolint:errcheck // strings can always be encoded
+	body, _ := json.Marshal(claims)                                        //nolint:errcheck // tests set claims that can be encoded
 	text := raw(head) + "." + raw(body)
 	digest := sha256.Sum256([]byte(text))
 	key := i.key
 	if i.Sign != nil {
 		key = i.Sign
 	}
-	signed, _ := rsa.SignPKCS1v15(rand.Reader, key, crypto.SHA256, digest[:]) //nolint:errcheck // a key of the test
+	signed, _ := rsa.SignPKCS1v15(rand.Reader, key, crypto.SHA256, digest[:]) //nolint:errcheck // the key is valid
 	w.Header().Set("Content-Type", "application/json")
 	answer := map[string]any{"access_token": "x", "token_type": "Bearer", "id_token": text + "." + raw(signed)}
 	json.NewEncoder(w).Encode(answer) //nolint:errcheck // memory

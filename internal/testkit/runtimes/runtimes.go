@@ -1,10 +1,9 @@
-// Package runtimes provides runtimes of other languages to tests, with packages of their
-// registries, as partners use them for verification, code generation or analysis.
+// Package runtimes provides runtimes of other languages to tests, with packages from their registries, as partners use
+// them for verification, code generation or analysis.
 //
-// Packages are installed once in the user's cache. If a runtime is not available, the test fails
-// where everything must run (CI=true, or SVC_E2E=1 as in make e2e). Elsewhere the test is skipped
-// and leaves a note of one line, which `make test` prints (internal/e2e/notice) until the test has
-// run.
+// Packages are installed once in the user's cache. If a runtime is not available, the test fails if everything must run
+// (CI=true, or SVC_E2E=1 as in make e2e). Otherwise, the test is skipped and leaves a one-line note, which `make test`
+// prints (internal/e2e/notice) until the test has run.
 package runtimes
 
 import (
@@ -23,7 +22,7 @@ import (
 	"github.com/gofrs/flock"
 )
 
-// Program returns the path of a program of this machine.
+// Program returns the path of a program on this machine.
 func Program(t testing.TB, name string) string {
 	t.Helper()
 	path, err := exec.LookPath(name)
@@ -61,8 +60,8 @@ func Node(t testing.TB, packages ...string) (folder string) {
 	})
 }
 
-// Maven returns a folder in which a project was built, with its classes in target/classes and their
-// dependencies in target/lib. Downloads are also kept in the cache.
+// Maven returns a folder in which a project was built, with the classes in target/classes and their dependencies in
+// target/lib. Downloads are also kept in the cache.
 func Maven(t testing.TB, project string) (folder string) {
 	t.Helper()
 	Program(t, "java")
@@ -72,7 +71,7 @@ func Maven(t testing.TB, project string) (folder string) {
 		if err != nil || entry.IsDir() {
 			return err
 		}
-		content, err := os.ReadFile(path) //nolint:gosec // of our own tree
+		content, err := os.ReadFile(path) //nolint:gosec // the file is part of this repository
 		sum := sha256.Sum256(content)
 		what = append(what, entry.Name()+"@"+hex.EncodeToString(sum[:6]))
 		return err
@@ -90,8 +89,8 @@ func Maven(t testing.TB, project string) (folder string) {
 	})
 }
 
-// Debian returns the path of a program of this machine. If the machine does not have the program,
-// Debian downloads a package of the distribution and unpacks it without installing it.
+// Debian returns the path of a program on this machine. If the machine does not have the program, Debian downloads a
+// package from the distribution and unpacks it without installing it.
 func Debian(t testing.TB, name, program string) (path string) {
 	t.Helper()
 	if path, err := exec.LookPath(filepath.Base(program)); err == nil {
@@ -107,15 +106,15 @@ func Debian(t testing.TB, name, program string) (path string) {
 	return filepath.Join(folder, program)
 }
 
-// Compose returns the environment variables that `docker compose` needs: none if this machine has
-// Compose. If it does not, Compose is built from module, a folder whose go.mod requires it.
+// Compose returns the environment variables that `docker compose` needs: none if this machine has Compose. If it does
+// not, Compose is built from module, a folder whose go.mod requires Compose.
 func Compose(t testing.TB, module string) (env []string) {
 	t.Helper()
 	docker := Program(t, "docker")
 	if exec.CommandContext(t.Context(), docker, "compose", "version").Run() == nil { //nolint:gosec // found above
 		return nil
 	}
-	version, err := os.ReadFile(filepath.Join(module, "go.mod")) //nolint:gosec // of our own tree
+	version, err := os.ReadFile(filepath.Join(module, "go.mod")) //nolint:gosec // the file is part of this repository
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -128,12 +127,12 @@ func Compose(t testing.TB, module string) (env []string) {
 	return []string{"DOCKER_CONFIG=" + folder}
 }
 
-// patience is the time limit of an installation. The notebook needs half a minute; Compose needs minutes on a busy
+// patience is the time limit for an installation. The notebook needs half a minute; Compose needs minutes on a busy
 // machine.
 const patience = 20 * time.Minute
 
-// installed returns a folder of the cache in which commands have installed packages, now or in an
-// earlier run. The file inside exists once the installation is complete.
+// installed returns a folder in the cache in which commands have installed packages, now or in an earlier run. The file
+// that inside names exists once the installation is complete.
 func installed(t testing.TB, language string, packages []string, inside string, commands func(folder string) [][]string) (folder string) {
 	t.Helper()
 	sum := sha256.Sum256([]byte(strings.Join(packages, " ")))
@@ -143,7 +142,7 @@ func installed(t testing.TB, language string, packages []string, inside string, 
 	if err := lock.Lock(); err != nil {
 		t.Fatal(err)
 	}
-	defer lock.Close() //nolint:errcheck // the end of the process releases it too
+	defer lock.Close() //nolint:errcheck // the end of the process releases the lock, too
 	what := strings.Join(append([]string{language}, packages...), " ")
 	if exists(done) && exists(filepath.Join(folder, inside)) {
 		requireOrSkip(t, what, nil)
@@ -152,20 +151,20 @@ func installed(t testing.TB, language string, packages []string, inside string, 
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	for _, command := range commands(folder) {
-		out, err := exec.CommandContext(ctx, command[0], command[1:]...).CombinedOutput() //nolint:gosec // made above
+		out, err := exec.CommandContext(ctx, command[0], command[1:]...).CombinedOutput() //nolint:gosec // the callers in this package define the commands
 		if err != nil {
 			err = fmt.Errorf("%s: %w: %s", filepath.Base(command[0]), err, last(string(out)))
 		}
 		requireOrSkip(t, what, err)
 	}
-	if err := os.WriteFile(done, nil, 0o600); err != nil { //nolint:gosec // in our own cache
+	if err := os.WriteFile(done, nil, 0o600); err != nil { //nolint:gosec // the file is in this package's own cache
 		t.Fatal(err)
 	}
 	return folder
 }
 
-// requireOrSkip lets a test continue if its runtime was found. If err is set, it ends the test by
-// the rule of the package.
+// requireOrSkip lets a test continue if its runtime was found. If err is set, it fails or skips the test, as the
+// package comment describes.
 func requireOrSkip(t testing.TB, what string, err error) {
 	t.Helper()
 	note := filepath.Join(cache(t), "missing", strings.ReplaceAll(t.Name(), "/", "."))
@@ -176,11 +175,11 @@ func requireOrSkip(t testing.TB, what string, err error) {
 		return
 	}
 	line := fmt.Sprintf("%s did not run, it needs %s: %v", t.Name(), what, err)
-	if os.Getenv("CI") == "true" || os.Getenv("SVC_E2E") != "" { //nolint:forbidigo // of tests: not settings of the service
+	if os.Getenv("CI") == "true" || os.Getenv("SVC_E2E") != "" { //nolint:forbidigo // these variables configure tests, not svc
 		t.Fatal(line)
 	}
 	if err = os.MkdirAll(filepath.Dir(note), 0o700); err == nil {
-		err = os.WriteFile(note, []byte(line+"\n"), 0o600) //nolint:gosec // in our own cache
+		err = os.WriteFile(note, []byte(line+"\n"), 0o600) //nolint:gosec // the file is in this package's own cache
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -202,7 +201,7 @@ func cache(t testing.TB) string {
 }
 
 func exists(path string) bool {
-	_, err := os.Stat(path) //nolint:gosec // in our own cache; follows links
+	_, err := os.Stat(path) //nolint:gosec // the file is in this package's own cache; Stat follows links
 	return err == nil
 }
 
@@ -212,9 +211,8 @@ func last(said string) string {
 	return strings.TrimSpace(lines[len(lines)-1])
 }
 
-// Browser returns a headless Chromium and the environment variables that it needs. If the machine
-// has no Chromium, Browser downloads that of the distribution, which is unpacked with missing
-// libraries and not installed.
+// Browser returns a headless Chromium and the environment variables that it needs. If the machine has no Chromium,
+// Browser downloads the distribution's package and unpacks it, with any missing libraries, without installing it.
 func Browser(t testing.TB) (program string, env []string) {
 	t.Helper()
 	for _, name := range []string{"chromium-headless-shell", "chromium", "google-chrome"} {
@@ -225,16 +223,15 @@ func Browser(t testing.TB) (program string, env []string) {
 	}
 	inside := filepath.Join("usr", "lib", "chromium", browserPackage)
 	folder := installed(t, "browser", browserPackages, inside, func(folder string) [][]string {
-		// apt-get needs no lock, because nothing is installed. It skips libraries that are
-		// installed, but not the named packages, because the program loads its data from its
-		// folder.
+		// apt-get does not need a lock, because nothing is installed. It skips libraries that are already installed,
+		// but not the named packages, because the program loads its data from its own folder.
 		const unpack = `mkdir -p "$0/lists/partial" "$0/archives/partial" && cd "$0" && ` +
 			`get() { apt-get -qq -o Dir::State::lists="$0/lists" -o Dir::Cache="$0" -o APT::Sandbox::User="" -o Debug::NoLocking=1 "$@"; } && ` +
 			`get update && get install --yes --no-install-recommends --reinstall --download-only "$@" >/dev/null && ` +
 			`for package in archives/*.deb; do dpkg-deb -x "$package" . || exit 1; done && rm -rf lists archives ./*.bin`
 		return [][]string{{"rm", "-rf", folder}, append([]string{"sh", "-c", unpack, folder}, browserPackages...)}
 	})
-	// libpulse loads a part of itself by an absolute path, which differs from the folder.
+	// libpulse loads a part of itself from an absolute path, which is not in this folder.
 	var libraries []string
 	for _, below := range []string{"", "pulseaudio"} {
 		found, err := filepath.Glob(filepath.Join(folder, "usr", "lib", "*-linux-gnu", below))
@@ -251,7 +248,7 @@ func Browser(t testing.TB) (program string, env []string) {
 	return program, env
 }
 
-// browserPackage is the package of the distribution, and its program.
+// browserPackage is the name of the distribution's package, and of the program in it.
 const browserPackage = "chromium-headless-shell"
 
 // browserPackages are the packages to unpack: the program, its data, and a font.

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// observedTest is a test under observation, which records its name and its result.
+// observedTest is a test that records its name and its result.
 type observedTest struct {
 	testing.TB
 	name, skipped, failed string
@@ -71,14 +71,14 @@ func machine(t *testing.T, programs map[string]string) (notes func() string) {
 	}
 }
 
-// python3 creates folders like venv. Their interpreter only records what it installs.
+// python3 creates folders as venv does. The interpreter in them only records what it installs.
 const python3 = `[ "$2" = venv ] || exit 3
 mkdir -p "$4/bin"
 printf '#!/bin/sh\necho "$@" >>"%s.installs"\n' "$4" >"$4/bin/python"
 chmod +x "$4/bin/python"
 `
 
-// npm refuses packages that are named absent, as if the registry were unavailable.
+// npm refuses packages with the name absent, as if the registry were unavailable.
 const npm = `case "$*" in *absent*) echo "npm error E404" >&2; exit 1 ;; esac
 mkdir -p "$3/node_modules"
 echo {} >"$3/node_modules/.package-lock.json"
@@ -125,8 +125,8 @@ func TestNotesEnd(t *testing.T) {
 	}
 }
 
-// TestInstalledOnce: the second test uses the installation of the first, unless it was interrupted
-// or the interpreter is missing.
+// TestInstalledOnce: the second test uses the first test's installation, unless the installation was interrupted or the
+// interpreter is missing.
 func TestInstalledOnce(t *testing.T) {
 	machine(t, map[string]string{"python3": python3})
 	interpreter := Python(t, "duckdb==1.0", "numpy==2.0")
@@ -167,7 +167,7 @@ mkdir -p "$folder/target/lib"
 echo built >>"$folder.builds"
 `
 
-// TestBuiltOnce: a project is built once, and again when one of its files has changed.
+// TestBuiltOnce: a project is built once, and built again only if one of its files has changed.
 func TestBuiltOnce(t *testing.T) {
 	machine(t, map[string]string{"java": "", "javac": "", "mvn": mvn, "rm": `exec rm "$@"`, "cp": `exec cp "$@"`})
 	project := t.TempDir()

@@ -11,9 +11,8 @@ import (
 	"svc/internal/analysis/simulate"
 )
 
-// TestForecastAtEveryHour: a unit has a consistent forecast at each hour of a weekday and of a
-// Sunday in two zones, and the forecast includes staffing plans. The weeks end at a change to or
-// from daylight saving time.
+// TestForecastAtEveryHour: a unit has a consistent forecast at each hour of a weekday and of a Sunday in two zones, and
+// the forecast includes staffing plans. The weeks end with a change to or from daylight saving time.
 func TestForecastAtEveryHour(t *testing.T) {
 	const days = 5
 	for zone, weekdays := range map[string][]time.Time{
@@ -46,7 +45,7 @@ func TestForecastAtEveryHour(t *testing.T) {
 					checkPlanned(t, model, s, at, location)
 				})
 			}
-			if tried < 22 { // of 23, 24 or 25 hours, of which some have no event for long before
+			if tried < 22 { // out of 23, 24 or 25 hours; before some of them, there was no event for a long time
 				t.Errorf("%s, %s: %d hours were tried", zone, day.Format(time.DateOnly), tried)
 			}
 		}

@@ -1,5 +1,5 @@
-// Package hours provides the full hours of a hospital for a backtest. From feeds or the log of observations, it
-// computes them with the functions of the live processor. Recorded hours are read unchanged.
+// Package hours provides the hours of a hospital for a backtest. It computes them from feeds or from the log of
+// observations, with the functions of the live processor, or reads recorded hours unchanged.
 package hours
 
 import (
@@ -58,11 +58,11 @@ func Lines(from io.Reader) iter.Seq2[simulate.Request, error] {
 	}
 }
 
-// feeds are the channels of the JSON feeds.
+// feeds are the channels for the JSON feeds.
 var feeds = []acuity.Channel{acuity.ChannelADT, acuity.ChannelCensus, acuity.ChannelClinical, acuity.ChannelRoster, acuity.ChannelStaffing}
 
-// FromRequests computes the hours of a hospital from the requests of its feeds. A request that a server would
-// refuse is an error.
+// FromRequests computes the hours of a hospital from the requests of its feeds. A request that a server would refuse
+// causes an error.
 func FromRequests(requests iter.Seq2[simulate.Request, error], hospital string, zone *time.Location) hours {
 	pseudonyms := ingest.NewPseudonyms(bytes.Repeat([]byte("backtest"), 4)) // the pseudonyms do not leave the process
 	return FromInputs(func(yield func(inputlog.Input, error) bool) {
@@ -117,7 +117,7 @@ func FromInputs(inputs iter.Seq2[inputlog.Input, error], hospital string) hours 
 	}
 }
 
-// ErrNone means that there is no full hour.
+// ErrNone means that there are no recorded hours.
 var ErrNone = errors.New("no full hour was recorded: there is nothing to measure a forecast on")
 
 // Ordered returns the hours in ascending order, each in its latest generation, because a backfill records past hours

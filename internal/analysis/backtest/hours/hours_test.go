@@ -63,7 +63,7 @@ func TestLinesThatAreNone(t *testing.T) {
 	}
 }
 
-// TestOrdered: an hour of a backfill arrives late and replaces the earlier version of the hour.
+// TestOrdered: an hour from a backfill arrives late and replaces the earlier version of that hour.
 func TestOrdered(t *testing.T) {
 	list, err := hours.Ordered(func(yield func(*acuity.Snapshot, error) bool) {
 		for _, s := range []*acuity.Snapshot{

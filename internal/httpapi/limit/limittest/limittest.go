@@ -13,7 +13,7 @@ import (
 	"svc/internal/httpapi/limit"
 )
 
-// Server is a source to test. It uses the machine's clock; no test lasts longer than a second or two.
+// Server is a source to test. It uses the machine's clock; each test takes at most a second or two.
 type Server struct {
 	// Open returns the source as another instance would open it.
 	Open func(t *testing.T) limit.Source
@@ -112,8 +112,8 @@ func testExact(t *testing.T, s Server) {
 	}
 }
 
-// testTogether makes two instances serve one caller as fast as they can. Together they allow the burst, and the rate of the
-// elapsed time.
+// testTogether makes two instances serve one caller as fast as they can. Together, they must allow the burst plus the
+// rate times the elapsed time.
 func testTogether(t *testing.T, s Server) {
 	rate := limit.Rate{PerSecond: 100, Burst: 80}
 	var asking sync.WaitGroup
