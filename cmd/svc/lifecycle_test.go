@@ -33,7 +33,7 @@ func fetch(t *testing.T, s *lifecycle.Server, path string) (status int, body str
 	return answer.StatusCode, string(read)
 }
 
-// TestLifeOfAProcess queries the private port while the process connects, while it runs, and after it is told to stop.
+// TestLifeOfAProcess queries the private port while the process connects, while it runs, and after it is asked to stop.
 func TestLifeOfAProcess(t *testing.T) {
 	kafka, err := stream.Embed(stream.BrokerOptions{})
 	if err != nil {

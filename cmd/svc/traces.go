@@ -146,7 +146,7 @@ type spannedView struct {
 }
 
 // Own implements [verdict.View].
-func (s spannedView) Own(partition int32, applied int64, charts []verdict.Chart) verdict.OwnedView { //nolint:ireturn // the wrapped view's type
+func (s spannedView) Own(partition int32, applied int64, charts []verdict.Chart) verdict.OwnedView { //nolint:ireturn // of the view
 	s.spans.mu.Lock()
 	delete(s.spans.waiting, partition)
 	s.spans.mu.Unlock()

@@ -37,7 +37,7 @@ func newAsked(t *testing.T, answers map[string]string) *asked {
 		a.requests = append(a.requests, strings.TrimSpace(line+" "+string(body)))
 		if !known {
 			w.WriteHeader(http.StatusNotFound)
-			io.WriteString(w, `{"ok":false,"error":{"code":"not_found","message":"There is nothing here."}}`) //nolint:errcheck // the client under test checks the response
+			io.WriteString(w, `{"ok":false,"error":{"code":"not_found","message":"There is nothing here."}}`) //nolint:errcheck // to a test
 			return
 		}
 		io.WriteString(w, `{"ok":true,"data":`+data+`}`) //nolint:errcheck // the client under test checks the response

@@ -1,5 +1,5 @@
 // Package devserver is the environment of the roles in svc dev: servers, keys, files, a greeting, a webhook receiver,
-// an alert outbox and a demo. It does not import the roles; the command connects them to it.
+// an alert outbox, a demo. It does not import the roles; the command connects them to it.
 package devserver
 
 import (

@@ -1,10 +1,10 @@
 // Package outbound defines the vocabulary of outgoing messages: recipients, contents, results. The roles that write
 // settings or read lists share these types with the notifier and the codecs. The package has no behavior except checks.
 //
-//   - A [Webhook] is an endpoint of a partner, an entry of the settings.
-//   - A [Tier] defines the recipients of alerts at a level, a [Recipient] is a role on duty.
+//   - A [Webhook] is a partner's endpoint, as an entry in the settings.
+//   - A [Tier] defines the recipients of alerts at a level; a [Recipient] is a role on duty.
 //   - A [Delivery] is the delivery of one event to one endpoint, with its attempts.
-//   - A [Command] is a request of an administrator to the notifier.
+//   - A [Command] is a request to the notifier, for example from an administrator.
 //
 // Times are UTC with milliseconds.
 package outbound

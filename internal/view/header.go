@@ -185,7 +185,7 @@ func (b *View) Progress(ctx context.Context, hospital string) (Progress, error) 
 
 // Freshness computes the instant up to which everything in a log has been processed. [Freshness.RecordEnd] records the
 // end of the log at an instant; [Freshness.RecordProgress] records the progress of the log's reader. So a log without
-// new records can be told apart from a stuck reader.
+// new records can be distinguished from a stuck reader.
 type Freshness struct {
 	since    time.Time // instant since which the log is queried; zero: unknown
 	position int64     // position reached by the reader

@@ -1,5 +1,5 @@
 // Package subscribers administers the subscribers to a unit's events: the webhooks of partners, the tiers of alerts,
-// and the roles on duty that the tiers alert. It also lists the deliveries.
+// the roles on duty that the tiers alert. It also lists the deliveries.
 //
 // A [Store] holds the settings. The audit record of an action is written before the action takes effect, and the
 // response is sent once this process uses the new settings. Secrets, telephone numbers and addresses never leave this

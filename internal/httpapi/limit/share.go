@@ -8,17 +8,17 @@ import (
 	"time"
 )
 
-// Share limits each hospital to its share of the processors, whatever the rates of its keys. A processor applies the
+// Share limits each hospital to its share of the processors, regardless of the rates of its keys. A processor applies the
 // inputs of its hospitals sequentially, so the inputs of one hospital delay the others. Three rules apply; each refuses
 // only the hospital that exceeds it.
 //
 //   - An instance reads at most two large bodies of a hospital at a time: [Share.Open].
-//   - Large bodies are charged to one bucket of the hospital, shared by all instances: [Share.Spend]. Small ones are
-//     free, because they cause no delay.
-//   - The number of a hospital's recent unapplied facts is limited: [Share.Enter]. Thus small bodies are accepted no
+//   - Large bodies are charged to one bucket of the hospital, shared by all instances: [Share.Spend]. Small bodies
+//     are free, because they cause no delay.
+//   - The number of a hospital's recent unapplied facts is limited: [Share.Enter]. So small bodies are accepted no
 //     faster than the processor applies them.
 //
-// A nil Share refuses no request. While a processor is stuck, a hospital at its usual pace is not refused, because
+// A nil Share does not refuse any request. While a processor is stuck, a hospital at its usual pace is not refused, because
 // facts older than a few seconds do not count.
 type Share struct {
 	now    func() time.Time

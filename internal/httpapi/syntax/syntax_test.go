@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 )
 
-// Nobody can search a body of 16 MiB for one bracket, so the response contains its location.
+// No one can search a body of 16 MiB for one bracket, so the response contains its location.
 func TestFaultNamesPlace(t *testing.T) {
 	deep := strings.Repeat(`{"a":[`, 40)
 	for text, want := range map[string]string{

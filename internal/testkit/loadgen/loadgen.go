@@ -62,7 +62,7 @@ func (f *Feeds) Next() *acuity.Observation {
 		f.census(u, o)
 	case kind < 6:
 		o.Channel = acuity.ChannelStaffing
-		o.Staffing = &acuity.Staffing{Nurses: int32(f.rooms/3 + f.random.IntN(f.rooms/3)), Call: acuity.Yes} //nolint:gosec // the number of nurses is small
+		o.Staffing = &acuity.Staffing{Nurses: int32(f.rooms/3 + f.random.IntN(f.rooms/3)), Call: acuity.Yes} //nolint:gosec // a small number
 	case kind < 26:
 		f.event(u, o)
 	default:
@@ -147,7 +147,7 @@ func (f *Feeds) clinical(u *unit, o *acuity.Observation) {
 
 // census lists all rooms with their visits.
 func (f *Feeds) census(u *unit, o *acuity.Observation) {
-	c := &acuity.Census{AsOf: f.now, TotalRooms: int32(f.rooms), Rooms: make([]acuity.CensusRoom, f.rooms)} //nolint:gosec // the number of rooms is small
+	c := &acuity.Census{AsOf: f.now, TotalRooms: int32(f.rooms), Rooms: make([]acuity.CensusRoom, f.rooms)} //nolint:gosec // small
 	for i := range c.Rooms {
 		row := &c.Rooms[i]
 		*row = acuity.CensusRoom{ID: int32(i + 1), Label: fmt.Sprintf("LDR %d", i+1), Area: "L&D", Status: acuity.RoomEmpty}

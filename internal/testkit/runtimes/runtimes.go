@@ -151,7 +151,7 @@ func installed(t testing.TB, language string, packages []string, inside string, 
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	for _, command := range commands(folder) {
-		out, err := exec.CommandContext(ctx, command[0], command[1:]...).CombinedOutput() //nolint:gosec // the callers in this package define the commands
+		out, err := exec.CommandContext(ctx, command[0], command[1:]...).CombinedOutput() //nolint:gosec // from this package
 		if err != nil {
 			err = fmt.Errorf("%s: %w: %s", filepath.Base(command[0]), err, last(string(out)))
 		}
