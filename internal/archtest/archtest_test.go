@@ -109,7 +109,7 @@ var plan = map[string]folder{
 	"notifier/mail":                 {imports: []string{"internal/outbound", "notifier/outcome", "github.com/wneessen/go-mail"}},
 	"notifier/sms":                  {imports: []string{"internal/outbound", "notifier/outcome", "internal/signature"}},
 	"internal/outbound":             {},                                                                                                                                                                                                                                           // outgoing messages and their outcomes, shared by ingest, readapi, notifier and schemas
-	"internal/seal":                 {},                                                                                                                                                                                                                                           // encrypts secrets and addresses
+	"internal/seal":                 {},                                                                                                                                                                                                                                           // encryption of secrets and addresses in settings and the ledger
 	"internal/admin/subscribers":    {imports: []string{"internal/httpapi/access", "internal/httpapi", "internal/admin/audit", "internal/outbound", "internal/signature", "github.com/go-chi/chi"}},                                                                               // administration of recipients, by two roles and the command line
 	"internal/analysis/spreadsheet": {},                                                                                                                                                                                                                                           // escapes CSV text that a spreadsheet would run, for exports and the terminology map
 	"internal/analysis/inputlog":    {imports: []string{"acuity", "schemas", "internal/stream", "github.com/segmentio/kafka-go", "golang.org/x/time"}, goroutines: true},                                                                                                          // the log as an independent client reads it
@@ -144,7 +144,7 @@ var plan = map[string]folder{
 	"internal/analysis/analysistest": {imports: []string{"acuity", "schemas", "processors/verdict", "internal/analysis", "internal/stream", "internal/testkit/loadgen", "golang.org/x/sync"}, goroutines: true},
 	"notifier/sendertest":            {imports: []string{"internal/outbound", "notifier/outcome"}, goroutines: true},
 	"notifier/egress/egresstest":     {imports: []string{"notifier/egress"}, goroutines: true},
-	"internal/testkit/oidctest":      {},                                            // a provider for tests, which can behave maliciously
+	"internal/testkit/oidctest":      {},                                            // an identity provider for tests, which can be made hostile
 	"internal/testkit/runtimes":      {imports: []string{"github.com/gofrs/flock"}}, // runtimes of other languages for tests
 	"internal/signature":             {imports: []string{"internal/outbound"}},      // signs outgoing requests; checks requests to svc's receivers and receipts of providers
 

@@ -295,7 +295,7 @@ func printID(sentence string) func(*client, *identified) error {
 	return func(c *client, v *identified) error { return c.Printf(sentence+"\n", v.ID) }
 }
 
-// pages requests the pages of a list until it has most items, or all items.
+// pages requests the pages of a list until it has all items, or as many as most allows.
 func pages[T any](ctx context.Context, c *client, path string, query url.Values, most int) ([]T, error) {
 	all := []T{}
 	for len(all) < most {

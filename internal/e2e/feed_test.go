@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// load is a stream of requests from several hospitals that continues during faults. It records every acknowledgement.
-// It retries a request with the same bytes until it is acknowledged.
+// load is a stream of requests from several hospitals that continues during faults. It records every acknowledgment. It
+// retries a request with the same bytes until it is acknowledged.
 type load struct {
 	t        *testing.T
 	partners []*partner

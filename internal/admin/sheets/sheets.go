@@ -46,8 +46,8 @@ type Line[T any] struct {
 // mappingColumns are the columns of a terminology map, in the order in which it is written.
 var mappingColumns = []string{"system", "code", "kind", "factorId", "op", "than", "comment"}
 
-// ReadMappings parses a terminology map. faults are errors in values; err is an error in the file as a whole. Parsing
-// stops after most rows; 0 means no limit.
+// ReadMappings parses a terminology map. faults are errors in values; err is an error in the file as a whole. most is
+// the maximum number of rows, at which parsing stops; 0 means no limit.
 func ReadMappings(in io.Reader, most int) (rows []Line[Mapping], faults []*spreadsheet.Fault, err error) {
 	err = spreadsheet.Read(in, mappingColumns, []string{"system", "code", "factorId"}, most, func(line int, field func(string) string) {
 		row := Mapping{System: field("system"), Code: field("code"), FactorID: field("factorId"), Comment: field("comment")}
@@ -99,8 +99,8 @@ type Location struct {
 // locationColumns are the columns of a location table, in the order in which it is written.
 var locationColumns = []string{"pointOfCare", "room", "bed", "roomId", "roomLabel", "area", "outside", "primaryFactor"}
 
-// ReadLocations parses a location table. faults are errors in values; err is an error in the file as a whole. Parsing
-// stops after most rows; 0 means no limit.
+// ReadLocations parses a location table. faults are errors in values; err is an error in the file as a whole. most is
+// the maximum number of rows, at which parsing stops; 0 means no limit.
 func ReadLocations(in io.Reader, most int) (rows []Line[Location], faults []*spreadsheet.Fault, err error) {
 	err = spreadsheet.Read(in, locationColumns, nil, most, func(line int, field func(string) string) {
 		row := Location{

@@ -84,8 +84,8 @@ func TestReplayOfNobody(t *testing.T) {
 	}
 }
 
-// A replay of all hospitals produces the same rows for each hospital as a replay of only that hospital. If it writes to
-// a folder, the bytes are the same each time; if it writes to a single writer, the rows are.
+// A replay of all hospitals produces the same rows for each hospital as a replay of only that hospital. In a folder, it
+// writes the same bytes each time. To a single writer, it writes the same rows each time.
 func TestReplayOfAll(t *testing.T) {
 	b := analysistest.NewKafka(t)
 	b.Put(analysistest.Shifts(2000, 6, time.Minute))

@@ -8,9 +8,9 @@ import (
 	"time"
 )
 
-// Share limits each hospital to its share of the processors, regardless of the rates of its keys. A processor applies the
-// inputs of its hospitals sequentially, so the inputs of one hospital delay the others. Three rules apply; each refuses
-// only the hospital that exceeds it.
+// Share limits each hospital to its share of the processors, regardless of the rates of its keys. A processor applies
+// the inputs of its hospitals sequentially, so the inputs of one hospital delay the others. Three rules apply; each
+// refuses only the hospital that exceeds it.
 //
 //   - An instance reads at most two large bodies of a hospital at a time: [Share.Open].
 //   - Large bodies are charged to one bucket of the hospital, shared by all instances: [Share.Spend]. Small bodies
@@ -18,8 +18,8 @@ import (
 //   - The number of a hospital's recent unapplied facts is limited: [Share.Enter]. So small bodies are accepted no
 //     faster than the processor applies them.
 //
-// A nil Share does not refuse any request. While a processor is stuck, a hospital at its usual pace is not refused, because
-// facts older than a few seconds do not count.
+// A nil Share does not refuse any request. While a processor is stuck, a hospital at its usual pace is not refused,
+// because facts older than a few seconds do not count.
 type Share struct {
 	now    func() time.Time
 	source Source
