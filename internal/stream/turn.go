@@ -199,9 +199,9 @@ func (l *loop) wakePoll() {
 	l.wake()
 }
 
-// poll waits for records until the deadline. It returns after at most the number of records that most gives. It assigns
-// restored partitions, revokes partitions that are no longer owned, and applies the records. It returns the number of
-// applied records and, if the state must be dropped, the reason in lost. An error in err ends the session.
+// poll waits for records until the deadline; most is their maximum number. It assigns restored partitions, revokes
+// partitions that are no longer owned, and applies the records. It returns the number of applied records and, if the
+// state must be dropped, the reason in lost. An error in err ends the session.
 func (l *loop) poll(ctx context.Context, deadline time.Time, most int) (records int, lost, err error) {
 	var fetches kgo.Fetches
 	if !deadline.IsZero() && !time.Now().Before(deadline) {

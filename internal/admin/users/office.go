@@ -104,9 +104,9 @@ func (o *Office) ended(hospital string, now time.Time) (c Changes) {
 // FindLink returns the link of a token, even if it has ended.
 func (o *Office) FindLink(token string) (Link, bool) { return o.Register.Link(token) }
 
-// UseLink signs in the person for whom a link was created. If the link is used concurrently, at whichever instances,
-// exactly one use succeeds: the change is written only if no other change precedes it in the log. The errors are
-// [ErrNoLink] and those of Put.
+// UseLink signs in the person for whom a link was created. If the link is used concurrently, even at different
+// instances, exactly one use succeeds: the change is written only if no other change precedes it in the log. The errors
+// are [ErrNoLink] and those of Put.
 func (o *Office) UseLink(ctx context.Context, token string, in SignIn) (s Session, err error) {
 	err = audit.Retry(ctx, func() error {
 		seen, now := o.Seen(), cut(o.Now())

@@ -120,8 +120,8 @@ func (o *Office) EndSessions(ctx context.Context, reason string, all ...Session)
 // ErrShown means that a secret was already displayed, or that its session has ended.
 var ErrShown = errors.New("the secret was shown before")
 
-// ShowOnce records that a session displays the secret that was created at an instant. If several requests do so, at
-// whichever instances, one succeeds and the others get [ErrShown].
+// ShowOnce records that a session displays the secret that was created at an instant. If several requests do so, even
+// at different instances, one succeeds and the others get [ErrShown].
 func (o *Office) ShowOnce(ctx context.Context, id string, madeAt time.Time) error {
 	return audit.Retry(ctx, func() error {
 		seen := o.Seen()

@@ -100,7 +100,7 @@ func TestASVS742LockEndsSessions(t *testing.T) {
 	}
 }
 
-// TestSecretIsShownOnce: of many requests in a session, at whichever instances, exactly one shows a secret.
+// TestSecretIsShownOnce: of many requests in a session, even at different instances, exactly one shows a secret.
 func TestSecretIsShownOnce(t *testing.T) {
 	t.Parallel()
 	w := &world{now: noon}

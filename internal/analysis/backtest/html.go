@@ -22,7 +22,7 @@ var reportPage = template.Must(template.New("report").Funcs(template.FuncMap{
 	"horizons": func() []float64 { return horizons },
 }).Parse(page))
 
-// HTML writes the report as one page that loads no other files, with times in the hospital's time zone.
+// HTML writes the report as a single page that does not load other files, with times in the hospital's time zone.
 func (r *Report) HTML(to io.Writer) error {
 	const form = "2 Jan 2006 15:04"
 	in := &r.inner
