@@ -1,4 +1,4 @@
-// Package acuity defines the vocabulary of a maternity unit: reported facts, the state derived from them, and changes.
+// Package acuity defines the vocabulary of a maternity unit: reported facts, the state derived from them, its changes.
 // The terms, smallest first:
 //
 //   - An [Observation] contains the facts of one request from one hospital.

@@ -1,5 +1,5 @@
-// Package notifier turns committed changes of verdicts into messages: webhooks get every change, in order, and people
-// get damped alerts.
+// Package notifier turns committed changes of verdicts into messages: webhooks get every change in order, people get
+// damped alerts.
 //
 //   - An [outbound.Event] is created for each effect of a change. It is stored in the ledger before any request is
 //     sent for it.

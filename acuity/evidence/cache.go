@@ -120,13 +120,13 @@ func (f *builder) groupByCode(cache *Cache) {
 	}
 }
 
-// conceptOf returns the concept of the patient's statements with one identity. said is false if the patient has no such
+// conceptOf returns the concept of the patient's statements with one identity. known is false if the patient has no such
 // statements.
-func (f *builder) conceptOf(t *codeStatements) (concept catalogue.Factor, said bool) {
+func (f *builder) conceptOf(t *codeStatements) (concept catalogue.Factor, known bool) {
 	for i := range t.statements {
 		if h := &t.statements[i]; h.Owner == f.e.Owner {
-			concept, said = max(concept, h.Concept), true
+			concept, known = max(concept, h.Concept), true
 		}
 	}
-	return concept, said
+	return concept, known
 }

@@ -22,7 +22,7 @@ type Deduplication struct {
 	Off   bool          // whether all events count as new, because they belong to a replayed past
 }
 
-// If a request in the last 24 h had the same identity, Repeats returns the stored identity, and the new request has no
+// Repeats returns the stored identity if a request in the last 24 h had the same one; the new request then has no
 // effect. If not, Repeats stores the identity and returns nil.
 func (d *Deduplication) Repeats(r *acuity.Request) *DedupState {
 	if r == nil || r.Key == "" {

@@ -1,5 +1,5 @@
-// Package forecast predicts the staffing needs of a maternity unit for the next eight hours: the number of nurses that
-// the patients will require, with an uncertainty band, and the level.
+// Package forecast predicts the staffing needs of a maternity unit for the next eight hours. It forecasts the
+// number of nurses that the patients will require, with an uncertainty band, and the level.
 //
 //   - An [acuity.Snapshot] is the state of a unit at one whole hour.
 //   - A [Model] is what [Learn] has learned from a hospital's past hours.

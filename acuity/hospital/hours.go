@@ -209,7 +209,7 @@ func (h *observedHours) noticePast(in *registry.Intake) {
 	}
 }
 
-// If a backfill is due at now, Recall replays the past up to the backfill's next hour, but no more than most events. It
+// Recall replays the past up to the next hour of a backfill that is due at now, but no more than most events. It
 // returns the number of events replayed, and whether it reached the hour. After a restore, a change to the past, or
 // skipped hours, it must replay more than one hour of events. If Recall is not called, [State.Advance] replays all of
 // them at once.

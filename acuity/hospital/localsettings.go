@@ -121,8 +121,8 @@ func (u *State) LocalSettings(write func(key []byte, s facts.Record)) {
 	}
 }
 
-// If only ADT has named a room of the unit, and neither a census nor an administrator has confirmed it, Unknown returns
-// the room. For any other room it returns nil.
+// Unknown returns a room of the unit that only ADT has named, and that neither a census nor an administrator has
+// confirmed. For any other room it returns nil.
 func (u *State) Unknown(id int32) *facts.RoomState {
 	if r := u.registry.Room(id); r != nil && r.Registered && r.InUnit {
 		return &r.RoomState

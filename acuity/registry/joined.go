@@ -47,7 +47,7 @@ func (j *Joined) Borrowed() []*Visit {
 	return j.Ties.Borrowed
 }
 
-// If the messages of a visit name only the patient, Lent returns the assignment of each event, by index.
+// Lent returns the assignment of each event, by index, of a visit whose messages name only the patient.
 func (j *Joined) Lent() []Lent {
 	if j.Ties == nil {
 		return nil

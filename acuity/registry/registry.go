@@ -1,4 +1,4 @@
-// Package registry stores what is known about one hospital: its rooms, its visits and its unassigned patients.
+// Package registry stores what is known about one hospital: its rooms, its visits, its unassigned patients.
 //
 // A [Room] or a [Visit] has facts, and state that other packages derive from them. Each of those packages sets only its
 // own fields. The [Registry] lists the rooms and visits whose state the next steps must derive again. An [Intake] is

@@ -199,7 +199,7 @@ func setStayEnd(r *registry.Room, v *registry.Visit, s registry.LocationSpan, to
 	}
 }
 
-// If a census lists the visit with a mother, TouchIfListed touches all rooms, because the visit may have to be removed
+// TouchIfListed touches all rooms if a census lists the visit with a mother, because the visit may have to be removed
 // from the mother's entry or added to it again.
 func (l *Builder) TouchIfListed(v *registry.Visit) {
 	if l.Listed[v.ID] || slices.ContainsFunc(v.Joined.Rest(), func(o *registry.Visit) bool { return l.Listed[o.ID] }) {

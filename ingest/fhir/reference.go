@@ -43,7 +43,7 @@ func (x *index) follow(ref *reference, want kind, from *resource) (target, bool)
 	return t, ok
 }
 
-// useNumbered records that a fact uses the resource with the given identifier, by which facts are linked
+// useNumbered records that a fact uses the resource with the given identifier. Facts are linked by it.
 func (x *index) useNumbered(number string, want kind) {
 	if x.numbered == nil {
 		x.numbered = map[string][]int32{}
@@ -165,7 +165,7 @@ func (x *index) visitOf(ref *reference, from *resource) string {
 	case t.at >= 0:
 		visit = x.visit(&x.resources[t.at])
 	case t.logical != "":
-		return x.Pseudonym(hl7.KindVisit, t.logical) // the literal reference beside it may vary
+		return x.Pseudonym(hl7.KindVisit, t.logical) // the literal reference in the same element may vary
 	default:
 		visit = x.Pseudonym(hl7.KindVisit, t.name)
 	}

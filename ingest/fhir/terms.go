@@ -318,7 +318,7 @@ func (m *mapper) time(r *resource, p span, field string) acuity.Instant {
 }
 
 // moment parses a time of a resource like [mapper.time]. It returns the resolved instant, and the time as sent. The
-// moments beside the time take precedence over those of the resource when a coarse time is refined.
+// the neighboring moments take precedence over those of the resource when a coarse time is refined.
 func (m *mapper) moment(r *resource, p span, field string, beside ...acuity.Moment) (acuity.Instant, acuity.Moment) {
 	if p.empty() {
 		return 0, acuity.Moment{}

@@ -195,7 +195,7 @@ func (d *decoder) setTimes() {
 	}
 }
 
-// setTime sets the time of the event from t; the moments beside it may refine t.
+// setTime sets the time of the event from t; the moments next to it may refine t.
 func (d *decoder) setTime(t stamp, beside ...acuity.Moment) {
 	d.event.SetTime(t.Moment, t.Resolve(d.ReceivedAt, beside...))
 	d.moment = acuity.Moment{From: d.event.At}

@@ -113,7 +113,7 @@ func (o *Options) TLSConfig() (*tls.Config, error) {
 	if o.CAFile != "" {
 		roots, err := authorities.Read(o.CAFile)
 		if err != nil {
-			return nil, fmt.Errorf("Kafka certificate authority, %s: %w", o.CAFile, err)
+			return nil, fmt.Errorf("certificate authority of Kafka, %s: %w", o.CAFile, err)
 		}
 		conf.RootCAs = roots
 	}

@@ -15,7 +15,7 @@ import (
 // ErrStop is returned by a callback to end the read early, without an error.
 var ErrStop = errors.New("stop reading")
 
-// Newest, passed to [Cluster.Back], means the end of the committed records.
+// Newest is an offset for [Cluster.Back]: the end of the committed records.
 const Newest = int64(-1)
 
 const (

@@ -1,4 +1,4 @@
-// Package alert writes the alerts about a unit: e-mails, text messages and the data of surge.alert.
+// Package alert writes the alerts about a unit: e-mails, text messages, data of surge.alert.
 //
 // Its input is the unit's name, the local time, levels, the driving axis, nurses and room labels. It has no field for
 // a factor, code, visit or person. A room label that may contain anything else is replaced by the room number.

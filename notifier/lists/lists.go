@@ -110,7 +110,7 @@ const pulseEvery = time.Second
 // Log returns the end offsets of partitions of the verdicts topic.
 type Log func(ctx context.Context, partitions []int32) (map[int32]int64, error)
 
-// Every second, Pulse publishes the partitions of this process and the log offset up to which the lists are complete.
+// Pulse publishes every second the partitions of this process and the log offset up to which the lists are complete.
 // The loop provides the offsets, so a notifier that hangs publishes nothing. A token from took announces a new
 // partition, which is published immediately.
 func (s Writer) Pulse(ctx context.Context, n *notifier.Notifier, ends Log, took <-chan struct{}, now func() time.Time) error {

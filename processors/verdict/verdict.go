@@ -68,8 +68,7 @@ type Chart struct {
 	Version  int64
 	Unit     []byte
 	Rooms    map[int32][]byte // nil value: the room was deleted
-	// LocalSettings holds the records that administrators see in lists. Its keys omit the hospital. A nil value means
-	// that the record was deleted.
+	// LocalSettings holds the records that administrators list. Its keys omit the hospital; nil means deleted.
 	LocalSettings map[string][]byte
 }
 

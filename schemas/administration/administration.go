@@ -1,4 +1,4 @@
-// Package administration defines the records of administration: settings, people and audit events.
+// Package administration defines the records of administration: settings, people, audit events.
 package administration
 
 import (

@@ -1,4 +1,4 @@
-// Package ledger defines the records of the notifier: events, deliveries, queues, commands and closed alert runs.
+// Package ledger defines the records of the notifier: events, deliveries, queues, commands, closed alert runs.
 package ledger
 
 import (

@@ -18,7 +18,8 @@ func episodeWrites() []contract.Route[*alerts] {
 	return []contract.Route[*alerts]{{Operation: contract.Operation{
 		Method: http.MethodPost, Path: "/api/admin/alerts/episodes/{id}/ack", ID: "acknowledgeAlert", Part: access.Acknowledge,
 		Summary: "Acknowledge an alert",
-		About: "Stops escalation and repeats until the level rises again. The response is sent when the list of episodes shows the acknowledgment; " +
+		About: "Stops escalation and repeats until the level rises again. " +
+			"The response is sent when the list of episodes shows the acknowledgment; " +
 			"done is false if that takes more than two seconds; the command then shows the outcome later.",
 		Parameters: []contract.Parameter{idOf("episode", "epi_0123456789abcdef")},
 		Bodies:     optionalBody(ackShape{}, contract.Example{Name: "By a role", Text: `{"by":"House supervisor"}`}),

@@ -353,7 +353,7 @@ var Warnings = []Warning{
 	},
 	{
 		"too_many_staffings", Unused, ByState,
-		"More than 1,000 staffing records from the last 28 days were sent, so the oldest were dropped; send a record only when the number changes.",
+		"More than 1,000 staffing records from the last 28 days were sent, so the oldest were dropped; send one only when the number changes.",
 	},
 	{
 		"too_many_statements", Refused, ByState,

@@ -1,4 +1,4 @@
-// Package egresstest provides test data for the egress guard: endpoints that must be refused, and a name server for
+// Package egresstest provides test data for the egress guard: endpoints that must be refused, with a name server for
 // their names.
 package egresstest
 

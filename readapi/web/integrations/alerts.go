@@ -146,7 +146,7 @@ type tierPage struct {
 	adminPage
 	ID                 string
 	Level              colored
-	Recipients, Others []option // notified first, and notified if nobody acknowledges
+	Recipients, Others []option // notified first, and notified if no one acknowledges
 	Channels           []option
 }
 
