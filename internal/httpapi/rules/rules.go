@@ -59,7 +59,7 @@ var All = []Rule{
 	{"consistent", "The values contradict each other; try them with dryRun."},
 	{"class4NeedsOneNurse", "A factor of class 4 must require at least one nurse."},
 	{"cursor", "The cursor is not from this list; start again without a cursor."},
-	{"verb", "Only a replay can be stopped."},
+	{"verb", "The command is not a replay, and only a replay can be stopped."},
 	{"insideGrid", "This room or landmark must lie within the columns and rows of the layout."},
 	{"overlap", "This room or landmark overlaps another one."},
 	{"closed", "This has already ended; no action is needed."},

@@ -13,8 +13,8 @@ import (
 )
 
 // form is a form with the entered values and the API's errors. Its template calls {{template "admin.field"
-// (.Form.Field "name" "keys.name")}}. "keys.name" is the key of the label. If there is a text "keys.name.about", it
-// explains what to enter.
+// (.Form.Field "name" "keys.name")}}. "keys.name" is the key of the label. If there is a text with
+// this key and ".about", it explains what to enter.
 type form struct {
 	texts   *text.Texts
 	typed   url.Values
