@@ -2,7 +2,7 @@ package acuity
 
 import "time"
 
-// Length returns the usual length of an interval with the precision p, for a time whose end is unknown.
+// Length returns the greatest length of an interval with the precision p, for a time whose end is unknown.
 func (p Precision) Length() time.Duration {
 	return [...]time.Duration{
 		Millisecond: time.Millisecond, Second: time.Second, Minute: time.Minute, Hour: time.Hour,

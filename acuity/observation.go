@@ -383,5 +383,5 @@ func (r *Reference) BirthOrder() uint8 {
 	return 0
 }
 
-// IsOfPerson reports whether the reference has facts about a patient other than names.
+// IsOfPerson reports whether the reference has facts about a patient beyond names.
 func (r *Reference) IsOfPerson() bool { return r.IsNeonate() || r.BirthOrder() != 0 }

@@ -204,7 +204,7 @@ func storeNaming(e *acuity.Event, before *naming) *naming {
 	}
 }
 
-// shareText returns before if the texts are equal, and a copy of text if not.
+// shareText returns the earlier string if it equals text, and otherwise a copy of text.
 func shareText(text, before string) string {
 	if text == before {
 		return before

@@ -116,7 +116,7 @@ func withoutLocation(e Event) Event {
 	return e
 }
 
-// addParts adds the events of the parts except their ends. If the whole has events, a part does not open the visit or
+// addParts adds the events of the parts, except the discharges that end them. If the whole has events, a part does not open the visit or
 // change its class. After the end of the whole, a part does not move the patient.
 func (j *joiner) addParts(hasWhole bool) {
 	opened := false

@@ -94,7 +94,7 @@ func (f *builder) recordTracings(cache *Cache) {
 	f.e.tracings = f.tracings
 }
 
-// categoryI returns when the tracing of a fetus was last a Category I, or 0 if it never was. A tracing that does not
+// categoryI returns when the tracing of a fetus was last Category I, or 0 if it never was. A tracing that does not
 // name a fetus is replaced once all fetuses have newer tracings.
 func (f *builder) categoryI(fetus string) (at acuity.Instant) {
 	if !f.apart {

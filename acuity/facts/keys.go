@@ -24,7 +24,7 @@ const (
 	kindPastStaffing = "past-staffing"
 )
 
-// Keys writes the keys of a hospital's records, and lists the records to delete.
+// Keys builds the keys of a hospital's records, and collects those of the records to delete.
 type Keys struct {
 	Hospital string
 	memory   []byte // buffer for a key

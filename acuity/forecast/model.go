@@ -250,7 +250,7 @@ func longCell(v *acuity.SnapshotVisit) int {
 	return longClass(v)*tiers + tier(v)
 }
 
-// longClass returns the class of a long stay, from 0.
+// longClass returns the class of a long stay as an index that starts at 0.
 func longClass(v *acuity.SnapshotVisit) int {
 	return int(min(v.Class, acuity.StageCoupletCesarean) - acuity.StageCouplet)
 }

@@ -267,8 +267,8 @@ type pastEvent struct {
 	*adt.Event
 }
 
-// newPast builds the past from the unit's stored events. Only ADT events and the staffing in batches concern hours
-// before their receipt; places and rules are the current ones.
+// newPast builds the past from the unit's stored events. Only ADT events and batched staffing can apply to hours before
+// they were received. Places and rules are taken as they are now.
 func newPast(u *State) *past {
 	p := &past{unit: New(u.registry.Keys.Hospital)}
 	p.unit.hours.isPast, p.unit.registry.Limits = true, u.registry.Limits

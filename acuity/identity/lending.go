@@ -170,8 +170,8 @@ func (l *lending) candidates(e *adt.Event) []*registry.Visit {
 }
 
 // chooseVisit returns the visit of an event: the only open one or, if several are open, the one in the place that the
-// event names. If no visit is open, chooseVisit returns a new visit for an event that opens one, and the nearest visit
-// for any other event.
+// event names. If no visit is open, chooseVisit returns the nearest visit that the event can belong to or, without one,
+// the visit of which only the patient is known.
 func (l *lending) chooseVisit(e *adt.Event) registry.Lent {
 	t := e.CountsAt()
 	of := l.candidates(e)

@@ -47,7 +47,7 @@ func TestFHIRLocations(t *testing.T) {
 	}
 }
 
-// The id of a row contains the sender's name for its location, regardless of case and spaces.
+// The id of a row encodes the sender's name for the location, ignoring case and spaces.
 func TestRowIDs(t *testing.T) {
 	for name, c := range map[string]struct {
 		row  acuity.Place

@@ -43,7 +43,7 @@ func scoreRoom(c *catalogue.Catalogue, rv *RoomVerdict) int32 {
 			continue
 		}
 		part := leaves[fv.Severity]
-		product := den * part[1] // den is still small
+		product := den * part[1] // cannot overflow: den is at most 1<<53, and the factor at most 25
 		if product > 1<<53 {
 			small = false
 			break

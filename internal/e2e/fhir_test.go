@@ -53,7 +53,7 @@ func (u fhirUnit) factors(room string, want ...string) {
 	}
 }
 
-// TestFHIRInDev sends a stay by FHIR, as an EHR does.
+// TestFHIRInDev sends the data of a stay over FHIR, as an EHR does.
 func TestFHIRInDev(t *testing.T) {
 	t.Parallel()
 	d := startDev(t, t.TempDir(), "--ephemeral")

@@ -22,7 +22,7 @@ type evidence struct {
 	inputs    []sentInput
 	reads     []seenRead
 	endpoints map[string][][]gotten  // by hospital, one list for each endpoint
-	visible   map[string][]time.Time // by hospital, when the change of version i+1 was first visible
+	visible   map[string][]time.Time // by hospital; element i is when the change with version i+1 was first visible
 }
 
 // sentInput is an acknowledged input. All times are by the sender's clock.

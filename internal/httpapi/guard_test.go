@@ -69,9 +69,8 @@ func TestRateOfAKey(t *testing.T) {
 	})
 }
 
-// TestAwait sends messages in sequence, as a sender does that waits for each answer. A burst passes at once, and then
-// messages pass at the rate. If the rate would delay a message for longer than patience, one message passes in each
-// such period.
+// TestAwait sends messages one at a time, like a sender that waits for each acknowledgment. A burst passes without
+// delay. After the burst, messages pass at the key's rate, but no message waits longer than patience.
 func TestAwait(t *testing.T) {
 	for name, tt := range map[string]struct {
 		rate        float64

@@ -37,7 +37,7 @@ type Command struct {
 	IsDev  bool          // the flags do not name a Kafka, so the command uses the one in a running svc dev
 
 	Check   func() []error // further checks of the flags; nil: none
-	Offline func() bool    // reports whether the command, with these flags, does not need Kafka; nil: it always does
+	Offline func() bool    // reports whether the command can run without Kafka, given its flags; nil: it always needs Kafka
 
 	needs config.Need // features that determine further options of the configuration
 }

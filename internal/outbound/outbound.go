@@ -130,7 +130,7 @@ type Result struct {
 	Response   string        // start of the response, one line
 }
 
-// Sender is a channel. Send makes one attempt, and returns at the latest when the context ends. Between attempts, a
+// Sender is a channel. Send makes one attempt, and returns no later than the end of the context. Between attempts, a
 // Sender does not keep state that a restart would lose.
 type Sender interface {
 	Send(ctx context.Context, m Message) Result

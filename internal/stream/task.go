@@ -18,8 +18,8 @@ import (
 // The order of calls: Restore*, Restored, then turns of (Apply or Reject)*, Advance*, Outputs, Committed; sometimes a
 // piece of Live after Outputs; at the end Close.
 type Task interface {
-	// Restore applies one record of the changelog, in order. It is called at least with the newest record of each key.
-	// A nil Value removes the key.
+	// Restore applies one changelog record. Records come in order. Older records of a key may be missing, but the
+	// newest is always included. A nil Value removes the key.
 	Restore(Record) error
 	// Restored ends the restore and builds derived state. It returns the offset of the first input that the changelog
 	// does not contain, or 0 if the changelog contains no input.

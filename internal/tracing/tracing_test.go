@@ -105,7 +105,7 @@ func TestSettings(t *testing.T) {
 	}
 }
 
-// TestOneTrace follows a caller's request through all steps. Each span is the child of the previous one.
+// TestOneTrace follows a caller's request through all steps, which share one trace.
 func TestOneTrace(t *testing.T) {
 	tracer, spans := record(t)
 	r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/api/ingest/CANARYPATH?q=CANARYQUERY", strings.NewReader("CANARYBODY"))

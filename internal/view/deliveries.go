@@ -12,7 +12,7 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// These are the scripts. Each must be atomic; the comment in the script says why.
+// Each of these Redis scripts makes one atomic update, which the comment at its top describes.
 var (
 	//go:embed deliveries.lua
 	deliveriesSource string

@@ -11,7 +11,7 @@ import (
 	"svc/internal/admin/walls"
 )
 
-// withWall returns the pages with a wall display of north, whose link has the token "screen".
+// withWall returns the pages with a wall display of hospital north; its link has the token "screen".
 func withWall(t *testing.T) (*pages, *walls.Register, *http.Cookie) {
 	t.Helper()
 	p := newPages(t)

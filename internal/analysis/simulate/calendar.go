@@ -145,8 +145,8 @@ func (c *calendar) scheduleArrivals(u *unit, begin clock, mean float64, as func(
 	}
 }
 
-// scheduleAppointments creates the appointments of a day: cesareans and procedures on weekday mornings, inductions in the morning
-// and for the night. Weekends have fewer, and holidays none.
+// scheduleAppointments creates a day's appointments: cesareans and procedures during the day on working days, and
+// inductions in the morning and evening. Weekends have half as many inductions; holidays have no appointments.
 func (c *calendar) scheduleAppointments(u *unit, midnight clock, regime float64) {
 	local := u.local(midnight)
 	weekend := local.Weekday() == time.Saturday || local.Weekday() == time.Sunday

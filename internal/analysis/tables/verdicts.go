@@ -77,7 +77,7 @@ func effectRow(e *acuity.Effect) EffectRow {
 	case acuity.RoomRescored:
 		row.RoomID, row.RoomLabel, row.Score = &e.RoomID, nullable(e.RoomLabel), &e.Score
 		row.Color, row.PriorColor, row.Factors = nullable(e.Color.String()), nullable(e.PriorColor.String()), factorIDs(e.Factors)
-	default: // written by a newer release: the column record has its bytes
+	default: // an effect kind from a newer release: the row has its raw bytes, in the column "record"
 	}
 	return row
 }
