@@ -241,7 +241,8 @@ func (a *acts) recordAct(w http.ResponseWriter, r *http.Request, o *acuity.Obser
 	return err == nil
 }
 
-// recordNotDone writes an audit record that a previously recorded act was refused or may not have been executed.
+// recordNotDone writes an audit record which says that a previously recorded act was refused or may not have been
+// executed.
 func (a *acts) recordNotDone(r *http.Request, o *acuity.Observation, action string, subjects ...string) {
 	if a.Audit == nil {
 		return

@@ -334,8 +334,8 @@ func (r *reader) factorID(id, path string, primary bool) catalogue.Factor {
 // maxSkew is how far a time may be after the time of receipt without a warning, because bedside clocks may be fast.
 const maxSkew = 5 * time.Minute
 
-// time parses a time and returns the resolved instant. A coarse time is refined by the moments next to it, and then by
-// the reader's moment.
+// time parses a time and returns the resolved instant. A coarse time is refined by the given moments, and then by that
+// of the event or snapshot.
 func (o object) time(name string, beside ...acuity.Moment) acuity.Instant {
 	return o.resolve(o.moment(name), beside...)
 }

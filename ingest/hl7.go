@@ -85,7 +85,7 @@ func (s *server) hl7(w http.ResponseWriter, r *http.Request) {
 	if kind.name != jsonType {
 		w.Header().Set("Content-Type", kind.name+"; charset=utf-8")
 		w.Header().Set("X-Content-Type-Options", "nosniff")
-		_, _ = w.Write(x.ack) //nolint:errcheck // the client has disconnected
+		_, _ = w.Write(x.ack) //nolint:errcheck // fails only if the client has disconnected
 		return
 	}
 	x.answer(w, r, in, got)

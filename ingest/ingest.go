@@ -106,7 +106,7 @@ type Config struct {
 // Progress is how far an observation has progressed when the response is sent.
 type Progress string
 
-// These are the values of Progress. Only for the first does the response contain applied:true.
+// These are the values of Progress. The response contains applied:true only for ProgressApplied.
 const (
 	ProgressApplied Progress = "applied"
 	ProgressVerdict Progress = "verdict_pending"

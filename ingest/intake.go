@@ -12,8 +12,8 @@ import (
 	"svc/internal/httpapi"
 )
 
-// Intake describes one request or MLLP frame for the feed's counts. The change at Position has the outcome of what
-// was appended: a single one, or one per message.
+// Intake describes one request or MLLP frame for the feed's counts. The change at Position has the outcomes of what was
+// appended: a single outcome, or one per message.
 type Intake struct {
 	Hospital string
 	Channel  acuity.Channel

@@ -8,8 +8,8 @@ import (
 	"svc/internal/outbound"
 )
 
-// after returns the first event that this queue sends after the event before. It returns nil if there is none or if
-// events are still being read.
+// after returns the next event for this queue: the first one after the event in before or, if before is nil, after the
+// cursor. It returns nil if there is none or if events are still being read.
 func (r *runner) after(before *waiting) *waiting {
 	if r.second() {
 		return r.nextOfJob(before)

@@ -30,13 +30,14 @@ type endpoint struct {
 	reported  outbound.Health
 }
 
-// newEndpoint returns an endpoint with the state that the ledger has. A new endpoint starts at the end of the ledger.
+// newEndpoint returns an endpoint with its state from the ledger. An endpoint without a state starts with the events in
+// memory.
 func newEndpoint(h *hospital, hook *outbound.Webhook, known *foldedEndpoint) *endpoint {
 	now := h.owner.n.clock.readTime()
 	e := &endpoint{h: h, id: hook.ID, recordAt: h.owner.end, openAt: -1}
 	e.main.e = e
 	if known == nil {
-		// An endpoint does not get events that precede its creation, even if the notifier learns of it late.
+		// The notifier may learn of the endpoint late. Events that precede its creation are filtered out by wants.
 		e.main.queue.Cursor = h.floor - 1
 		e.write()
 		return e

@@ -19,8 +19,8 @@ type Change struct {
 	events      []outbound.Event
 }
 
-// Changes accepts committed changes of a partition, in order, up to the offset through. If behind is true, the topic
-// has more records than were passed.
+// Changes accepts committed changes of a partition, in order. through is the offset after the last record that was
+// read. If behind is true, the topic has more records.
 func (n *Notifier) Changes(partition int32, changes []Change, through int64, behind bool) (err error) {
 	changes = slices.Clone(changes)
 	for i := range changes {

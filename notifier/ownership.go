@@ -32,7 +32,7 @@ type ownership struct {
 	idle     func() // called once when stopping and nothing is in flight
 }
 
-// waiter is a function to call once the ledger has acknowledged as many entries as after says.
+// waiter is a function that is called once the ledger has acknowledged at least the number of entries in after.
 type waiter struct {
 	after int64
 	do    func()
@@ -64,7 +64,7 @@ func (o *ownership) low() int64 {
 	return low
 }
 
-// append writes an entry to the ledger and calls then once the entry is stored.
+// append writes an entry to the ledger. Once the entry is stored, it calls the function then with the entry's offset.
 func (o *ownership) append(entry any, then func(at int64)) {
 	o.begun++
 	o.n.saves.Add(1)

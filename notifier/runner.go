@@ -181,12 +181,12 @@ func (r *runner) triesOf(w *waiting) []outbound.Attempt {
 	return r.probeTries
 }
 
-// attemptOf returns the record of the attempt after tries, with its result.
+// attemptOf returns the record of the attempt that follows those in tries, with its result.
 func attemptOf(tries []outbound.Attempt, began time.Time, r *outbound.Result) outbound.Attempt {
 	return outbound.Attempt{N: nextAttempt(tries), At: began, Took: r.Took, Class: r.Class, Status: r.Status, Response: r.Response}
 }
 
-// nextAttempt returns the number of the attempt after tries.
+// nextAttempt returns the number of the attempt that follows those in tries.
 func nextAttempt(tries []outbound.Attempt) int {
 	if len(tries) == 0 {
 		return 1

@@ -28,9 +28,9 @@ import (
 type Charts interface {
 	// Token identifies the current state of a hospital.
 	Token(ctx context.Context, hospital string) (Token, error)
-	// Read returns the current state of a hospital: the state that a Token identified, or a later one. If the caller
-	// has the state since, Read may return only what has changed after it. The zero Token means that the caller has
-	// no state.
+	// Read returns the current state of a hospital: the state that a Token identified, or a later one. since identifies
+	// the state that the caller has, so Read may return only what has changed after that state. The zero Token means
+	// that the caller has no state.
 	Read(ctx context.Context, hospital string, since Token) (State, error)
 	// DecodeUnit and DecodeRoom decode the texts of a State. Equal texts must give equal charts. Decoded charts must
 	// not be modified.

@@ -177,8 +177,8 @@ func (s *Reads) Room(ctx context.Context, hospital string, id int32, within time
 	return nil, nil //nolint:nilnil // as documented
 }
 
-// ages returns the age of each channel, from the source that sent most recently. A channel is stale if one of its
-// sources is silent for longer than usual.
+// ages returns the age of each channel, from the source that sent most recently. A channel is late or stale if one of
+// its sources is.
 func ages(all []feeds.History, now time.Time) (list []Feed) {
 	for i := range all {
 		h := &all[i]

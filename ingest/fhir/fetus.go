@@ -123,7 +123,7 @@ func (t *terms) fetusOfConcept(c *concept) string {
 	return ""
 }
 
-// fetusOfSite returns the fetus label of a concept that only names a fetus.
+// fetusOfSite returns the fetus label of a concept with a text, display or code that contains only the name of a fetus.
 func (t *terms) fetusOfSite(c *concept) string {
 	texts := []span{c.text}
 	for _, coding := range t.codings[c.first:c.last] {
@@ -186,7 +186,7 @@ func (m fetusReader) fetusOf(r *resource) string {
 	return m.fetusByReference(r)
 }
 
-// oneFocus returns a label, or "" if another focus names a different fetus.
+// oneFocus returns the given label, or "" if a focus of the resource names a different fetus.
 func (m fetusReader) oneFocus(r *resource, label string) string {
 	for i := range r.focus[:r.focused] {
 		if other := m.fetusOfReference(&r.focus[i], terminology.FetusIn); other != "" && other != label {

@@ -178,7 +178,7 @@ func (d *document) hasIdentifier(r *resource, value string) bool {
 	return false
 }
 
-// here returns the range of elements that are added to a list with n elements so far.
+// here returns a span that begins at the end of a list with n elements; its end is set later.
 func (m *mapper) here(n int) acuity.Span { return acuity.Span{From: int32(n)} } //nolint:gosec // at most MaxFacts
 
 // create records that the facts of a resource, starting at first, belong to a conditional create. The resource is

@@ -76,7 +76,7 @@ type resource struct {
 
 	// These fields may name the fetus that a resource is about.
 	focus               [maxFocus]reference
-	focused             int // number of focus
+	focused             int // number of entries in focus
 	device, specimen    reference
 	firstSite, lastSite int32 // body sites, including those from the extension focusCode
 

@@ -327,8 +327,8 @@ func (m *mapper) stateOf(r *resource) []byte {
 	return m.bytes(r.status)
 }
 
-// stateIn returns the meaning of a resource's status. It returns false for "unknown" and for the silent statuses,
-// which mean nothing. For any other status, it also rejects the resource.
+// stateIn returns the meaning of a resource's status. It returns false for "unknown" and for the silent statuses, which
+// mean nothing. For any other status that is not in states, it also rejects the resource.
 func stateIn[S any](m *mapper, r *resource, states map[string]S, silent ...string) (state S, ok bool) {
 	status := string(m.stateOf(r))
 	if r.rejected {
@@ -360,8 +360,8 @@ func (m *mapper) signal(r *resource, k catalogue.SignalKind, status acuity.Signa
 	return s, true
 }
 
-// missingSubject returns the issue for a resource without a subject: if there is one, the reference that cannot be
-// resolved.
+// missingSubject returns the issue for a resource without a usable subject. field is the path of a reference that
+// cannot be used or, if there is none, "subject".
 func (m *mapper) missingSubject(r *resource) (code, field string) {
 	if field = m.unusableReference(r); field == "" {
 		return "required", "subject"

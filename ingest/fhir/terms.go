@@ -25,7 +25,8 @@ type terms struct {
 	fetuses map[string]string // by text, fetus labels
 }
 
-// string returns a text without control characters and surrounding spaces, or "" if it is longer than most.
+// string returns a text without control characters and surrounding spaces, or "" if the text has more than the given
+// number of bytes.
 func (d *document) string(p span, most int) string {
 	b := bytes.TrimSpace(d.bytes(p))
 	if len(b) == 0 || len(b) > most {
@@ -317,8 +318,8 @@ func (m *mapper) time(r *resource, p span, field string) acuity.Instant {
 	return at
 }
 
-// moment parses a time of a resource like [mapper.time]. It returns the resolved instant, and the time as sent. The
-// the neighboring moments take precedence over those of the resource when a coarse time is refined.
+// moment parses a time of a resource like [mapper.time]. It returns the resolved instant, and the time as sent. If the
+// time is coarse, the given moments refine it and take precedence over those of the resource.
 func (m *mapper) moment(r *resource, p span, field string, beside ...acuity.Moment) (acuity.Instant, acuity.Moment) {
 	if p.empty() {
 		return 0, acuity.Moment{}

@@ -18,8 +18,8 @@ type Options struct {
 	Sender     Sender
 }
 
-// These are the kinds of pseudonym. Visits share one name space in all feeds. A visit
-// known only by its patient never equals a visit with a number.
+// These are the kinds of pseudonym. Pseudonyms of visits share one name space in all feeds. The pseudonym of a visit
+// that is known only by its patient never equals that of a visit with a number.
 const (
 	KindVisit        = "visit"
 	KindPatientVisit = "visit-of-patient"
@@ -195,7 +195,7 @@ func (d *decoder) setTimes() {
 	}
 }
 
-// setTime sets the time of the event from t; the moments next to it may refine t.
+// setTime sets the time of the event from t; if t is coarse, the other given moments refine it.
 func (d *decoder) setTime(t stamp, beside ...acuity.Moment) {
 	d.event.SetTime(t.Moment, t.Resolve(d.ReceivedAt, beside...))
 	d.moment = acuity.Moment{From: d.event.At}

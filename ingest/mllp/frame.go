@@ -248,8 +248,8 @@ func isLetterOrDigit(c byte) bool {
 }
 
 // end handles a 0x1C. The 0x1C ends the message, unless bytes other than the end of a frame have arrived with it. In
-// that case, it is an ordinary byte and left to the decoder. The reader does not wait for the 0x0D, because a sender
-// that omits it is already waiting for the acknowledgment.
+// that case, the 0x1C is an ordinary byte and is left to the decoder. The reader does not wait for the 0x0D, because a
+// sender that omits it is already waiting for the acknowledgment.
 func (r *Reader) end() (done bool, err error) {
 	if err = r.discard(1); err != nil {
 		return false, err

@@ -105,7 +105,7 @@ func TestMail(language, unit string, at time.Time) (Message, error) {
 	})
 }
 
-// Notice informs administrators about an endpoint that does not accept events.
+// Notice informs administrators that an endpoint does not accept events, or accepts them again.
 type Notice struct {
 	Unit     string
 	Endpoint string

@@ -111,8 +111,8 @@ const pulseEvery = time.Second
 type Log func(ctx context.Context, partitions []int32) (map[int32]int64, error)
 
 // Pulse publishes every second the partitions of this process and the log offset up to which the lists are complete.
-// The loop provides the offsets, so a notifier that hangs publishes nothing. A token from took announces a new
-// partition, which is published immediately.
+// The loop provides the offsets, so a notifier that hangs publishes nothing. A value from the channel took means that a
+// partition has been assigned; Pulse then publishes immediately.
 func (s Writer) Pulse(ctx context.Context, n *notifier.Notifier, ends Log, took <-chan struct{}, now func() time.Time) error {
 	every := time.NewTicker(pulseEvery) //nolint:forbidigo // paces the loop; no decision depends on it
 	defer every.Stop()

@@ -193,7 +193,7 @@ func (s *sent) open() bool {
 	return s.State == outbound.Delivered || s.State == outbound.Pending && !s.Closed
 }
 
-// unreached reports whether no message of the alert has arrived or may still arrive.
+// unreached reports whether the alert has messages, and none of them has arrived or may still arrive.
 func (m *memory) unreached() bool {
 	any := false
 	for i := range m.Sent {
@@ -206,8 +206,8 @@ func (m *memory) unreached() bool {
 	return any
 }
 
-// reopens reports whether to send the raise again: it has not reached any recipient, and a message that could not be
-// decrypted before now can be.
+// reopens reports whether to send the raise again: it has not reached any recipient, but one of its messages, which
+// previously could not be decrypted, now can be.
 func (m *memory) reopens(opens func(*sent) bool) bool {
 	could := false
 	for i := range m.Sent {

@@ -122,7 +122,7 @@ func (s *step) markUndelivered(one *sent) {
 	s.applyEnd(&d)
 }
 
-// applyEnd applies the end of a message. If the message failed, a message over another channel may replace it.
+// applyEnd applies the final state of a message. If the message failed, a message over another channel may replace it.
 // applyEnd returns true if the message is remembered.
 func (s *step) applyEnd(d *outbound.Delivery) bool {
 	one := s.memory.find(d.ID)

@@ -153,8 +153,8 @@ func (h *History) ApplyDecision(hospital string, d Decision, to []Addressee, now
 	if d.Reason == Raised {
 		h.Unaddressed = len(to) == 0
 	}
-	// A Lowered or Cleared is not sent to recipients who did not get the raise. After an escalation that does not
-	// reach any recipient, the next round follows at its regular time.
+	// Recipients who are skipped because they did not get the raise do not make the alert unreached. Neither does an
+	// escalation without any recipient: the next round follows at its regular time.
 	h.Unreached = !sent && slices.ContainsFunc(to, func(a Addressee) bool { return a.Reason != NotNotified }) && d.Reason != Escalated
 }
 

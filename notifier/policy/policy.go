@@ -112,8 +112,8 @@ func (p *Policy) lowest() acuity.Level {
 type Decision struct {
 	Reason Reason
 	Tier   Rank // tier of the alert, 0 if none; if no alert is sent, tier of the last one
-	// Next is the instant at which time alone changes reason or tier; zero: never. After a decision that sends an
-	// alert, it is the current instant, because another alert may be due.
+	// Next is the instant at which the passing of time alone changes Reason or Tier; zero: never. After a decision that
+	// sends an alert, it is the current instant, because another alert may be due.
 	Next time.Time
 }
 

@@ -22,7 +22,7 @@ const (
 	leastBetween   = 250 * time.Millisecond // minimum interval between two states of one hospital
 	feedsEvery     = 10 * time.Second
 	beatEvery      = 15 * time.Second
-	holdsEvery     = 500 * time.Millisecond // interval at which a session or wall is checked; its end takes a moment more to arrive
+	holdsEvery     = 500 * time.Millisecond // interval of the checks whether a session or wall has ended
 	writeWithin    = 5 * time.Second
 	streamFor      = 25 * time.Minute // plus up to streamMore, so that browsers do not all reconnect at once
 	streamMore     = 10 * time.Minute
@@ -220,8 +220,8 @@ var (
 )
 
 // sendStream sends events until the browser disconnects, the session ends, or the stream reaches its maximum age. It
-// collects events once a second and whenever it is woken. left returns the remaining time of the session, or false if
-// the session has ended.
+// collects events every [holdsEvery] and whenever it is woken. left returns the remaining time of the session, or false
+// if the session has ended.
 func (s *site) sendStream(
 	ctx context.Context, o *eventWriter, left func() (time.Duration, bool), wake <-chan struct{}, events func() string,
 ) {

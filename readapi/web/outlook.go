@@ -291,8 +291,8 @@ func (p *writer) drawLevels(u *readapi.Unit) finding {
 }
 
 // lowestKnown returns the lowest level that a forecast can state for an instant, because unknown data could raise any
-// lower level. Without the nurses on duty, which three of seven measures need, this is red, as in the trends; without
-// a census, it is yellow, as on the unit page.
+// lower level. Without the nurses on duty, which three of seven measures need, the result is red, as in the trends;
+// without a census, it is yellow, as on the unit page.
 func lowestKnown(u *readapi.Unit, at acuity.Instant) acuity.Level {
 	switch {
 	case !isStaffedAt(u, at):

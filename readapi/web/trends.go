@@ -15,7 +15,7 @@ import (
 	"svc/readapi/web/page"
 )
 
-// trendsPage shows the state of the unit over the last few days.
+// trendsPage shows the state of the unit over the chosen number of days.
 type trendsPage struct {
 	page.Frame
 

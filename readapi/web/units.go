@@ -221,7 +221,7 @@ func (s *site) showUnits(w http.ResponseWriter, r *http.Request, session *auth.S
 	page.WritePage(w, r, http.StatusOK, templates.Render("units", out))
 }
 
-// streamUnits sends the rows that have changed, at most once a second.
+// streamUnits sends the rows that have changed, at most once per [holdsEvery].
 func (s *site) streamUnits(w http.ResponseWriter, r *http.Request, session *auth.Session) {
 	ctx, o, end, ok := s.beginStream(w, r, session)
 	if !ok {
@@ -231,7 +231,7 @@ func (s *site) streamUnits(w http.ResponseWriter, r *http.Request, session *auth
 	changed := s.Changes.Watch(ctx, s.Cookies.ListHospitals(session)...)
 	p, sent, refreshAt := s.writer(r, session), map[string]string{}, s.Now()
 	noticed := map[string]time.Time{}                            // by hospital, changes that no row includes yet
-	s.sendStream(ctx, o, s.watchSession(r), nil, func() string { // once a second, so that changes are sent together
+	s.sendStream(ctx, o, s.watchSession(r), nil, func() string { // at intervals, so that changes are sent together
 		hospitals, now := s.Cookies.ListHospitals(session), s.Now()
 		for _, one := range drainIDs(changed) {
 			noticed[one] = now

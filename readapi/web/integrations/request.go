@@ -73,8 +73,8 @@ func (d *adminRequest) call(method, path, version string, body any) (*apicall.An
 	return apicall.Send(d.r.Context(), d.Administration.API, method, path, header, body)
 }
 
-// read reads a resource from the API. If the resource does not exist or the API does not respond, it sends that
-// response and returns false.
+// read reads a resource from the API. If the resource does not exist or cannot be read, it sends an error page and
+// returns false.
 func (d *adminRequest) read(path string, into any) (version string, ok bool) {
 	a, err := d.call(http.MethodGet, path, "", nil)
 	if err == nil && a.Refused == nil {
@@ -111,8 +111,8 @@ func (d *adminRequest) fetch(path string, into any) error {
 	return a.Decode(into)
 }
 
-// send sends an act to the API. If the resource does not exist or the API does not respond, it sends that response
-// and returns false. A refusal is returned, for the page to show: see [adminRequest.do].
+// send sends an act to the API. If the resource does not exist or the API does not respond, it sends an error page and
+// returns false. A refusal is returned, for the page to show: see [adminRequest.do].
 func (d *adminRequest) send(method, path, version string, body, into any) (refused *apicall.Refusal, ok bool) {
 	a, err := d.call(method, path, version, body)
 	switch {
@@ -214,14 +214,15 @@ func (l *rowsOf[T]) UnmarshalJSON(answer []byte) error {
 	return json.Unmarshal(all[l.name], &l.rows)
 }
 
-// read returns the rows. If the API does not respond, it sends that response and returns false.
+// read returns the rows. If they cannot be read, it sends an error page and returns false.
 func (l list[T]) read(d *adminRequest) (rows []T, ok bool) {
 	in := rowsOf[T]{name: l.name}
 	_, ok = d.read(l.path, &in)
 	return in.rows, ok
 }
 
-// find returns a row. If there is none or the API does not respond, it sends that response and returns false.
+// find returns the first row that satisfies the condition. If there is none or the rows cannot be read, it sends an
+// error page and returns false.
 func (l list[T]) find(d *adminRequest, is func(*T) bool) (*T, bool) {
 	rows, ok := l.read(d)
 	if !ok {
@@ -234,8 +235,8 @@ func (l list[T]) find(d *adminRequest, is func(*T) bool) (*T, bool) {
 	return row, row != nil
 }
 
-// wait waits until this process lists a row for which is returns true or, if there is false, until it no longer lists
-// one.
+// wait waits until the list in this process has a row that satisfies the condition (there: true), or no longer has one
+// (there: false).
 func (l list[T]) wait(d *adminRequest, there bool, is func(*T) bool) {
 	d.waitUntil(func() bool {
 		in := rowsOf[T]{name: l.name}
@@ -243,7 +244,7 @@ func (l list[T]) wait(d *adminRequest, there bool, is func(*T) bool) {
 	})
 }
 
-// findRow returns the first row for which is returns true, or nil if there is none.
+// findRow returns the first row that satisfies the condition, or nil if there is none.
 func findRow[T any](rows []T, is func(*T) bool) *T {
 	for i := range rows {
 		if is(&rows[i]) {

@@ -89,7 +89,7 @@ var plainLines = []string{
 
 const linePrefix = "l."
 
-// readFactor returns the factor in the path. If there is none, it sends that response and returns false.
+// readFactor returns the factor in the path. If there is no such factor, it sends an error page and returns false.
 func readFactor(d *adminRequest) (f catalogue.Factor, ok bool) {
 	if f, ok = catalogue.FactorByID(d.pathID()); !ok {
 		d.showNotFound()
@@ -216,8 +216,8 @@ func actOnRule(d *adminRequest) {
 	}
 }
 
-// waitForRule waits until this process has applied a change to a factor, so that the version of its values differs
-// from that in the form. If there is false, it waits until the factor has no values.
+// waitForRule waits until this process has applied a change to a factor, so that the version of its values differs from
+// that in the form. If the parameter there is false, it waits until the factor has no values.
 func waitForRule(d *adminRequest, id string, there bool) {
 	before := d.formVersion()
 	ruleList.wait(d, there, func(r *apiRule) bool { return r.FactorID == id && (!there || formatVersion(r.Version) != before) })

@@ -28,8 +28,8 @@ type Config struct {
 	// OfferProvider returns the link to the identity provider and the text of that link. The link is "" while the
 	// provider does not respond; both are "" if there is none.
 	OfferProvider func(r *http.Request, t *text.Texts) (link, says string)
-	// Stranger counts a request from an unknown person. If the address has sent too many, it returns false and the
-	// time to wait. A nil Stranger means no limit.
+	// Stranger counts a request from an unknown person. If the sender's address has sent too many requests, it returns
+	// false and the time to wait. A nil Stranger means no limit.
 	Stranger func(r *http.Request) (retry time.Duration, ok bool)
 	// Refused records a refused request. hospital and user are "" for an unknown person; reason is a stable code.
 	// Refused may be nil.
