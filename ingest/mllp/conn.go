@@ -67,7 +67,7 @@ func (c *conn) run(ctx context.Context) (end, error) {
 	if err != nil {
 		return endHandshake, err
 	}
-	defer stream.Close() //nolint:errcheck // the peer has disconnected
+	defer stream.Close() //nolint:errcheck // fails only if the peer has disconnected
 	if c.sender, err = c.Admit(c.peer); err != nil {
 		return endRefused, err
 	}

@@ -171,9 +171,9 @@ func (r *Reader) readMore() (done bool, err error) {
 }
 
 // restart handles a 0x0B inside a message. The 0x0B starts a new message only if a header follows; if not, it is a
-// character of the text, such as an editor may leave. If a header follows, the text before it is a whole message if
-// it ends with a line end; if not, it was cut off when its sender restarted. The reader waits for the header, because
-// no frame ends with 0x0B.
+// character of the text, such as an editor may leave. If a header follows, the text before the 0x0B is a whole message
+// if it ends with a line end or a 0x1C; if not, the message was cut off when its sender restarted. The reader waits for
+// the header, because no frame ends with 0x0B.
 func (r *Reader) restart() (done bool, err error) {
 	text := r.message
 	if len(bytes.Trim(text, "\r\n")) == 0 { // 0x0B was repeated
@@ -230,7 +230,7 @@ func (r *Reader) beginsMessage() (bool, error) {
 // beforeHeader are the bytes of blanks, no-break spaces and byte order marks.
 var beforeHeader = []byte(" \t\r\n\xa0\xc2\xef\xbb\xbf")
 
-// mostBefore is the maximum number of bytes after a 0x0B that are inspected to find a header.
+// mostBefore limits the search for a header: fewer bytes than this are inspected, including the 0x0B.
 const mostBefore = 32
 
 // couldBeHeader reports whether text is the beginning of MSH, FHS or BHS.

@@ -62,7 +62,8 @@ type Server struct {
 	Counts *Counts // several servers may share it
 }
 
-// Serve accepts connections until ctx ends. It then waits for started messages to finish, and closes the listener.
+// Serve accepts connections until ctx ends. It then closes the listener and the idle connections, and waits for started
+// messages to finish, for at most [Limits].Stop.
 func (s *Server) Serve(ctx context.Context, listener net.Listener) error {
 	behind, cut := context.WithCancel(context.WithoutCancel(ctx))
 	defer cut()
@@ -108,7 +109,7 @@ func sleep(ctx context.Context, d time.Duration) bool {
 // serve handles one connection: one goroutine, one log line.
 func (s *Server) serve(ctx context.Context, l *connTable, socket net.Conn) {
 	c := &conn{Server: s, conns: l, socket: socket, began: s.Now(), peer: Peer{Address: address(socket)}}
-	defer socket.Close() //nolint:errcheck // the peer has disconnected
+	defer socket.Close() //nolint:errcheck // fails only if the peer has disconnected
 	s.Counts.Connections.Add(1)
 	if !l.add(c) {
 		s.Counts.TurnedAway.Add(1)

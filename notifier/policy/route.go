@@ -20,13 +20,12 @@ type Addressee struct {
 	Reason    string         // reason for Suppressed
 }
 
-// Route returns the addressees of an alert: recipients in the order of the tiers, each with its channels.
+// Route returns the addressees of an alert: recipients in the order of the tiers, each over one or more channels.
 //
-//   - A raise goes to the recipients of its tier and of lower tiers, over the channels of its tier.
-//   - A digest goes to the recipients of the alerted tier and to all recipients alerted before.
-//   - Lowered and Cleared go only to recipients alerted before.
-//   - An escalation goes to escalateTo; if that is empty, to the recipients of the next higher tier; if there is no
-//     such tier, to the same recipients again.
+// - A raise or its repetition goes to the recipients of its tier and of lower tiers, over the channels of its tier. - A
+//   digest goes to the recipients of the alerted tier and of lower tiers, and to all recipients alerted before. -
+//   Lowered and Cleared go only to recipients alerted before. - An escalation goes to escalateTo; if that is empty, to
+//   the recipients of the next higher tier; if there is no such tier, to the same recipients again.
 //
 // Deleted recipients are omitted.
 func Route(p *Policy, h *History, d Decision, recipients func(id string) (outbound.Recipient, bool)) []Addressee {
@@ -75,8 +74,8 @@ func Route(p *Policy, h *History, d Decision, recipients func(id string) (outbou
 
 var outboundChannels = []outbound.Channel{outbound.ChannelMail, outbound.ChannelSMS, outbound.ChannelWebhook}
 
-// Fallback returns the channel that replaces a permanently failed one: SMS instead of e-mail, unless the tier already
-// uses SMS.
+// Fallback returns the channel that replaces a permanently failed one: SMS instead of e-mail. It returns false if the
+// tier already uses SMS, or the recipient has no phone number.
 func Fallback(tier *outbound.Tier, r *outbound.Recipient, failed outbound.Channel) (outbound.Channel, bool) {
 	if failed != outbound.ChannelMail || !hasAddress(r, outbound.ChannelSMS) || slices.Contains(tier.Channels, outbound.ChannelSMS) {
 		return "", false

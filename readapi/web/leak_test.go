@@ -165,7 +165,7 @@ func TestStreamsOfAWallAreBounded(t *testing.T) {
 	}
 }
 
-// endSessions raises the epoch of a user.
+// endSessions ends the sessions of a user by raising the user's epoch.
 func (p *pages) endSessions(hospital, user string) {
 	u, _ := p.Users.User(hospital, user)
 	u.Epoch++

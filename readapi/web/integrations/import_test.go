@@ -220,7 +220,7 @@ func TestFewImportsAtOnce(t *testing.T) {
 }
 
 // TestFewImportsOfAProcess: a process runs imports for at most eight hospitals at once. The next hospital is refused
-// because the service is busy, and comes first once an import has ended.
+// because the service is busy, and is accepted once an import has ended.
 func TestFewImportsOfAProcess(t *testing.T) {
 	t.Parallel()
 	var all imports
