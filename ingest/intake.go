@@ -156,7 +156,8 @@ const maxNotices = 100
 
 // showControlID returns a control id that may be stored: the id itself, or a keyed pseudonym of it. Senders choose
 // control ids freely, and some put patient numbers into them. An id is stored only if it has the form of a counter, a
-// time or a random number: it has a digit, and no word of more than four letters.
+// time or a random number: it has a digit, and no word of more than four letters unless it is a hexadecimal number of
+// at least 16 characters.
 func showControlID(id string, pseudonym func(kind, value string) string) string {
 	digits, letters, word, hex := 0, 0, 0, true
 	for i := range len(id) {
@@ -183,7 +184,7 @@ func showControlID(id string, pseudonym func(kind, value string) string) string 
 const (
 	maxControlID = 64
 	maxWord      = 4  // letters
-	leastHex     = 16 // hexadecimal digits in a row; shorter runs may be words
+	leastHex     = 16 // characters of a hexadecimal number; a shorter one may contain a word
 )
 
 func requestID(r *http.Request) string { return httpapi.PlainRequestID(r.Context()) }

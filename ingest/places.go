@@ -142,7 +142,7 @@ func (p *Places) part(path string) string {
 // statementWarnings are warnings about facts on a visit or a patient rather than about an event.
 var statementWarnings = []string{"reference_waiting", "value_unreadable"}
 
-// encounter returns the FHIR resource that a warning is about, or "" if it is unknown.
+// encounter returns the path of the FHIR resource that a warning is about or, if it is unknown, the warning's own path.
 func (p *Places) encounter(w acuity.Warning) string {
 	n, _, ok := eventPath(w.Path)
 	s, _, signal := pathIn("signals", w.Path)

@@ -108,7 +108,8 @@ func (e *endpoint) addJob(j *job) {
 	}
 }
 
-// nextOfJob returns the event that follows before in the lists of the jobs.
+// nextOfJob returns the next event of the first job: the one after the event in before or, if before is nil, the first.
+// It returns nil if there is none or if events are still being read.
 func (r *runner) nextOfJob(before *waiting) *waiting {
 	for len(r.jobs) > 0 {
 		j := r.jobs[0]

@@ -95,7 +95,7 @@ func (a *Alert) why(t *texts) string {
 // driven reports whether an axis drives the level, which is never the case at green.
 func (a *Alert) driven() bool { return a.Reason != policy.Cleared && a.Level > acuity.LevelGreen }
 
-// summary returns the subject of the e-mail without the level that it starts with, on one line.
+// summary returns the reason and the problem as one line, as in the subject of the e-mail: "2 nurses short".
 func (a *Alert) summary(t *texts) string {
 	summary := a.why(t)
 	if a.driven() {

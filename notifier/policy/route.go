@@ -22,10 +22,11 @@ type Addressee struct {
 
 // Route returns the addressees of an alert: recipients in the order of the tiers, each over one or more channels.
 //
-// - A raise or its repetition goes to the recipients of its tier and of lower tiers, over the channels of its tier. - A
-//   digest goes to the recipients of the alerted tier and of lower tiers, and to all recipients alerted before. -
-//   Lowered and Cleared go only to recipients alerted before. - An escalation goes to escalateTo; if that is empty, to
-//   the recipients of the next higher tier; if there is no such tier, to the same recipients again.
+//   - A raise or its repetition goes to the recipients of its tier and of lower tiers, over the channels of its tier.
+//   - A digest goes to the recipients of the alerted tier and of lower tiers, and to all recipients alerted before.
+//   - Lowered and Cleared go only to recipients alerted before.
+//   - An escalation goes to escalateTo; if that is empty, to the recipients of the next higher tier; if there is no
+//     such tier, to the same recipients again.
 //
 // Deleted recipients are omitted.
 func Route(p *Policy, h *History, d Decision, recipients func(id string) (outbound.Recipient, bool)) []Addressee {

@@ -192,7 +192,8 @@ func (s *Site) ShowUnavailable(w http.ResponseWriter, r *http.Request, session *
 	s.writeFault(w, r, http.StatusServiceUnavailable, session, "fault.later", refresh)
 }
 
-// LimitTries reports whether an address has tried too many invalid links. If so, it has sent an error response.
+// LimitTries counts a request from an unknown person and reports whether the sender's address has sent too many. If so,
+// it has sent an error response.
 func (s *Site) LimitTries(w http.ResponseWriter, r *http.Request) bool {
 	if s.config.Stranger == nil {
 		return false
@@ -259,8 +260,8 @@ type returnTo struct {
 	Until int64  `json:"t"` // Unix seconds
 }
 
-// requireFreshSignIn reports whether the session's user signed in within the last hour. If not, it redirects the user
-// to sign in again and then return to this page.
+// requireFreshSignIn reports whether the session's user signed in within the last hour. If not, it responds with a page
+// that asks the user to sign in again, and stores the path to return to.
 func (s *Site) requireFreshSignIn(w http.ResponseWriter, r *http.Request, session *auth.Session) bool {
 	now := s.config.Now()
 	if session.IsFresh(now) {

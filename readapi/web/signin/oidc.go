@@ -112,7 +112,8 @@ var signatures = []string{
 	oidc.RS256, oidc.RS384, oidc.RS512, oidc.ES256, oidc.ES384, oidc.ES512, oidc.PS256, oidc.PS384, oidc.PS512, oidc.EdDSA,
 }
 
-// newProvider reads the URL of a provider's keys.
+// newProvider reads the URL of the keys, the signature algorithms and the authentication method from a provider's
+// metadata.
 func newProvider(p *oidc.Provider, client *http.Client) (*provider, error) {
 	var told struct {
 		Keys  string   `json:"jwks_uri"`
@@ -243,8 +244,8 @@ func (s *site) beginSignIn(w http.ResponseWriter, r *http.Request) {
 	page.WritePage(w, r, http.StatusOK, n.Render())
 }
 
-// readStart returns the state that the browser stored, or false if it stored none for this response from the
-// provider.
+// readStart returns the state that the browser stored. It returns false if the browser stored none for this response
+// from the provider, or the time limit of the sign-in has passed.
 func (s *site) readStart(r *http.Request) (st start, ok bool) {
 	if !s.Cookies.Open(r, startCookie, &st) || st.State == "" {
 		return st, false
@@ -253,7 +254,8 @@ func (s *site) readStart(r *http.Request) (st start, ok bool) {
 	return st, same && s.Now().Before(time.Unix(st.Begun, 0).Add(signInFor))
 }
 
-// chooseLabel returns the first nonempty name, without control characters.
+// chooseLabel returns the first nonempty name, without control characters and truncated to mostLabel characters, or
+// "user" if there is none.
 func chooseLabel(names ...string) string {
 	for _, name := range names {
 		name = strings.TrimSpace(strings.Map(func(r rune) rune {
