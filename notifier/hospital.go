@@ -188,7 +188,7 @@ func (h *hospital) publish(e *outbound.Event, change *LevelChange) {
 }
 
 // add offers an event to the endpoints. Without endpoints, the event is dropped, because an endpoint that is added
-// later reads the ledger.
+// later gets only later events.
 func (h *hospital) add(w *waiting) {
 	if len(h.endpoints) == 0 {
 		h.dropEvents(len(h.log))

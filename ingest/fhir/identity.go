@@ -207,7 +207,8 @@ func (x *index) chooseVersion(r *resource, n int32) {
 	x.keys[r.key] = n
 }
 
-// isOlder reports whether a is the older version, by time if both have one, or by version number if not.
+// isOlder reports whether a is the older version: by time or, if the times are equal or both missing, by version
+// number.
 func (x *index) isOlder(a, b *resource) bool {
 	atA, okA := x.instant(a.updated)
 	atB, okB := x.instant(b.updated)

@@ -335,8 +335,8 @@ func (m *mapper) moment(r *resource, p span, field string, beside ...acuity.Mome
 	return m.resolve(r, sent, beside...), sent
 }
 
-// resolve returns the instant for a moment of a resource. If the moment is coarse, the resource's issue time and last
-// update refine it.
+// resolve returns the instant for a moment of a resource. If the moment is coarse, the given moments refine it, and
+// then the resource's issue time and last update.
 func (m *mapper) resolve(r *resource, sent acuity.Moment, beside ...acuity.Moment) acuity.Instant {
 	if sent.IsExact() {
 		return sent.From

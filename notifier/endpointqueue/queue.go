@@ -214,7 +214,8 @@ func (q *Queue) End(now time.Time, position int64, until time.Time, r outbound.R
 	return v
 }
 
-// checkFailing disables a queue that has been failing for too long, and returns the notice that is due, if any.
+// checkFailing disables a queue that has been failing for too long or whose endpoint is gone, and returns the notice
+// that is due, if any.
 func (q *Queue) checkFailing(now time.Time, r outbound.Result) Notice {
 	since := now.Sub(q.FailingSince)
 	switch {

@@ -251,8 +251,9 @@ func named[T interface {
 	return 0, false
 }
 
-// Test returns the event of a test: a ping, or a sample with made-up data that its summary identifies as such. The
-// event has the given level, which is the unit's current one.
+// Test returns the event of a test: a ping, or a sample with made-up data that its summary identifies as such. A ping
+// and a sample about a room have the given level, which is the unit's current one; the other samples have a made-up
+// level.
 func Test(c *outbound.Command, level acuity.Level) (outbound.Event, error) {
 	e := outbound.Event{
 		Hospital: c.Hospital, Event: c.Event, Source: -1, RoomID: -1,

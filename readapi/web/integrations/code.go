@@ -123,7 +123,7 @@ func showCodeEffect(d *adminRequest, would *acted, system, code, kind string, sh
 	}
 }
 
-// chooseFactor sets the factors that a code may be mapped to.
+// chooseFactor sets the factors that a code may be mapped to, and the kinds and comparison operators of a mapping.
 func chooseFactor(d *adminRequest, out *codePage, c *apiCode) {
 	chosen := out.Form.Value("factor")
 	suggested := chosen == noFactor
