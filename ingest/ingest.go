@@ -52,7 +52,7 @@ var (
 // Log makes observations durable.
 type Log interface {
 	// Append returns nil once all required replicas have acknowledged the observation. If that fails, it returns
-	// ErrAway or ErrTooLarge. It also returns when ctx ends.
+	// ErrAway or ErrTooLarge. It also returns an error when ctx ends.
 	Append(ctx context.Context, o *acuity.Observation) (Position, error)
 }
 

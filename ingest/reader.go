@@ -98,9 +98,9 @@ func (s *shape) field(name string) *field {
 // itemsAtMost returns the maximum number of elements of a list in a body.
 func itemsAtMost[T any](name string) int64 { return int64(shapeOf[T]().field(name).maxItems) }
 
-// Decode reads the body of one request of a JSON feed (adt, census, clinical, roster, staffing) into o, as the
-// handler of that feed does. It needs no server, and does not set what only a request has: its identity. The caller
-// sets channel, hospital and time of receipt in o. The error lists the rules that the body breaks.
+// Decode reads the body of one request of a JSON feed (adt, census, clinical, roster, staffing) into o, as the handler
+// of that feed does. It needs no server, and does not set the identity, which only a request has. The caller sets
+// channel, hospital and time of receipt in o. The error lists the rules that the body breaks.
 func Decode(o *acuity.Observation, body []byte, zone *time.Location, pseudonyms Pseudonyms) ([]acuity.Warning, error) {
 	body = syntax.TrimBOM(body)
 	problem := httpapi.CheckJSON(body)

@@ -114,8 +114,8 @@ func (n *Notifier) Oldest(webhooks bool) time.Time {
 	return time.Time{}
 }
 
-// relieve limits the memory used for events by dropping all but the last few events of the longest log. Queues that
-// are further behind read the ledger again.
+// relieve limits the memory used for events by dropping all but the last keepBacklog events of the largest logs. Queues
+// that are further behind read the ledger again.
 func (n *Notifier) relieve() {
 	for n.memory > n.cfg.Limits.Memory {
 		var longest *hospital

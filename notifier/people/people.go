@@ -198,7 +198,7 @@ func (d *Alerting) Test(now time.Time, c *outbound.Command) (l outbound.Entry, r
 // noticeFor is how long a message about an endpoint is retried.
 const noticeFor = 2 * time.Hour
 
-// notice returns the messages about an endpoint to the recipients of tier T1.
+// notice returns the e-mails about an endpoint to the recipients of tier T1.
 func (d *Alerting) notice(now time.Time, hospital string, p *policy.Policy, n *notifier.Notice) ([]outbound.Entry, error) {
 	name, zone := d.config.Settings.Unit(hospital)
 	content := alert.Notice{

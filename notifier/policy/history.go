@@ -31,7 +31,7 @@ type History struct {
 	StartedAt    time.Time
 	Raise        int64 // number of the decision that awaits acknowledgment
 	AskedAt      time.Time
-	AlertedAt    time.Time `json:"ToldAt"` // when the whole tier was last alerted
+	AlertedAt    time.Time `json:"ToldAt"` // when the last alert other than a digest was sent
 	Round        int       // number of escalations since the raise
 	Unreached    bool      // no message reached a recipient, so the alert escalates immediately
 	Unaddressed  bool      `json:"Unheard"` // the tiers had no recipient when the raise was sent
