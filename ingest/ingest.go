@@ -51,8 +51,8 @@ var (
 
 // Log makes observations durable.
 type Log interface {
-	// Append returns nil once all required replicas have acknowledged the observation. If that fails, it returns
-	// ErrAway or ErrTooLarge. It also returns an error when ctx ends.
+	// Append returns nil once all required replicas have acknowledged the observation. If that fails, or ctx ends
+	// first, it returns ErrAway or ErrTooLarge.
 	Append(ctx context.Context, o *acuity.Observation) (Position, error)
 }
 

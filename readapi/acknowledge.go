@@ -201,7 +201,7 @@ func (p *acknowledge) write(w http.ResponseWriter, r *http.Request, status int, 
 	h.Set("X-Robots-Tag", "noindex")
 	w.WriteHeader(status)
 	if r.Method != http.MethodHead {
-		w.Write(b.Bytes()) //nolint:errcheck // the client has disconnected
+		w.Write(b.Bytes()) //nolint:errcheck // fails only if the client has disconnected
 	}
 }
 

@@ -44,8 +44,8 @@ type alertLists struct {
 	mu         sync.Mutex
 	deliveries []outbound.Delivery
 	alertRuns  map[string]outbound.AlertRun
-	noted      []string        // tokens of links
-	links      map[string]bool // tokens that could be read at any time
+	noted      []string        // tokens of links that cannot be read yet
+	links      map[string]bool // tokens of links that can be read
 	followed   int
 	progress   []outbound.Progress
 }

@@ -95,7 +95,7 @@ func (s *site) downloadTrends(w http.ResponseWriter, r *http.Request, session *a
 		for i := range cells {
 			cells[i] = spreadsheet.Escape(cells[i])
 		}
-		out.Write(cells) //nolint:errcheck // the client has disconnected
+		out.Write(cells) //nolint:errcheck // fails only if the client has disconnected
 	}
 	write("at", "observed", "level", "nurses_required", "nurses_on_duty", "ratio_shortfall",
 		"green_minutes", "yellow_minutes", "orange_minutes", "red_minutes", "estimated_minutes")

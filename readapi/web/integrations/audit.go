@@ -152,7 +152,7 @@ func downloadAudit(d *adminRequest) {
 		for i := range cells {
 			cells[i] = spreadsheet.Escape(cells[i])
 		}
-		out.Write(cells) //nolint:errcheck // the client has disconnected
+		out.Write(cells) //nolint:errcheck // fails only if the client has disconnected
 	}
 	write("at", "by", "name", "action", "subject", "before", "after", "reason")
 	names := readNames(d)

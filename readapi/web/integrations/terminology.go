@@ -265,5 +265,5 @@ func exportCSV[T any](d *adminRequest, of list[T], what string, write func(io.Wr
 	h := d.w.Header()
 	h.Set("Content-Type", "text/csv; charset=utf-8")
 	h.Set("Content-Disposition", fmt.Sprintf(`attachment; filename="%s-%s.csv"`, what, d.now().In(d.Zone).Format("2006-01-02")))
-	write(d.w, rows) //nolint:errcheck // the client has disconnected
+	write(d.w, rows) //nolint:errcheck // fails only if the client has disconnected
 }

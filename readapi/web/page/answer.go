@@ -77,7 +77,7 @@ func WritePage(w http.ResponseWriter, r *http.Request, status int, body []byte) 
 	h.Set("Content-Length", strconv.Itoa(len(body)))
 	w.WriteHeader(status)
 	if r.Method != http.MethodHead {
-		w.Write(body) //nolint:errcheck // the client has disconnected
+		w.Write(body) //nolint:errcheck // fails only if the client has disconnected
 	}
 }
 

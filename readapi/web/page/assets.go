@@ -145,6 +145,6 @@ func (s *Site) ServeAsset(w http.ResponseWriter, r *http.Request) {
 	}
 	w.Header().Set("Content-Length", strconv.Itoa(len(body)))
 	if r.Method != http.MethodHead {
-		w.Write(body) //nolint:errcheck // the client has disconnected
+		w.Write(body) //nolint:errcheck // fails only if the client has disconnected
 	}
 }
