@@ -282,7 +282,7 @@ func list[T any](path, name string, print func(*client, []T) error) func(context
 	}
 }
 
-// alone returns a function that prints a single item with a function that prints a list.
+// alone turns print, which prints a list, into a function that prints a single item.
 func alone[T any](print func(*client, []T) error) func(*client, *T) error {
 	return func(c *client, v *T) error { return print(c, []T{*v}) }
 }

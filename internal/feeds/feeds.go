@@ -1,5 +1,5 @@
-// Package feeds reports the health of a hospital's feeds. It counts what each feed received over the last minute, hour
-// and day, and reports whether a feed is silent for longer than usual.
+// Package feeds reports the health of a hospital's feeds. It counts what each feed received over the last minute,
+// hour and day, and reports whether a feed has been silent for longer than usual.
 //
 // A process that receives feeds counts in a [Counter] and passes the sums on about once a second. The store adds the
 // sums from all instances to the [Bucket] for their time. A reader gets the [History] of each feed.
@@ -184,7 +184,8 @@ func (t *Counter) Add(f Feed, sum *Sum) {
 	}
 }
 
-// Drain returns what was added since the last call. A caller that cannot pass a sum on adds it again.
+// Drain returns what was added since the last call. A caller that cannot pass on a sum must add it
+// again.
 func (t *Counter) Drain() map[Feed]*Sum {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -18,7 +18,7 @@ import (
 	"svc/internal/outbound"
 )
 
-// Registry is the metrics of one process.
+// Registry holds the metrics of one process.
 type Registry struct {
 	*prometheus.Registry
 	exemplars atomic.Bool // scrapes may include exemplars

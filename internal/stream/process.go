@@ -38,8 +38,8 @@ type Config struct {
 	// Passed is called with the offset up to which a partition has been processed, including records without a task,
 	// such as transaction markers. It must not block and may be nil. It may be set only for a Sparse input.
 	Passed func(partition int32, next int64)
-	// Route names the topic of an output by its key; nil or "": the changelog. Other topics must have as many
-	// partitions as the changelog.
+	// Route returns the topic of an output from the output's key. If Route is nil or returns "", the topic is
+	// the changelog. Other topics must have as many partitions as the changelog.
 	Route func(key []byte) string
 	// CommitEvery is the time after a commit during which inputs are collected. If it is 0, each poll is committed.
 	CommitEvery time.Duration
@@ -52,10 +52,10 @@ type Config struct {
 	// Committed is called with the inputs of each committed transaction of a partition. It must return immediately and
 	// must not retain the slice; it may be nil.
 	Committed func(partition int32, inputs []Input, at time.Time)
-	// Trace starts the span of an input with a traceparent, before the input is applied. nil: inputs are not traced.
-	// Committed gets the span with its input. The span of a transaction that is not committed is dropped, so each input
-	// has one span, no matter how often it was tried. Calls for different partitions run in parallel. Trace is used
-	// only if Committed is set.
+	// Trace starts the span of an input with a traceparent, before the input is applied. If Trace is nil, inputs are
+	// not traced. Committed gets the span with its input. The span of a transaction that is not committed is dropped,
+	// so each input has one span, no matter how often it was tried. Calls for different partitions run in parallel.
+	// Trace is used only if Committed is set.
 	Trace func(r Record) interface{ Traceparent() string }
 	// Cause returns the offset of the input that caused an output, if an input did. If Cause is nil, no cause is known.
 	// The output gets the traceparent of that input's span.
@@ -225,8 +225,8 @@ func (l *loop) run(ctx context.Context) error {
 	return nil
 }
 
-// open starts the session with the stable name. The restores run in the group's goroutine, before the first record of a
-// partition is fetched.
+// open starts the session under the stable name of the instance. The restores run in the group's goroutine, before
+// the first record of a partition is fetched.
 func (l *loop) open() error {
 	opts := l.options(
 		kgo.TransactionalID(l.id),

@@ -58,7 +58,8 @@ func (p *Publisher) AppendTraced(ctx context.Context, key, value []byte, partiti
 	// The callback may run after Append has returned, and owns the record until then.
 	rec := &kgo.Record{Topic: p.topic, Partition: partition, Key: key, Value: value, Headers: traceHeaders(traceparent)}
 	err := p.send(ctx, rec)
-	// When the first record of a partition times out, the client fails all its records, even if this one has time left.
+	// When the first record of a partition times out, the client fails all records of the partition, even if this one
+	// has time left.
 	for errors.Is(err, kgo.ErrRecordTimeout) && ctx.Err() == nil {
 		err = p.send(ctx, rec)
 	}

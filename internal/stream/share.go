@@ -13,8 +13,8 @@ import (
 // idempotent. Its methods are called from several goroutines, but the calls for one partition come in the order Assign,
 // (Records, Side)*, Revoke or Lost.
 type Sharer interface {
-	// Assign adds a partition. committed is the last committed position (negative: none) and note is its metadata.
-	// Assign returns where Records and Side start. An error revokes the assignment temporarily.
+	// Assign adds a partition. committed is the last committed position (negative: none), and note is the metadata
+	// committed with it. Assign returns where Records and Side start. An error revokes the assignment temporarily.
 	Assign(ctx context.Context, partition int32, committed int64, note string) (next, side int64, err error)
 	// Revoke ends the work on partitions that another member will own. Positions is called and committed afterwards.
 	Revoke(ctx context.Context, partitions []int32)

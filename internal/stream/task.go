@@ -15,8 +15,8 @@ import (
 // parallel. The state of a task is a function of its changelog: after any error the task is closed, and a new task
 // reads the changelog again.
 //
-// The order of calls: Restore*, Restored, then turns of (Apply or Reject)*, Advance*, Outputs, Committed; sometimes a
-// piece of Live after Outputs; at the end Close.
+// The order of calls is: Restore*, Restored, then turns of (Apply or Reject)*, Advance*, Outputs, Committed;
+// sometimes a piece of Live after Outputs; at the end Close.
 type Task interface {
 	// Restore applies one changelog record. Records come in order. Older records of a key may be missing, but the
 	// newest is always included. A nil Value removes the key.
@@ -36,7 +36,8 @@ type Task interface {
 	// log, the instant is that of the wall clock; before the end, it is not later than the next inputs.
 	Advance(upTo time.Time) error
 	// Outputs emits what has changed since the last call; a nil value removes the key. The bytes are read until
-	// Committed, so they must not be reused before. An error drops the state in memory, as an error from Apply does.
+	// Committed, so they must not be reused before then. An error drops the state in memory, as an error from Apply
+	// does.
 	Outputs(emit func(key, value []byte)) error
 	// Committed is called when the records of the last Outputs are durable.
 	Committed()

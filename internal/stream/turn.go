@@ -10,7 +10,7 @@ import (
 
 const (
 	farBehind   = 2000                   // number of unapplied inputs from which throughput has priority over latency
-	turnRecords = 10_000                 // maximum number of records in one poll, and of one transaction unless its inputs have few outputs
+	turnRecords = 10_000                 // maximum number of records in a poll, and in a transaction unless its inputs have few outputs
 	turnTime    = 100 * time.Millisecond // minimum duration of a transaction when behind
 	turnFactor  = 5                      // factor by which a transaction lasts longer than the commit interval when behind
 

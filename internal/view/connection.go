@@ -19,7 +19,7 @@ type connection struct {
 	redis      *redis.Client
 	now        func() time.Time
 	log        *slog.Logger
-	complained sync.Map // when the log last named a failure: string to time.Time
+	complained sync.Map // when each failure was last logged: string to time.Time
 	// closedUntil is set after a call without a response, in Unix ms. Until then, calls fail immediately instead of
 	// each waiting for its timeout.
 	closedUntil atomic.Int64

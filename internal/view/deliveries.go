@@ -31,7 +31,7 @@ type Delivery struct {
 	Hospital   string
 	Endpoint   string
 	ID         string
-	OccurredAt time.Time // the lists have the newest first
+	OccurredAt time.Time // sorts the lists, newest first
 	// Final and Term rank the versions of a delivery: a final version ranks above any other, and then a later term
 	// above an earlier one. At equal rank, the later write wins.
 	Final bool

@@ -15,7 +15,7 @@ import (
 // ErrBehind means that the view may lack inputs that were acknowledged to their senders.
 var ErrBehind = errors.New("the view is behind the log, or its lag is unknown")
 
-// BehindError is an [ErrBehind] that says for how long.
+// BehindError is an [ErrBehind] with the duration of the delay.
 type BehindError struct {
 	For time.Duration // how long the view may have lacked inputs; 0: always
 	why string
@@ -45,7 +45,8 @@ type header struct {
 	versions int64
 	// older means that this process has read a later state, so Redis was restored to an earlier one.
 	older bool
-	// unproved means that another Redis process responds, and no processor is known to have checked its data.
+	// unproved means that a different Redis process responds, and no processor is known to have checked its
+	// data.
 	unproved bool
 	signs
 }

@@ -84,7 +84,7 @@ func ParseMark(text string) (m Mark, ok bool) {
 // scanBatch is the number of deliveries that one round trip reads.
 const scanBatch = 200
 
-// ScanDeliveries calls each for the deliveries of a hospital or of one endpoint, newest first, until each returns
+// ScanDeliveries calls each for every delivery of a hospital or of one endpoint, newest first, until each returns
 // false. It includes the deliveries after a mark that occurred in [since, until). A zero time means no limit. As with
 // all reads of lists, an error may mean that some deliveries were missing or outdated.
 func (l *Lists) ScanDeliveries(
@@ -119,8 +119,9 @@ func (l *Lists) ScanDeliveries(
 	}
 }
 
-// passDeliveries calls each for the deliveries in rows that come after a mark, and advances the mark, so that no
-// delivery is passed twice if newer deliveries arrive between two batches. It returns the last result of each.
+// passDeliveries calls each for every delivery in rows that comes after a mark, and advances the mark, so that
+// no delivery is passed twice if newer deliveries arrive between two batches. It returns the last result of
+// each.
 func (l *Lists) passDeliveries(
 	ctx context.Context, hospital string, rows []redis.Z, behind *Mark, each func(m Mark, value []byte) bool,
 ) (more bool, err error) {
@@ -215,7 +216,7 @@ func linkNote(token string) note {
 // The lists of a partition have a header, as the view does. The header says whether the lists include the whole ledger,
 // and how far the partition's notifier has read its log. It is evaluated in the same way as the view's header.
 
-// ListPulse is how far a partition's notifier has read its log.
+// ListPulse is the position of a partition's notifier in its log.
 type ListPulse struct {
 	Reached int64 // offset after the last change in the ledger
 	End     int64 // end of the log when it was queried; negative: the log did not respond

@@ -2,35 +2,35 @@ package simulate
 
 // These are the stages of a stay: medians and standard deviations of log-normal time spans.
 const (
-	// This is the evaluation in triage. This is a default of this project.
+	// The evaluation in triage is a default of this project.
 	evaluation, evaluationSpread = 100 * minute, .50
-	// This is the time from arrival to the decision to admit. This is a default of this project.
+	// The time from arrival to the decision to admit is a default of this project.
 	decision, decisionSpread = 50 * minute, .45
-	// This is early labor, before 4 cm, for women who are admitted during it. This is a default of this project, based
-	// on the range of the latent phase in ACOG Clinical Practice Guideline 8 (2024).
+	// Early labor, before 4 cm, for women who are admitted during it, is a default of this project, based on the range
+	// of the latent phase in ACOG Clinical Practice Guideline 8 (2024).
 	earlyFirst, earlyLater, earlySpread = 5 * hour, 3 * hour, .60
-	// This is cervical ripening. This is a default of this project.
+	// The duration of cervical ripening is a default of this project.
 	ripening, ripeningSpread = 11 * hour, .40
-	// This is active labor, from 4 to 10 cm, in first and later births (Harper et al., Obstet Gynecol 2012): 3.8 h and
-	// 2.4 h if it is spontaneous, 5.5 h and 4.4 h if it is induced. The 95th percentile is three times the median.
+	// Active labor (4 to 10 cm) in first and later births (Harper et al., Obstet Gynecol 2012): 3.8 h and 2.4 h if
+	// it is spontaneous, 5.5 h and 4.4 h if it is induced. The 95th percentile is three times the median.
 	activeFirst, activeLater   = 228 * minute, 144 * minute
 	inducedFirst, inducedLater = 330 * minute, 264 * minute
 	activeSpread               = .66
-	// This is the second stage, in first and later births (Zhang et al., Obstet Gynecol 2010): 1.1 h and 0.4 h with an
+	// The second stage, in first and later births (Zhang et al., Obstet Gynecol 2010): 1.1 h and 0.4 h with an
 	// epidural, 0.6 h and 0.2 h without one. The 95th percentile of the 1.1 h is 3.6 h.
 	pushFirst, pushLater, pushSpread = 66 * minute, 24 * minute, .70
 	pushFree                         = .53 // factor without an epidural
-	// This is a cesarean, from entering to leaving the operating room, including the birth. These are defaults of this
-	// project.
+	// A cesarean lasts from entering to leaving the operating room, including the birth. Its times are defaults of
+	// this project.
 	operation, operationSpread = 70 * minute, .25
 	incision                   = 14 * minute
-	// This is the time in recovery: at least two hours (Guidelines for Perinatal Care, 8th ed.).
+	// Recovery takes at least two hours (Guidelines for Perinatal Care, 8th ed.).
 	recoveryLeast          = 120 * minute
 	recoveryMore, moreness = 25 * minute, .70
-	// This is the time from birth until mother and child are ready to go home: two nights, or three after a cesarean.
-	// The limits are the 48 h and 96 h of the Newborns' and Mothers' Health Protection Act (1996).
+	// Mother and child are ready to go home two nights after the birth, or three after a cesarean. The limits are
+	// the 48 h and 96 h of the Newborns' and Mothers' Health Protection Act (1996).
 	stayVaginal, stayCesarean, staySpread = 40 * hour, 68 * hour, .24
-	// This is the stay before birth. This is a default of this project.
+	// The length of a stay before birth is a default of this project.
 	stayAntepartum, antepartumSpread = 60 * hour, .80
 	// These are the time of rounds, and the spread of discharges after them. They are defaults of this project.
 	roundsHour, roundsSpread = 11.2, 1.4

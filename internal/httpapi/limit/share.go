@@ -152,8 +152,8 @@ func (s *Share) Spend(ctx context.Context, id string, bytes, facts int) *Busy {
 	return s.busy(Large, wait)
 }
 
-// Await does the same as Spend for a sender whose protocol cannot ask it to retry later. It waits, at most for
-// patience, until the bucket has enough tokens.
+// Await does the same as Spend for a sender whose protocol cannot ask it to retry later. It waits until the
+// bucket has enough tokens, but no longer than patience.
 func (s *Share) Await(ctx context.Context, id string, bytes, facts int, patience time.Duration) *Busy {
 	if s == nil {
 		return nil
@@ -197,9 +197,9 @@ func (s *Share) spend(ctx context.Context, id string, bytes, facts int) time.Dur
 	return max(share.wait(cost-left), time.Millisecond)
 }
 
-// Enter waits, at most for patience, until the given number of facts of a hospital may be appended to the log. They
-// count as unapplied until [Entry.Gone] is called, or until the input that was reported with [Entry.Sent] is applied or
-// no longer recent. An input is refused only because of the inputs before it, never because of its size.
+// Enter waits until the given number of facts of a hospital may be appended to the log, but no longer than patience.
+// They count as unapplied until [Entry.Gone] is called, or until the input that was reported with [Entry.Sent] is
+// applied or no longer recent. An input is refused only because of the inputs before it, never because of its size.
 func (s *Share) Enter(ctx context.Context, id string, facts int, patience time.Duration) (*Entry, *Busy) {
 	if s == nil {
 		return nil, nil

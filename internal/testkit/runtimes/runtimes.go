@@ -131,8 +131,8 @@ func Compose(t testing.TB, module string) (env []string) {
 // machine.
 const patience = 20 * time.Minute
 
-// installed returns a folder in the cache in which commands have installed packages, now or in an earlier run. The file
-// that inside names exists once the installation is complete.
+// installed returns a folder in the cache in which commands have installed packages, now or in an earlier run. The
+// file named by inside exists once the installation is complete.
 func installed(t testing.TB, language string, packages []string, inside string, commands func(folder string) [][]string) (folder string) {
 	t.Helper()
 	sum := sha256.Sum256([]byte(strings.Join(packages, " ")))
