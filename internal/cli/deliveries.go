@@ -269,8 +269,8 @@ func (c *client) awaitProgress(ctx context.Context, id string) (p progressData, 
 	}
 }
 
-// outcome returns the state of a delivery and its last attempt. If the delivery cannot be read, outcome returns its
-// parameter otherwise.
+// outcome returns the state of a delivery and its last attempt. If the delivery cannot be read, the result is the
+// text in otherwise.
 func (c *client) outcome(ctx context.Context, id, otherwise string) string {
 	var d deliveryData
 	if c.askInto(ctx, http.MethodGet, "/api/admin/deliveries/"+url.PathEscape(id), nil, &d) != nil {

@@ -29,7 +29,8 @@ func Variable(flag string) string {
 // Secret marks flags whose value may also come from a file, which the variable SVC_…_FILE names.
 func Secret(flags *pflag.FlagSet, names ...string) { annotate(flags, noteSecret, "true", names) }
 
-// Filled rejects an empty file as the value of a secret, because such a file was truncated or never written.
+// Filled marks secrets for which an empty file is an error, because such a file was truncated or never
+// written.
 func Filled(flags *pflag.FlagSet, names ...string) { annotate(flags, noteFilled, "true", names) }
 
 // Require marks flags that must be given.

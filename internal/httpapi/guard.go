@@ -120,8 +120,8 @@ func notFound(w http.ResponseWriter, r *http.Request) {
 }
 
 // methodNotAllowed responds to a request whose path does not support its method; Allow lists the supported methods. A
-// path without methods does not exist, because chi calls this handler for any path if it does not know the method. HEAD
-// works wherever GET does, and OPTIONS everywhere.
+// path without methods gets 404, because chi also calls this handler for unknown paths if it does not know the method
+// of the request. HEAD works wherever GET does, and OPTIONS everywhere.
 func methodNotAllowed(w http.ResponseWriter, r *http.Request) {
 	path := r.URL.RawPath
 	if path == "" {
@@ -185,8 +185,8 @@ func (s *Shell) admit(w http.ResponseWriter, r *http.Request, key *access.Key) b
 }
 
 // Await counts a message with a key over a protocol that cannot ask a sender to retry later. It waits until the rate
-// limit allows the message, at most for patience; after that, the message proceeds anyway. The sender waits for its
-// acknowledgment and is thereby slowed down. If ctx ends first, Await returns its error.
+// limit allows the message, but no longer than patience; after that, the message proceeds anyway. The sender waits
+// for its acknowledgment and is thereby slowed down. If ctx ends first, Await returns its error.
 func (s *Shell) Await(ctx context.Context, key *access.Key, patience time.Duration) error {
 	if s.Limits == nil || key.Rate <= 0 {
 		return nil

@@ -1,8 +1,9 @@
 // Package registry serves the schemas of the topics by id.
 //
-// A schema registry stores versions of schemas by subject, and assigns each an id that precedes every value. The ids of
-// this release are constants, so the registry that svc serves is read-only and needs no storage. If a health system
-// runs a schema registry, [Register] registers the schemas there, and records are written with that registry's ids.
+// A schema registry stores versions of schemas by subject, and assigns each version an id, which precedes every value
+// that is encoded with it. The ids of this release are constants, so the registry that svc serves is read-only and
+// needs no storage. If a health system runs a schema registry, [Register] registers the schemas there, and records
+// are written with that registry's ids.
 package registry
 
 import (

@@ -188,8 +188,8 @@ func (c *Cluster) reader(from offsets, opts ...kgo.Opt) (*kgo.Client, error) {
 	return reader, nil
 }
 
-// From one goroutine, follow passes on the committed records of partitions, including barriers, from the given offsets
-// until ctx ends. The client retries failed fetches.
+// follow calls each, from one goroutine, for the committed records of partitions, including barriers, from the given
+// offsets until ctx ends. The client retries failed fetches.
 func (c *Cluster) follow(ctx context.Context, topic string, from map[int32]int64, each func(Record)) error {
 	begin := make(map[int32]kgo.Offset, len(from))
 	for n, at := range from {

@@ -26,7 +26,7 @@ var feedScript = redis.NewScript(feedSource)
 // feedsKept is how long a feed is listed after its last message.
 const feedsKept = 7 * 24 * time.Hour
 
-// Feeds counts what feeds receive, in Redis. The counts are lost with Redis.
+// Feeds counts what feeds receive, in Redis. If Redis loses its data, the counts are lost.
 type Feeds struct {
 	view     *View
 	numbered atomic.Int64 // number of the last notice

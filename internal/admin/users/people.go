@@ -18,7 +18,7 @@ const ActChange = "user.change"
 // ErrRole means that the identity provider controls the role of a user.
 var ErrRole = errors.New("the identity provider controls the role")
 
-// Change is an administrator's change of a user; nil means unchanged.
+// Change is an administrator's change to a user; a nil field is unchanged.
 type Change struct {
 	Label       *string
 	Role        *Role
@@ -68,7 +68,7 @@ func (u *User) setRole(role Role) {
 
 func (u *User) versionText() string { return strconv.FormatInt(u.Version, 10) }
 
-// ErrNoAccess means that a person has access to no hospital.
+// ErrNoAccess means that a person does not have access to any hospital.
 var ErrNoAccess = errors.New("the person does not have access to any hospital")
 
 // ActDrop is the action in the audit log when a person loses access to a hospital.

@@ -124,7 +124,7 @@ func readRules(file string) (replay.Override, error) {
 	return replay.ReadRules(f)
 }
 
-// parseSpeed parses a speed: a number or, for which it returns 0, the word max.
+// parseSpeed parses a speed: a number, or the word max, for which it returns 0.
 func parseSpeed(text string) (float64, error) {
 	if text == "max" {
 		return 0, nil

@@ -147,7 +147,7 @@ type room struct {
 	area   string // point of care
 	pool   *pool
 	visit  *visit // visit in the room; nil: the room is free
-	closed bool   // closed for repair: a census reports blocked
+	closed bool   // closed for repair; a census reports the room as blocked
 }
 
 // pool has the rooms of one kind, and the queue for them.

@@ -16,8 +16,8 @@ const formulaStarts = "=+-@\t\r"
 
 // Escape puts an apostrophe before text that a spreadsheet would execute. [Unescape] removes it.
 //
-// Text that already starts with apostrophes and such a character gets an additional one, so that Unescape restores
-// every text.
+// Text that already starts with apostrophes followed by such a character gets an additional apostrophe, so that
+// Unescape restores every text.
 func Escape(text string) string {
 	if isFormula(strings.TrimLeft(text, "'")) {
 		return "'" + text

@@ -1,9 +1,9 @@
 // Package pastalerts computes the alerts that a demo would have sent in its past.
 //
 // The notifier would process weeks of level changes within seconds, and send an alert only for the current level.
-// [People] instead runs its steps at the instants of these changes, with the recipients of the demo, who receive every
-// message and acknowledge most alerts. Each result is written to the ledger like that of any other step. Later steps
-// are the notifier's usual ones.
+// [People] instead runs the notifier's steps at the instants of these changes, with the recipients of the demo, who
+// receive every message and acknowledge most alerts. Each result is written to the ledger like that of any other
+// step. Later steps are the notifier's usual ones.
 package pastalerts
 
 import (
