@@ -101,8 +101,8 @@ func (d *desk) acknowledge(link string) {
 	eventually(d.t, 10*time.Second, listed)
 }
 
-// TestDevAlerts: a new user enters the people on duty, raises the level, and reads the messages that a production
-// system would send in /dev/outbox.
+// TestDevAlerts: a new user enters the people on duty, raises the level, and reads in /dev/outbox the messages
+// that a production system would send.
 func TestDevAlerts(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

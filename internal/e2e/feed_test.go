@@ -38,7 +38,7 @@ type position struct {
 	offset    int64
 }
 
-// feed starts a load of of about perSecond requests per second. If perSecond is 0, one writer per hospital sends
+// feed starts a load of about perSecond requests per second. If perSecond is 0, one writer per hospital sends
 // without pausing.
 func feed(t *testing.T, perSecond int, partners ...*partner) *load {
 	t.Helper()

@@ -17,7 +17,7 @@ import (
 	"svc/notifier/event"
 )
 
-// awaitMore waits until the load has n more acknowledgements.
+// awaitMore waits until the load has n more acknowledgments.
 func (l *load) awaitMore(t *testing.T, n int) {
 	t.Helper()
 	want := l.count() + n

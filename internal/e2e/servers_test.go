@@ -196,7 +196,8 @@ func kafkaEnvironment(port string) []string {
 		"KAFKA_DEFAULT_REPLICATION_FACTOR=1", "KAFKA_TRANSACTION_STATE_LOG_MIN_ISR=1", "KAFKA_MIN_INSYNC_REPLICAS=1",
 		"KAFKA_OFFSETS_TOPIC_NUM_PARTITIONS=4", "KAFKA_TRANSACTION_STATE_LOG_NUM_PARTITIONS=4",
 		"KAFKA_GROUP_INITIAL_REBALANCE_DELAY_MS=0", "KAFKA_AUTO_CREATE_TOPICS_ENABLE=false",
-		// As deploy recommends, so that a transaction does not wait 20 ms for the markers of the previous transaction.
+		// This is set as deploy/ recommends, so that a transaction does not wait 20 ms for the markers of the previous
+		// transaction.
 		"KAFKA_ADD_PARTITIONS_TO_TXN_RETRY_BACKOFF_MS=1",
 		"KAFKA_TRANSACTION_ABORT_TIMED_OUT_TRANSACTION_CLEANUP_INTERVAL_MS=1000",
 	}

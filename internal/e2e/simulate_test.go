@@ -32,7 +32,7 @@ func TestSimulateIntoDev(t *testing.T) {
 	}
 }
 
-// awaitBackfill waits until all hours are recorded of a past that was sent in batches.
+// awaitBackfill waits until all hours of a past that was sent in batches are recorded.
 func awaitBackfill(t *testing.T, d *dev, p *partner) {
 	t.Helper()
 	eventually(t, time.Minute, func() error {

@@ -35,7 +35,7 @@ type sentInput struct {
 	applied        bool // the answer included the effect
 }
 
-// seenRead is a read that was answered 200.
+// seenRead is a read that was answered with 200.
 type seenRead struct {
 	hospital string
 	began    time.Time

@@ -184,8 +184,8 @@ func diff(l *analysistest.Processed, b *analysistest.Kafka, rules replay.Overrid
 	return rows, summary
 }
 
-// A replay with the rules of the time finds no difference. A wrongly recorded level is found in its hour. A different
-// rule changes axes and rooms.
+// A replay with the rules that were in force at the time finds no difference. A wrongly recorded level is found in
+// its hour. A different rule changes axes and rooms.
 func TestReplayDiff(t *testing.T) {
 	list := analysistest.Shifts(2400, 3, 40*time.Second)
 	l := analysistest.Live(t, list)

@@ -46,8 +46,8 @@ type profile struct {
 	chaos      bool // duplicates, cancels, messages out of order
 }
 
-// profiles have the three sizes for which the forecast is designed: a community hospital, a regional hospital and a
-// large hospital.
+// profiles has the three sizes for which the forecast is designed (a community hospital, a regional hospital and a
+// large hospital), and two variants of the medium size.
 var profiles = []profile{
 	{name: "small", births: 900},
 	{name: "medium", births: 3000},
