@@ -145,7 +145,7 @@ func has(text string) step {
 	}
 }
 
-// secret expects that a secret is shown, only this once.
+// secret expects that a secret is shown exactly once.
 func secret(prefix, path string) step {
 	return func(f *flowing) {
 		f.t.Helper()

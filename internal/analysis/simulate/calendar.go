@@ -22,8 +22,8 @@ const (
 	busyMemory    = 0.6
 	busyDeviation = 0.09
 
-	// A storm is half a day with many more arrivals; there are about three in two months. These are defaults of this
-	// project.
+	// A storm is a period of 6 to 16 hours with many more arrivals; there are about three in two months. These are
+	// defaults of this project.
 	stormsADay  = 0.05
 	stormFactor = 1.8
 
@@ -31,8 +31,7 @@ const (
 	// is a default of this project.
 	hourShape = 4
 
-	// chanceRepair is the probability per day that a room is closed until the next morning. This is a default of this
-	// project.
+	// chanceRepair is the probability that a room is closed for a day. This is a default of this project.
 	chanceRepair = .15
 
 	// These define the change of regime: a neighboring hospital closes its unit, and stays become shorter.
@@ -57,8 +56,8 @@ const (
 	shareProcedures  = 0.03
 )
 
-// triageHours is the relative number of women in triage by hour of the day: lowest before dawn, highest in the
-// afternoon and evening. This is a default of this project.
+// triageHours is the relative number of women arriving in triage by hour of the day: lowest before dawn,
+// highest in the afternoon and evening. This is a default of this project.
 var triageHours = [24]float64{
 	.80, .70, .60, .55, .50, .55, .60, .75, .90, 1.05, 1.15, 1.20,
 	1.25, 1.25, 1.30, 1.30, 1.25, 1.25, 1.25, 1.30, 1.25, 1.15, 1.05, .95,

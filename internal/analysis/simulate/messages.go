@@ -157,8 +157,8 @@ func encoded(body any) []byte {
 	return bytes.TrimSuffix(out.Bytes(), []byte("\n"))
 }
 
-// text returns an instant as RFC 3339 in UTC: whole seconds, or with milliseconds if the unit's time passes faster than
-// real time. The zero instant is empty.
+// text returns an instant as RFC 3339 in UTC: in whole seconds or, if [Options.Clock] is set, in milliseconds. The
+// zero instant is empty.
 func (u *unit) text(t clock) string {
 	if t == 0 {
 		return ""

@@ -107,7 +107,7 @@ func (v *visit) need() float64 {
 }
 
 // wanted returns the number of nurses that a shift should have: a weighted mean of the unit's plan and the current
-// need, plus a reserve of one.
+// need, plus 10% and 1.2 nurses in reserve.
 func (s *staff) wanted(u *unit) float64 { return 1.1*(.55*s.grid+.45*u.need()) + 1.2 }
 
 // changeShift begins a shift with as many nurses as the plan and the current patients require.
@@ -134,14 +134,15 @@ func (s *staff) recount(u *unit) {
 	s.sendRoster(u)
 }
 
-// sendPlan sends the number of nurses for the night, in the afternoon.
+// sendPlan sends the planned number of nurses for the night, on about half of the afternoons.
 func (s *staff) sendPlan(u *unit) {
 	if s.is(.5) {
 		s.sendStaffing(u, 210*minute)
 	}
 }
 
-// sendStaffing sends the number of nurses on duty from a future instant on.
+// sendStaffing sends the number of nurses on duty or, if ahead is positive, the number planned from
+// that time on.
 func (s *staff) sendStaffing(u *unit, ahead clock) {
 	n := s.onDuty
 	if ahead > 0 {
