@@ -38,8 +38,8 @@ func (p *persistence) ahead(*[forecast.Horizon]int) [forecast.Horizon]float64 {
 	return list
 }
 
-// hourOfWeek forecasts the recent mean at that hour of the week or, if it has no data for that hour, the mean at that
-// hour of the day.
+// hourOfWeek forecasts the recent mean at that hour of the week, in which the mean at that hour of the day counts as
+// one more observation. Without any data for that hour of the day, it forecasts the current value.
 type hourOfWeek struct {
 	weight, sum [168]float64
 	now         float64
@@ -74,7 +74,8 @@ func (u *hourOfWeek) ahead(slots *[forecast.Horizon]int) [forecast.Horizon]float
 	return list
 }
 
-// lastWeek forecasts the value at the same hour a week earlier.
+// lastWeek forecasts the value at the same hour a week earlier or, if that hour was not observed,
+// the current value.
 type lastWeek struct {
 	seen map[int32]float64
 	hour int32

@@ -203,9 +203,9 @@ const (
 // checked, so with a limit of two standard errors, a calibrated forecast would fail one in four backtests.
 const bandErrors = 3
 
-// wideAtFirst is how much more the band of a model that has learned for only a few weeks may contain, because it starts
-// wide and narrows. In 30 simulated units that had learned for 14 days, it contained 84, 86, 87 and 87% of the next 14
-// days at 1, 2, 4 and 8 hours ahead.
+// wideAtFirst raises the upper limit of the coverage of the band for a short period, because the band of a model that
+// has learned for only a few weeks starts wide and narrows. In 30 simulated units that had learned for 14 days, the
+// band contained 84, 86, 87 and 87% of the next 14 days at 1, 2, 4 and 8 hours ahead.
 const wideAtFirst = .04
 
 // bandLimits returns the accepted coverage of the band, for n forecasts made each hour for the given number of hours

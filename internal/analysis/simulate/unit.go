@@ -229,8 +229,8 @@ func (u *unit) assignClean(r *room) {
 	next(r)
 }
 
-// nextCensus sends a census at the changes of shift and every four hours between them. A unit without other feeds sends
-// a census every half hour.
+// nextCensus schedules the next census, four hours from now. A unit without other feeds sends a census every half
+// hour.
 func (u *unit) nextCensus() {
 	every := 4 * hour
 	if u.censusOnly {
@@ -242,8 +242,8 @@ func (u *unit) nextCensus() {
 	})
 }
 
-// sendCensus lists all rooms with their patients. The census of a unit without other feeds does not name visits, and
-// contains only the times of births.
+// sendCensus lists all rooms with their patients. The census of a unit without other feeds does not name visits, but
+// contains the time and the mode of each birth and the newborns.
 func (u *unit) sendCensus() {
 	if u.muted {
 		return
