@@ -86,7 +86,7 @@ func (o *Office) makeLink(ctx context.Context, seen int64, by, hospital, label s
 	return l, token, o.do(ctx, seen, changes, act)
 }
 
-// ended returns the changes that remove links and users that ended long ago.
+// ended returns the changes that remove links and users that ended more than linkKept ago.
 func (o *Office) ended(hospital string, now time.Time) (c Changes) {
 	for _, l := range o.Register.Links(hospital) {
 		if now.Sub(l.ExpiresAt) > linkKept {
@@ -105,8 +105,8 @@ func (o *Office) ended(hospital string, now time.Time) (c Changes) {
 func (o *Office) FindLink(token string) (Link, bool) { return o.Register.Link(token) }
 
 // UseLink signs in the person for whom a link was created. If the link is used concurrently, even at different
-// instances, exactly one use succeeds: the change is written only if no other change precedes it in the log. The errors
-// are [ErrNoLink] and those of Put.
+// instances, exactly one use succeeds, because the change is written only if the settings have not changed since the
+// link was read. The errors are [ErrNoLink] and those of Put.
 func (o *Office) UseLink(ctx context.Context, token string, in SignIn) (s Session, err error) {
 	err = audit.Retry(ctx, func() error {
 		seen, now := o.Seen(), cut(o.Now())

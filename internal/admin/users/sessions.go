@@ -62,8 +62,8 @@ const (
 	endedByLimit  = "limit"   // the person had mostSessions
 )
 
-// addSession adds to c a session for a person, and the end of the sessions that it replaces. all are the person's user
-// records; the first belongs to the hospital that stores the session.
+// addSession adds to c a new session for a person, and ends the sessions that it replaces and those that have
+// expired. all are the person's user records; the first belongs to the hospital that stores the session.
 func (o *Office) addSession(c *Changes, acts []audit.Act, all []User, in SignIn) (Session, []audit.Act) {
 	now, first := cut(o.Now()), &all[0]
 	s := Session{

@@ -95,7 +95,7 @@ type diffUnit struct {
 	version              int64   // last recorded version
 }
 
-// recordedStep is a recorded step.
+// recordedStep is the step of a recorded change, with the position of the change.
 type recordedStep struct {
 	step
 	hospital        string
