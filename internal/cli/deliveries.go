@@ -283,7 +283,7 @@ func (c *client) outcome(ctx context.Context, id, otherwise string) string {
 	return said
 }
 
-// readSecret reads a secret from a file and removes one line break at the end.
+// readSecret reads a secret from a file and removes the line breaks at the end.
 func readSecret(path string) (string, error) {
 	content, err := os.ReadFile(path) //nolint:gosec // the user names the file
 	if err != nil {

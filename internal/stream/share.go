@@ -10,15 +10,16 @@ import (
 )
 
 // Sharer processes the partitions of a group member. A Sharer does not write in transactions, so its work must be
-// idempotent. Its methods are called from several goroutines, but the calls for one partition come in the order Assign,
-// (Records, Side)*, Revoke or Lost.
+// idempotent. Its methods are called from several goroutines, but the calls for one partition come in the order
+// Assign, (Records, Side)*, Revoke (unless the partition is already lost), Lost.
 type Sharer interface {
 	// Assign adds a partition. committed is the last committed position (negative: none), and note is the metadata
 	// committed with it. Assign returns where Records and Side start. An error revokes the assignment temporarily.
 	Assign(ctx context.Context, partition int32, committed int64, note string) (next, side int64, err error)
 	// Revoke ends the work on partitions that another member will own. Positions is called and committed afterwards.
 	Revoke(ctx context.Context, partitions []int32)
-	// Lost ends the work without a commit, because another member already owns the partitions.
+	// Lost ends the work without a further commit: after Revoke, or because another member already
+	// owns the partitions or the session has failed.
 	Lost(partitions []int32)
 	// Records processes zero or more records of the topic, in order. through is the offset after the records. behind
 	// reports that the log has more records, or had more when the partition was assigned. Records is called at least

@@ -1,13 +1,14 @@
 // Package logfiles checks the files of the embedded Kafka before they are opened. The broker is a test library that
-// trusts its files and truncates everything after a damaged byte. After a kill it may show records of transactions that
-// never ended. So this package reads all files before the broker opens them. If it finds damage, no file is changed.
+// trusts its files and truncates everything after a damaged byte. After a kill it may show records of transactions
+// that never ended. So this package reads all files before the broker opens them. If it finds damage that it cannot
+// repair, no file is changed.
 //
 //   - partitions/TOPIC-N/BASE.dat has the records, in batches with checksums. An incomplete last batch is truncated and
 //     saved. Anything else that is not a batch is a [DamageError].
 //   - BASE.idx says for each batch whether it belongs to a transaction. The batches have this information, too, so the
 //     index is rewritten where it differs.
 //   - groups.log has the positions of consumers, each with a checksum. Damaged ones are omitted, and earlier ones
-//     apply. If a log ends before such a position, the rest of the log was lost. The missing offsets are filled, because
+//     apply. If a log ends before such a position, the rest of the log was lost. Missing offsets are filled, because
 //     readers would otherwise skip new records.
 //   - topics.json has no checksum. [Seal] stores a copy that has one.
 //   - meta.json has the id of the cluster. All other files have no checksum and only help after a clean shutdown.
