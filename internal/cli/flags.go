@@ -29,8 +29,7 @@ func Variable(flag string) string {
 // Secret marks flags whose value may also come from a file, which the variable SVC_…_FILE names.
 func Secret(flags *pflag.FlagSet, names ...string) { annotate(flags, noteSecret, "true", names) }
 
-// Filled marks secrets for which an empty file is an error, because such a file was truncated or never
-// written.
+// Filled marks secrets for which an empty file is an error, because such a file was truncated or never written.
 func Filled(flags *pflag.FlagSet, names ...string) { annotate(flags, noteFilled, "true", names) }
 
 // Require marks flags that must be given.

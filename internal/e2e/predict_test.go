@@ -165,8 +165,7 @@ func TestPredict(t *testing.T) {
 		t.Errorf("headers %v", a.header)
 	}
 
-	// No nurse is on duty now, so any unit is short-staffed. In an hour and a half, forty nurses will
-	// be on duty.
+	// No nurse is on duty now, so any unit is short-staffed. In an hour and a half, forty nurses will be on duty.
 	ahead := time.Now().Add(90 * time.Minute).UTC().Format(time.RFC3339)
 	p.accepted(t, "staffing", `{"nursesOnDuty": 0, "callStaffAvailable": false}`)
 	p.accepted(t, "staffing", fmt.Sprintf(`{"nursesOnDuty": 40, "asOf": %q}`, ahead))

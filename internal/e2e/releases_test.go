@@ -22,8 +22,7 @@ var writeRelease = flag.Bool("write-release", false, "write the data of this bui
 
 const releases = "testdata/releases"
 
-// keptPaths are the paths whose responses do not depend on the time. They must list the same in every later
-// release.
+// keptPaths are the paths whose responses do not depend on the time. They must list the same in every later release.
 var keptPaths = []string{
 	"/api/admin/alerts/recipients", "/api/admin/alerts/tiers", "/api/admin/keys", "/api/admin/layout", "/api/admin/locations",
 	"/api/admin/rules", "/api/admin/settings", "/api/admin/terminology", "/api/admin/users", "/api/admin/walls", "/api/admin/webhooks",

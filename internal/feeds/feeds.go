@@ -184,8 +184,7 @@ func (t *Counter) Add(f Feed, sum *Sum) {
 	}
 }
 
-// Drain returns what was added since the last call. A caller that cannot pass on a sum must add it
-// again.
+// Drain returns what was added since the last call. A caller that cannot pass on a sum must add it again.
 func (t *Counter) Drain() map[Feed]*Sum {
 	t.mu.Lock()
 	defer t.mu.Unlock()

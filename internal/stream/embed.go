@@ -140,8 +140,8 @@ func embeddedVersions() *kversion.Versions {
 	return versions
 }
 
-// faults returns hooks between a client and the files. Without them, the broker would acknowledge the end
-// of a transaction that it could not write.
+// faults returns hooks between a client and the files. Without them, the broker would acknowledge the end of a
+// transaction that it could not write.
 func (b *Broker) faults() []kfake.Fault {
 	return []kfake.Fault{
 		{Keys: []kmsg.Key{kmsg.Produce}, Err: kerr.KafkaStorageError, Count: -1, When: func(kmsg.Request) bool { return b.Full() != nil }},

@@ -150,8 +150,8 @@ func backoff(tries int) time.Duration {
 	return min(5*time.Millisecond<<min(max(tries-1, 0), 10), time.Second)
 }
 
-// quiet logs the errors of franz-go as warnings, because an operator can act on them, and the warnings of
-// franz-go as debug messages. All other messages are dropped, because they concern single requests.
+// quiet logs the errors of franz-go as warnings, because an operator can act on them, and the warnings of franz-go as
+// debug messages. All other messages are dropped, because they concern single requests.
 type quiet struct{ log *slog.Logger }
 
 func (q quiet) Level() kgo.LogLevel { return kgo.LogLevelWarn }

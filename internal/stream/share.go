@@ -18,8 +18,8 @@ type Sharer interface {
 	Assign(ctx context.Context, partition int32, committed int64, note string) (next, side int64, err error)
 	// Revoke ends the work on partitions that another member will own. Positions is called and committed afterwards.
 	Revoke(ctx context.Context, partitions []int32)
-	// Lost ends the work without a further commit: after Revoke, or because another member already
-	// owns the partitions or the session has failed.
+	// Lost ends the work without a further commit: after Revoke, or because another member already owns the partitions
+	// or the session has failed.
 	Lost(partitions []int32)
 	// Records processes zero or more records of the topic, in order. through is the offset after the records. behind
 	// reports that the log has more records, or had more when the partition was assigned. Records is called at least

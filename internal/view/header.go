@@ -45,8 +45,7 @@ type header struct {
 	versions int64
 	// older means that this process has read a later state, so Redis was restored to an earlier one.
 	older bool
-	// unproved means that a different Redis process responds, and no processor is known to have checked its
-	// data.
+	// unproved means that a different Redis process responds, and no processor is known to have checked its data.
 	unproved bool
 	signs
 }

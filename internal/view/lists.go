@@ -119,9 +119,8 @@ func (l *Lists) ScanDeliveries(
 	}
 }
 
-// passDeliveries calls each for every delivery in rows that comes after a mark, and advances the mark, so that
-// no delivery is passed twice if newer deliveries arrive between two batches. It returns the last result of
-// each.
+// passDeliveries calls each for every delivery in rows that comes after a mark, and advances the mark, so that no
+// delivery is passed twice if newer deliveries arrive between two batches. It returns the last result of each.
 func (l *Lists) passDeliveries(
 	ctx context.Context, hospital string, rows []redis.Z, behind *Mark, each func(m Mark, value []byte) bool,
 ) (more bool, err error) {

@@ -76,8 +76,8 @@ var errUnchecked = errors.New("not checked yet")
 // keyCheckEvery is the interval between checks, even if the settings do not change.
 const keyCheckEvery = time.Second
 
-// Run checks the keys until ctx ends: once the settings have been read, then every second and
-// whenever the settings change.
+// Run checks the keys until ctx ends: once the settings have been read, then every second and whenever the settings
+// change.
 func (k *KeyCheck) Run(ctx context.Context) error {
 	select {
 	case <-k.Store.Ready():

@@ -74,8 +74,7 @@ func (u *hourOfWeek) ahead(slots *[forecast.Horizon]int) [forecast.Horizon]float
 	return list
 }
 
-// lastWeek forecasts the value at the same hour a week earlier or, if that hour was not observed,
-// the current value.
+// lastWeek forecasts the value at the same hour a week earlier or, if that hour was not observed, the current value.
 type lastWeek struct {
 	seen map[int32]float64
 	hour int32

@@ -93,8 +93,8 @@ func (c *verifyOptions) run(ctx context.Context) error {
 	return nil
 }
 
-// openVerifier connects to everything that is compared. The caller must call closes, which is never
-// nil, to end the connections.
+// openVerifier connects to everything that is compared. The caller must call closes, which is never nil, to end the
+// connections.
 func (c *verifyOptions) openVerifier(ctx context.Context) (v *verify.Verify, closes func(), err error) {
 	closes = c.close
 	if err = c.connect(ctx); err != nil {

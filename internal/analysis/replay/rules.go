@@ -17,8 +17,7 @@ import (
 	"svc/schemas"
 )
 
-// Override is a set of rules that replace those in the log. Rules for the same factors are removed
-// from the inputs.
+// Override is a set of rules that replace those in the log. Rules for the same factors are removed from the inputs.
 type Override []catalogue.Rule
 
 // enforce applies the rules to a new unit.

@@ -56,8 +56,8 @@ const (
 	shareProcedures  = 0.03
 )
 
-// triageHours is the relative number of women arriving in triage by hour of the day: lowest before dawn,
-// highest in the afternoon and evening. This is a default of this project.
+// triageHours is the relative number of women arriving in triage by hour of the day: lowest before dawn, highest in the
+// afternoon and evening. This is a default of this project.
 var triageHours = [24]float64{
 	.80, .70, .60, .55, .50, .55, .60, .75, .90, 1.05, 1.15, 1.20,
 	1.25, 1.25, 1.30, 1.30, 1.25, 1.25, 1.25, 1.30, 1.25, 1.15, 1.05, .95,

@@ -254,8 +254,8 @@ func (v pathway) waitPostpartum() {
 	})
 }
 
-// goHome discharges the woman at the rounds on the day on which she is ready, or the next day if
-// she is ready more than eight hours after these rounds.
+// goHome discharges the woman at the rounds on the day on which she is ready, or the next day if she is ready more than
+// eight hours after these rounds.
 func (v pathway) goHome(ready clock) {
 	ready = max(ready, v.now+3*hour)
 	rounds := float64(roundsHour)

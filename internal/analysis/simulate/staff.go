@@ -141,8 +141,7 @@ func (s *staff) sendPlan(u *unit) {
 	}
 }
 
-// sendStaffing sends the number of nurses on duty or, if ahead is positive, the number planned from
-// that time on.
+// sendStaffing sends the number of nurses on duty or, if ahead is positive, the number planned from that time on.
 func (s *staff) sendStaffing(u *unit, ahead clock) {
 	n := s.onDuty
 	if ahead > 0 {

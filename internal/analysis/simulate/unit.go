@@ -229,8 +229,7 @@ func (u *unit) assignClean(r *room) {
 	next(r)
 }
 
-// nextCensus schedules the next census, four hours from now. A unit without other feeds sends a census every half
-// hour.
+// nextCensus schedules the next census, four hours from now. A unit without other feeds sends a census every half hour.
 func (u *unit) nextCensus() {
 	every := 4 * hour
 	if u.censusOnly {

@@ -108,8 +108,8 @@ func (t *trial) done() bool {
 	return t.result.Ready || t.result.Fault != ""
 }
 
-// stopIfForgotten stops a running trial that has had no request for trialIdle, and drops a finished
-// one after trialKept. It reports whether it did either.
+// stopIfForgotten stops a running trial that has had no request for trialIdle, and drops a finished one after
+// trialKept. It reports whether it did either.
 func (t *trial) stopIfForgotten(now time.Time) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
