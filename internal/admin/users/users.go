@@ -41,8 +41,8 @@ func (r Role) Covers(other Role) bool {
 // Limit limits a session: its maximum idle time, and its maximum duration.
 type Limit struct{ Idle, Absolute time.Duration }
 
-// Limit returns the limits of the role's sessions. All roles except Admin can work a shift of twelve hours with its
-// handover in one session. The limits are defaults of this project.
+// Limit returns the limits of the role's sessions. Except for Admin, a session may last for a shift of twelve hours
+// with its handover. The limits are defaults of this project.
 func (r Role) Limit() Limit {
 	switch r {
 	case Admin:

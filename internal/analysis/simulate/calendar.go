@@ -31,7 +31,8 @@ const (
 	// is a default of this project.
 	hourShape = 4
 
-	// chanceRepair is the probability that a room is closed for a day. This is a default of this project.
+	// chanceRepair is the daily probability that a room is closed for a day. This is a default of this
+	// project.
 	chanceRepair = .15
 
 	// These define the change of regime: a neighboring hospital closes its unit, and stays become shorter.

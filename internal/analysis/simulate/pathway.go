@@ -2,12 +2,12 @@ package simulate
 
 // These are the stages of a stay: medians and standard deviations of log-normal time spans.
 const (
-	// The evaluation in triage is a default of this project.
+	// The duration of the evaluation in triage is a default of this project.
 	evaluation, evaluationSpread = 100 * minute, .50
 	// The time from arrival to the decision to admit is a default of this project.
 	decision, decisionSpread = 50 * minute, .45
-	// Early labor, before 4 cm, for women who are admitted during it, is a default of this project, based on the range
-	// of the latent phase in ACOG Clinical Practice Guideline 8 (2024).
+	// The duration of early labor (before 4 cm), for women who are admitted during it, is a default of this project,
+	// based on the range of the latent phase in ACOG Clinical Practice Guideline 8 (2024).
 	earlyFirst, earlyLater, earlySpread = 5 * hour, 3 * hour, .60
 	// The duration of cervical ripening is a default of this project.
 	ripening, ripeningSpread = 11 * hour, .40
@@ -20,8 +20,8 @@ const (
 	// epidural, 0.6 h and 0.2 h without one. The 95th percentile of the 1.1 h is 3.6 h.
 	pushFirst, pushLater, pushSpread = 66 * minute, 24 * minute, .70
 	pushFree                         = .53 // factor without an epidural
-	// A cesarean lasts from entering to leaving the operating room, including the birth. Its times are defaults of
-	// this project.
+	// A cesarean is timed from entering to leaving the operating room, including the birth. These times are
+	// defaults of this project.
 	operation, operationSpread = 70 * minute, .25
 	incision                   = 14 * minute
 	// Recovery takes at least two hours (Guidelines for Perinatal Care, 8th ed.).
