@@ -111,9 +111,9 @@ func (h *service) public() *lifecycle.Server {
 	}
 }
 
-// createRouter creates the router of the public port. All roles share it, so that a path lists the methods of all roles.
-// [http.ServeMux] would respond to a path such as //x/.. with a redirect in HTML, and every response must have the
-// envelope.
+// createRouter creates the router of the public port. All roles share it, so that a path lists the methods of all
+// roles. [http.ServeMux] would respond to a path such as //x/.. with a redirect in HTML, and every response must have
+// the envelope.
 func (h *service) createRouter() {
 	h.router = h.shell.Router()
 	h.describe()

@@ -15,7 +15,8 @@ import (
 	"svc/schemas"
 )
 
-// wireProcess wires svc process, which turns observations into verdicts and snapshots, and writes the view and the forecast models.
+// wireProcess wires svc process, which turns observations into verdicts and snapshots, and writes the view and the
+// forecast models.
 func wireProcess(ctx context.Context, h *service) error {
 	view, spans := projection.New(h.redis, h.generation, h.now), newViewSpans(h.tracer)
 	h.Run("view", view.Projector.Run)

@@ -7,8 +7,8 @@ import (
 // everywhere marks options that all commands have.
 const everywhere Need = 0
 
-// options returns all options of the server roles, in the order of --help and of docs/reference/options.md. The options set
-// the values of c.
+// options returns all options of the server roles, in the order of --help and of docs/reference/options.md. The options
+// set the values of c.
 func (c *Config) options() []*option {
 	return []*option{
 		row("listen", NeedHTTP, "127.0.0.1:8080", address(&c.Listen), "address of the public HTTP server"),

@@ -108,8 +108,8 @@ func (s *Server) Run(ctx context.Context) error {
 	return nil
 }
 
-// closeAfterResponse closes the connection after each response once ctx has ended, so that the client opens the next connection
-// to another process.
+// closeAfterResponse closes the connection after each response once ctx has ended, so that the client opens the next
+// connection to another process.
 func closeAfterResponse(ctx context.Context, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if ctx.Err() != nil {

@@ -164,8 +164,8 @@ func (m *Registry) Roles(names []string) {
 	m.MustRegister(info)
 }
 
-// Requests returns the function that counts and times the responses of the public port, by method, route and status.
-// A route is a pattern of the router, so a client cannot add labels. A traceID of "" means that the request has no trace.
+// Requests returns the function that counts and times the responses of the public port, by method, route and status. A
+// route is a pattern of the router, so a client cannot add labels. A traceID of "" means that the request has no trace.
 func (m *Registry) Requests() func(method, route string, status int, took time.Duration, traceID string) {
 	labels := []string{"method", "route"}
 	total := prometheus.NewCounterVec(prometheus.CounterOpts{

@@ -29,8 +29,8 @@ func (l *loop) storeMarks(_ context.Context, _ *kgo.Client, resp *kmsg.OffsetFet
 	return nil
 }
 
-// restoreAssigned restores newly assigned partitions before their first record is fetched. An error rejects the assignment,
-// and the group joins again.
+// restoreAssigned restores newly assigned partitions before their first record is fetched. An error rejects the
+// assignment, and the group joins again.
 func (l *loop) restoreAssigned(ctx context.Context, m offsets) (offsets, error) {
 	want := map[int32]start{}
 	l.mu.Lock()

@@ -40,8 +40,8 @@ type newcomer struct {
 	first sync.Map  // the pulse of the header at a key, as first read: string to time.Time
 }
 
-// recordProcess records which Redis process responds on a new connection. A user without permission for INFO, and an embedded
-// Redis, do not report it.
+// recordProcess records which Redis process responds on a new connection. A user without permission for INFO, and an
+// embedded Redis, do not report it.
 func (c *connection) recordProcess(ctx context.Context, conn *redis.Conn) error {
 	info, err := conn.Info(ctx, "server").Result()
 	if answer := redis.Error(nil); errors.As(err, &answer) {

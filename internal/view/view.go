@@ -56,7 +56,7 @@ type Config struct {
 	// master_name, the host is a Sentinel, each addr parameter is a further Sentinel, and username and password are
 	// parameters, too. The user needs access to the keys ~svc:* and the channels &svc:*, and the commands +hmget
 	// +hget +hgetall +hset +hdel +del +sadd +srem +smembers +zadd +zrem +zcard +zrange +zrevrangebyscore +pexpire
-	// +time +evalsha +script|load +publish +subscribe +unsubscribe +ping +multi +exec +hello +auth +select.
+	// +time +info +evalsha +script|load +publish +subscribe +unsubscribe +ping +multi +exec +hello +auth +select.
 	URL string
 	// CAFile contains the certificate authorities for rediss; if it is empty, the system's are used.
 	CAFile string

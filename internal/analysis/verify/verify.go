@@ -33,8 +33,8 @@ type View struct {
 // ErrNoView means that the view does not contain a hospital.
 var ErrNoView = errors.New("not in the view")
 
-// Verify folds the log and checks the changelog, the snapshots and the view against the result. It keeps its state between rounds,
-// so a round folds only new inputs.
+// Verify folds the log and checks the changelog, the snapshots and the view against the result. It keeps its state
+// between rounds, so a round folds only new inputs.
 type Verify struct {
 	Inputs  inputlog.Source // the observations, read by an independent client
 	Changes inputlog.Source // the committed records of the verdicts

@@ -112,9 +112,8 @@ func (s *Share) hospital(id string) *hospital {
 	return h
 }
 
-// Open waits until a large body may be read. The caller calls done once the body is
-// answered. A hospital with an empty bucket is refused before any of
-// the body is read.
+// Open waits until a large body may be read. The caller must call done once the body is answered. A
+// hospital with an empty bucket is refused before any of the body is read.
 func (s *Share) Open(ctx context.Context, id string) (done func(), busy *Busy) {
 	s.mu.Lock()
 	h := s.hospital(id)
@@ -137,7 +136,8 @@ func (s *Share) Open(ctx context.Context, id string) (done func(), busy *Busy) {
 	return nil, s.busy(AtOnce, tryAgain)
 }
 
-// Spend charges the bucket of a hospital for a body, by its length or its facts. Bodies that are not large are free.
+// Spend charges the bucket of a hospital for a large body: for its length if it is long, and for its facts if it has
+// many. Other bodies are free.
 func (s *Share) Spend(ctx context.Context, id string, bytes, facts int) *Busy {
 	if s == nil {
 		return nil

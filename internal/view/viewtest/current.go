@@ -186,8 +186,8 @@ func testLostPartition(t *testing.T, s Server) {
 	awaitError(t, b, view.ErrBehind) // v no longer reports, so it counts as silent after a while
 }
 
-// testRefusedWrites tests a Redis that serves reads but refuses writes: a read must not show outdated data as current for longer
-// than five seconds.
+// testRefusedWrites tests a Redis that serves reads but refuses writes: a read must not show outdated data as current
+// for longer than five seconds.
 func testRefusedWrites(t *testing.T, s Server) {
 	for name, refuse := range s.Refuse {
 		t.Run(name, func(t *testing.T) {
