@@ -241,7 +241,7 @@ func (x *torture) slowDisk(impossible string) *faultKind {
 	}}
 }
 
-// missingRights revokes some of the rights in docs/configuration.md, and grants them again.
+// missingRights revokes one row of the rights in docs/configuration.md, and grants it again.
 func (x *torture) missingRights() *faultKind {
 	return &faultKind{name: "missing rights", begin: func(r *rand.Rand) (string, time.Duration, undo) {
 		release, free := x.targets.acquire("rights")
