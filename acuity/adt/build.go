@@ -207,8 +207,8 @@ func (n *builder) transfer(t *AppliedEvent) {
 	n.countMove(t)
 }
 
-// discharge closes the visit and clears its state. A discharge without an admission creates a closed visit that does
-// not count toward turnover (docs/decisions.md#discharge-alone).
+// discharge closes the visit and clears its diagnoses and its reasons for admission. A discharge without an admission
+// creates a closed visit that does not count toward turnover (docs/decisions.md#discharge-alone).
 func (n *builder) discharge(t *AppliedEvent) {
 	if !n.Open {
 		if n.ClosedAt != 0 {
@@ -290,7 +290,8 @@ func (n *builder) addSubject(name string) {
 	}
 }
 
-// applyDetails applies the class, service, patient and diagnoses in an event.
+// applyDetails applies what an event says about the patient and the visit, except the location, the primary factor and
+// the diagnoses.
 func (n *builder) applyDetails(t *AppliedEvent) {
 	e := t.Event
 	// The registration (A04) of an inpatient does not make the visit outpatient.
@@ -325,5 +326,5 @@ func (n *builder) applyDetails(t *AppliedEvent) {
 // capSubjects is the maximum number of patient references from a visit's Encounters.
 const capSubjects = 8
 
-// fewEvents is the initial capacity of a timeline. Most visits have more events than this.
+// fewEvents is the minimum capacity of a new list of events. Most visits get at least this many.
 const fewEvents = 4

@@ -24,7 +24,7 @@ func intervalOf(from, to acuity.Instant, p acuity.Precision) interval {
 // sent returns the time of the event as it was sent.
 func (e *Event) sent() interval { return intervalOf(e.AsSent(), e.AtTo, e.Precision) }
 
-// cancelled returns the time, as the cancel sent it, of the event to cancel.
+// cancelled returns the time of the event to cancel, as given in the cancel.
 func (e *Event) cancelled() interval { return intervalOf(e.Cancels, e.CancelsTo, e.CancelsPrecision) }
 
 // AsSent returns the event time as it was sent, which is the start of its interval if the time is coarse.
@@ -70,8 +70,8 @@ func (a interval) sameTime(b interval) bool {
 	}
 }
 
-// cancels reports whether an event of type c cancels events of type t. Cancelling an admission also cancels the A06 or
-// A07 events that depend on it.
+// cancels reports whether an event of type c cancels events of type t. It does not cover the A06 and A07 events that
+// depend on a cancelled admission; see voidAfterCancelledAdmit.
 func cancels(c, t acuity.EventType) bool {
 	return c == acuity.A11 && (t == acuity.A01 || t == acuity.A04) ||
 		c == acuity.A12 && t == acuity.A02 ||
@@ -201,9 +201,9 @@ func sameCancel(a, b *Event) bool {
 	return a.Type == b.Type && a.Cancels == 0 && sameMoment(a, b) && a.Recorded() == b.Recorded() && *selects(a) == *selects(b)
 }
 
-// cancelEvent cancels t and its repetitions, which are the events with the same type, time and location. It cancels
-// those recorded before the cancel, but always the first one. Later repetitions are new events
-// (docs/decisions.md#reissued-events).
+// cancelEvent cancels t and its repetitions, which are the events with the same type, time and location. It cancels the
+// one that was recorded first, and all those recorded no later than the cancel. Later repetitions are new events
+// (docs/decisions.md#reissued-events). If dead is true, the one recorded first may already be cancelled.
 func (n *builder) cancelEvent(c, t *AppliedEvent, dead bool) {
 	var first *AppliedEvent
 	for i := range n.Events {

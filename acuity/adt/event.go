@@ -77,8 +77,8 @@ func (e *Event) AppendTo(list []acuity.Event, visit string) []acuity.Event {
 	})
 }
 
-// NamesNoPlace reports whether an event opens a visit without placing the patient. Such an event is a message without
-// PV1-3, or an Encounter whose location is missing or is a ward. If isWard is nil, no location is a ward.
+// NamesNoPlace reports whether an event does not place the patient: it is a message without PV1-3, or an Encounter
+// whose location is missing or is a ward. If isWard is nil, no location is a ward.
 func (e *Event) NamesNoPlace(isWard func(*acuity.Location) bool) bool {
 	if e.Place.IsZero() {
 		return !e.PlaceNull
@@ -190,7 +190,8 @@ func cloneTexts(texts ...*string) {
 	}
 }
 
-// storeNaming returns the names in an event. If they equal before, which is the usual case, it returns before itself.
+// storeNaming returns the names in an event. If they are the same as in the previous event, which is the usual case, it
+// returns the pointer to the previous names.
 func storeNaming(e *acuity.Event, before *naming) *naming {
 	n := naming{e.Feed, e.Patient, e.MotherVisit, e.MotherPatient, e.Service, e.Resource, e.Encounter, e.Subject, e.Account}
 	if n == *before {
@@ -212,8 +213,8 @@ func shareText(text, before string) string {
 	return strings.Clone(text)
 }
 
-// storeExtra returns the rarely set fields of an event. If they equal before, it returns before itself: feeds often
-// repeat the same diagnoses.
+// storeExtra returns the rarely set fields of an event, or noExtra if none is set. It shares the list of diagnoses with
+// the previous event if the lists are equal, because feeds often repeat the same diagnoses.
 func storeExtra(e *acuity.Event, before *extra) *extra {
 	x := extra{e.Digest, e.Cancels, e.AtFrom, e.AtTo, e.CancelsTo, e.Reasons, e.UpdatedAt, e.VersionID, e.Diagnoses, e.CoarseTimes}
 	if x.isZero() {

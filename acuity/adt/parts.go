@@ -116,8 +116,8 @@ func withoutLocation(e Event) Event {
 	return e
 }
 
-// addParts adds the events of the parts, except the discharges that end them. If the whole has events, a part does not open the visit or
-// change its class. After the end of the whole, a part does not move the patient.
+// addParts adds the events of the parts, except their discharges. If the whole has events, a part does not open the
+// visit or change its class. After the end of the whole, a part does not move the patient.
 func (j *joiner) addParts(hasWhole bool) {
 	opened := false
 	for _, p := range j.parts {
@@ -165,7 +165,7 @@ func (j *joiner) partAt(t acuity.Instant) *part {
 	return nil
 }
 
-// placedAt returns the event of this part that had placed the patient by t; nil: there is none.
+// placedAt returns the newest event of this part that placed the patient at or before t; nil: there is none.
 func (p *part) placedAt(t acuity.Instant, how Options) *Event {
 	for i := range slices.Backward(p.events) {
 		if e := &p.events[i]; opens(e.Type) && happenedAt(e) <= t && !e.NamesNoPlace(how.IsWard) {
@@ -215,7 +215,7 @@ func (j *joiner) placedSince(from, to acuity.Instant) bool {
 	})
 }
 
-// wholeAt returns the event of the whole that placed the patient at t; nil: there is none.
+// wholeAt returns the newest event of the whole that placed the patient at or before t; nil: there is none.
 func (j *joiner) wholeAt(t acuity.Instant) *Event {
 	for i := range slices.Backward(j.known.Stays) {
 		if s := &j.known.Stays[i]; s.From <= t && !s.Placing.NamesNoPlace(j.how.IsWard) {
@@ -225,7 +225,7 @@ func (j *joiner) wholeAt(t acuity.Instant) *Event {
 	return nil
 }
 
-// lastEnd returns the end of the last part; nil: a part is in progress.
+// lastEnd returns the discharge of the part that ends last; nil: a part is in progress, or no part has ended.
 func (j *joiner) lastEnd() (last *Event) {
 	for _, p := range j.parts {
 		switch {

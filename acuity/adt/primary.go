@@ -273,5 +273,5 @@ func (f *CareFacts) Kind() Area {
 	if strings.ContainsFunc(f.Service, unicode.IsLetter) {
 		return areaMedical // a service that is neither obstetric nor for newborns
 	}
-	return areaObstetric // unknown in a maternity unit: a guess, flagged as such
+	return areaObstetric // an unknown location in a maternity unit: a guess, flagged as such
 }

@@ -210,8 +210,8 @@ const ClockSlack = 5 * time.Minute
 // are pseudonyms and never have this prefix.
 const foldedID = "folded"
 
-// Fold returns the smallest set of events with the same final state as the timeline
-// (docs/decisions.md#folded-events); nil: the events changed nothing.
+// Fold returns one or two events that give the same final state as the timeline (docs/decisions.md#folded-events); nil:
+// the events changed nothing.
 func (s *Timeline) Fold(visit string) []acuity.Event {
 	if len(s.Stays) == 0 && !s.Open && s.ClosedAt == 0 {
 		return nil

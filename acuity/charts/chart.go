@@ -230,7 +230,7 @@ func censusStayIn(v *registry.Visit, r *registry.Room) (facts.CensusStay, bool) 
 	return facts.CensusStay{}, false
 }
 
-// placedIn reports whether ADT has the visit in the room.
+// placedIn reports whether the visit is in the room according to ADT.
 func (m *Builder) placedIn(v *registry.Visit, r *registry.Room) bool {
 	p := m.Locations.Table.Placement(v.Timeline.Stays[len(v.Timeline.Stays)-1].Place())
 	return p.Kind == location.InRoom && p.Room == r.ID
@@ -308,7 +308,7 @@ func addPrimary(e *evidence.Input, c adt.Primary, kind acuity.EvidenceKind, feed
 }
 
 // gatherStatements resets the input for the owner b, and adds the lists that contain the owner's statements: the list
-// of statements settled with the owner, and the lists of the rooms where the owner was.
+// of the visit that owns them, if any, and the lists of the rooms where the owner was.
 func (m *Builder) gatherStatements(e *evidence.Input, b registry.Binding, r *registry.Room) {
 	e.Reset(b.Owner())
 	if !m.Work.Plain {

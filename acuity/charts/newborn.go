@@ -29,8 +29,8 @@ func (m *Builder) admitAlone(r *registry.Room) {
 	m.addBabyEvidence(r, p, nil)
 }
 
-// addBabies adds the primary factors of the newborns in an entry: the newborns whom ADT has in the room, and those whom
-// a census lists with the mother.
+// addBabies adds the primary factors of the newborns in an entry: the newborns who are in the room according to ADT,
+// and those whom a census lists with the mother.
 func (m *Builder) addBabies(r *registry.Room, e *evidence.Input, mother *registry.Visit, known *facts.CensusFacts) {
 	baby, unnamed := uint8(0), 0
 	for _, s := range m.present {

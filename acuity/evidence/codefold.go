@@ -8,7 +8,7 @@ import (
 )
 
 // foldCode folds the statements with a code, and returns those that change the code's assertions: the new statements,
-// or all statements if the new ones do not continue the others.
+// or all statements if the new ones do not simply follow those already folded.
 func (f *builder) foldCode(cache *Cache, d *codeFold) []orderedStatement {
 	said, folded := f.statements(cache, d)
 	if folded != d.folded || !d.isContinuedBy(said) {

@@ -116,7 +116,8 @@ func (f *builder) isRefused(r *assertion) bool {
 	})
 }
 
-// withAssigner returns evidence of a primary factor, with the rule that assigned the factor.
+// withAssigner returns e. If the factor of e is a primary factor, withAssigner sets the code of the rule that assigned
+// it.
 func (f *builder) withAssigner(e acuity.Evidence) acuity.Evidence {
 	if f.Catalogue.Spec(e.Factor).Primary {
 		switch e.Kind {

@@ -69,7 +69,7 @@ func orderVersions(list []*ResourceStatement) {
 	slices.SortFunc(numbered, func(a, b *ResourceStatement) int {
 		return cmp.Or(cmp.Compare(a.WholeResource(), b.WholeResource()), cmp.Compare(b.Version.ID, a.Version.ID))
 	})
-	var greater, here acuity.Instant // earliest time of a version with a greater number; the same, including the current number
+	var greater, here acuity.Instant // earliest time of the versions with a greater number, and of those with at least the current number
 	for i, h := range numbered {
 		switch {
 		case i == 0 || numbered[i-1].WholeResource() != h.WholeResource():
@@ -98,7 +98,7 @@ func compareVersions(a, b *ResourceStatement) int {
 	)
 }
 
-// IsOlder reports whether one of the other versions of the same resource is newer. All statements must have a version.
+// IsOlder reports whether any of the given versions of the same resource is newer. All statements must have a version.
 func (h *ResourceStatement) IsOlder(than []*ResourceStatement) bool {
 	orderVersions(append(slices.Clone(than), h))
 	return slices.ContainsFunc(than, func(o *ResourceStatement) bool { return compareVersions(h, o) < 0 })
@@ -120,8 +120,9 @@ func (h *ResourceStatement) firstObservedAt(all []*ResourceStatement) acuity.Ins
 	return at
 }
 
-// versionTimes resolves the coarse times of the versions of one resource, in order. If several versions have the same
-// start, the instant from the first of them counts. The same is true of an end, until the resource is active again.
+// versionTimes resolves the coarse times of the versions of one resource, in order. If several versions give the same
+// start, the instant from the first of them counts. An end is treated in the same way, until a version reports that the
+// resource is active again.
 type versionTimes struct {
 	start, end acuity.Instant
 	ended      bool // ended by the previous version
@@ -184,7 +185,7 @@ func (e *Input) SortResources() {
 	orderVersions(e.Resources)
 	for _, h := range e.Resources {
 		if h.Version == nil || h.Status == acuity.SignalActive && h.State == terminology.Unreadable {
-			continue // an unmapped statement has no effect
+			continue // not a version, or a value that cannot be read, which has no effect
 		}
 		n := s.newest[h.WholeResource()]
 		if n.version == nil || compareVersions(n.version, h) < 0 {

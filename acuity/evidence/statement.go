@@ -70,7 +70,7 @@ func (h *Statement) Matters() bool { return h.Concept != 0 || h.Counts() }
 type orderedStatement struct {
 	*Statement
 	order, clock acuity.Instant
-	drug         bool // a medication by its identity, not by a concept
+	drug         bool // whether the statement is about a medication and its code belongs to no concept
 }
 
 // compareStatements orders statements with the same identity by time, then receipt, then weight. Remaining ties are

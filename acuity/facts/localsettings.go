@@ -117,7 +117,7 @@ func (s *LocalSettings) Refusal(o *acuity.Observation, changes []settingChange) 
 	expect := acuity.ExpectAnything
 	if o.Act != nil {
 		if expect = o.Act.Expect; s.isTableVersion(o, expect) {
-			expect = acuity.ExpectAnything // for each row, because the version of the whole table is as expected
+			expect = acuity.ExpectAnything // the rows are not checked, because the version of the whole table is as expected
 		}
 	}
 	sizes := map[string]int{}

@@ -72,8 +72,8 @@ type Forecast struct {
 	Hours  [Horizon]Hour
 	Points [Points]Point
 	Peak   Peak
-	// Drivers are at most five English sentences for nurses. They first explain why the need changes, then why to trust
-	// the forecast less. They use local time and contain no patient data.
+	// Drivers are at most five English sentences for nurses. They first explain why the need changes, then state the
+	// assumptions and limits of the forecast. They use local time and contain no patient data.
 	Drivers      []string
 	Past         []Measured // the known hours among the last eight, ascending
 	HistoryHours int32      // observed hours that the model has learned from

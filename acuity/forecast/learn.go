@@ -15,7 +15,7 @@ var (
 	fadeStages   = halveIn(42 * 24)
 	fadeArrivals = halveIn(56 * 24)
 	fadeTracked  = halveIn(28 * 24)
-	fadeUsual    = halveIn(8) // in observations of one hour of the week, so eight weeks
+	fadeUsual    = halveIn(8) // half-life in observations of the same hour of the week, so eight weeks
 )
 
 // halveIn returns the hourly factor that halves a weight in the given number of hours.
@@ -110,7 +110,8 @@ func (m *Model) learnNewcomers(came []acuity.SnapshotArrival, now *acuity.Snapsh
 	}
 }
 
-// learnStages records how far the need of each visit of an origin differs from its frozen path after h+1 hours.
+// learnStages records how far the need of each visit of an origin differs from its frozen path after h+1 hours. It
+// skips the long stays that have ended, which learnHazards counts.
 func (m *Model) learnStages(o *Origin, now *acuity.Snapshot, h int) {
 	for i := range o.Snapshot.Visits {
 		v := &o.Snapshot.Visits[i]

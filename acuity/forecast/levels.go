@@ -234,7 +234,7 @@ func (a *scenes) at(minutes int) scene {
 	s := scene{base: score.SumSnapshot(a.snapshot)}
 	s.base.STAT = a.snapshot.Class4[h]
 	if minutes > 60 {
-		s.base.Boarders = 0 // boarders wait for less than an hour
+		s.base.Boarders = 0 // the model assumes that boarders get a room within an hour
 	}
 	left, right := a.outlook(h), a.outlook(min(h+1, Horizon))
 	s.outlook = left
@@ -271,7 +271,7 @@ func (a *scenes) outlook(h int) outlook {
 
 func (a *scenes) shift(h, x int) float64 { return float64(a.model.Shifts[max(h-1, 0)*3+x]) }
 
-// expectMoves splits the 120 minutes of moves that count into observed and expected ones.
+// expectMoves splits the moves within the 120-minute window into observed and expected ones.
 func (s *scene) expectMoves(a *scenes, minutes int) {
 	come := min(float64(minutes)/120, 1)
 	h := (minutes + 59) / 60
@@ -280,7 +280,8 @@ func (s *scene) expectMoves(a *scenes, minutes int) {
 	s.known = int32(math.Round(float64(1-come) * float64(a.snapshot.Moves)))
 }
 
-// findStaffing returns the nurses on duty and the call state at an instant according to the plans; -1: unknown.
+// findStaffing returns the nurses on duty and the call state at an instant according to the plans; -1 nurses means
+// unknown.
 func findStaffing(s *acuity.Snapshot, plans []acuity.Staffing, at acuity.Instant) (int32, acuity.Tristate) {
 	n, call := s.Nurses, s.Call
 	for i := range plans {

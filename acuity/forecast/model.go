@@ -80,7 +80,7 @@ type Origin struct {
 	Ahead    [Horizon]Ahead
 }
 
-// Ahead is the forecast for one hour. Its unit is required nurses, except where a comment names another one.
+// Ahead is the forecast for one hour. The values are in required nurses unless a comment says otherwise.
 type Ahead struct {
 	Mean, SD        float32
 	Single          float32 // nurses required in rooms at 1:1 or more

@@ -10,12 +10,12 @@ import (
 // The weights of the priors, in samples unless a comment says otherwise. The project chose them on simulated units.
 // Dividing or multiplying a weight by three changes the result by less than 0.5%.
 const (
-	cellPrior    = 10.0 // short cell toward class and ratio
-	classPrior   = 20.0 // class and ratio toward 0; also used for long stays
+	cellPrior    = 10.0 // shrinks a short cell toward its class and ratio
+	classPrior   = 20.0 // shrinks a class and ratio toward 0; also used for long stays
 	shortVar     = .1   // nurses², variance of a short stage without data
 	stayVar      = .02  // nurses², variance of a long stay without data
 	hazardPrior  = 30.0 // patient-hours
-	factorPrior  = 40.0 // patient-hours, for class by hour and class by age
+	factorPrior  = 40.0 // patient-hours; for the rates of a class by hour and by age
 	hazardHours  = 25.0 // prior rate: one departure in this many patient-hours
 	hazardMost   = .9
 	weekPrior    = 8.0 // weeks, hour of the week toward hour of the day
