@@ -227,7 +227,7 @@ func (m *Model) arrivalRates(kind int) *[weekHours]float64 {
 
 // averageWeek returns the means of the sums in table, by hour of the week; m.Weeks has the weights. It shrinks each
 // mean toward the mean for the same hour of the day on weekdays or weekends, which it first shrinks toward the overall
-// mean.
+// mean. If smooth is true, the means of adjacent hours of the day are also averaged.
 func (m *Model) averageWeek(table []float32, smooth bool) *[weekHours]float64 {
 	var days, seen [2][24]float64 // index 0: weekdays, 1: weekends
 	total, weeks := 0.0, 0.0

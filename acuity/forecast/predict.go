@@ -201,7 +201,7 @@ const (
 )
 
 // explainPeak explains the forecast peak to a nurse. It lists first the largest changes in required nurses, then the
-// reasons to trust the forecast less.
+// assumptions and limits of the forecast.
 func explainPeak(m *Model, u *Unit, p *path, o *outlook, h int) []string {
 	local := func(at acuity.Instant) string { return clock{u.Zone}.local(at).Format("15:04") }
 	by := local(u.At + acuity.Instant(h+1)*hourLong)
@@ -231,7 +231,7 @@ func explainPeak(m *Model, u *Unit, p *path, o *outlook, h int) []string {
 	return append(list, caveats...)
 }
 
-// listDoubts returns at most three reasons to trust a forecast less.
+// listDoubts returns at most three sentences about the assumptions and limits of a forecast.
 func listDoubts(m *Model, u *Unit, local func(acuity.Instant) string) []string {
 	var list []string
 	end := u.At + Horizon*hourLong

@@ -81,7 +81,7 @@ func Steps(chart *acuity.Chart, now acuity.Instant) []Step {
 	return steps
 }
 
-// judgeWithNurses evaluates the unit with more nurses on duty.
+// judgeWithNurses evaluates the unit with the given number of additional nurses on duty and the given call state.
 func judgeWithNurses(chart *acuity.Chart, v *score.Verdict, more int32, call acuity.Tristate, now acuity.Instant) *score.Verdict {
 	u := chart.Unit
 	plans := slices.IndexFunc(u.Staffing, func(s acuity.Staffing) bool { return s.AsOf > now })

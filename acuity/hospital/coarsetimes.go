@@ -22,8 +22,8 @@ const maxCoarseTimes = 64
 // coarseTimeKeys are the keys of the coarse times of one version, in the order of its events.
 type coarseTimeKeys []int64
 
-// add returns the key for the coarse time of an event: a hash of the event's kind, its location and the interval as
-// sent. If a version repeats an event, the repetition gets a different key.
+// add returns the key for the coarse time of an event: a hash of the event's kind, its location (except for an
+// admission) and the interval as sent. If a version repeats an event, the repetition gets a different key.
 func (k *coarseTimeKeys) add(e *acuity.Event) int64 {
 	kind := e.Type
 	if kind == acuity.A04 {
@@ -56,8 +56,8 @@ func coarseTimes(events []*acuity.Event) (list []acuity.CoarseTime) {
 	return list
 }
 
-// mergeCoarseTimes returns the union of two lists in order of their keys, with the earliest instant
-// for each key.
+// mergeCoarseTimes returns the union of two lists in order of their keys, with the earliest instant for each key. It
+// keeps at most maxCoarseTimes.
 func mergeCoarseTimes(a, b []acuity.CoarseTime) []acuity.CoarseTime {
 	list := slices.Concat(a, b)
 	byKey := func(a, b acuity.CoarseTime) int { return cmp.Or(cmp.Compare(a.Key, b.Key), cmp.Compare(a.At, b.At)) }
@@ -72,7 +72,8 @@ func mergeCoarseTimes(a, b []acuity.CoarseTime) []acuity.CoarseTime {
 }
 
 // resolveTimes returns copies of the events of a version, in the same order. A coarse time is replaced by its instant
-// in known if that instant is earlier. The first copy stores known. The result is nil if known is empty.
+// in known if that instant is earlier, but the order of the events does not change. The first copy stores known. The
+// result is nil if known is empty.
 func resolveTimes(events []*acuity.Event, known []acuity.CoarseTime) []acuity.Event {
 	if len(known) == 0 {
 		return nil

@@ -209,10 +209,10 @@ func (h *observedHours) noticePast(in *registry.Intake) {
 	}
 }
 
-// Recall replays the past up to the next hour of a backfill that is due at now, but no more than most events. It
-// returns the number of events replayed, and whether it reached the hour. After a restore, a change to the past, or
-// skipped hours, it must replay more than one hour of events. If Recall is not called, [State.Advance] replays all of
-// them at once.
+// Recall replays the past up to the next hour of a backfill if that hour is due at now. most is the maximum number of
+// events to replay. Recall returns the number of events replayed, and whether it reached the hour. After a restore, a
+// change to the past, or skipped hours, it must replay more than one hour of events. If Recall is not called,
+// [State.Advance] replays all of them at once.
 func (u *State) Recall(now acuity.Instant, most int) (applied int, there bool) {
 	if due := u.hours.backfillDue(); due == 0 || due > now {
 		return 0, true
@@ -304,7 +304,8 @@ func newPast(u *State) *past {
 	return p
 }
 
-// applyUntil applies the events before an instant, but no more than most of them, and reports whether none remain.
+// applyUntil applies the events before an instant, and reports whether none of them remain. most is the maximum number
+// of events to apply.
 func (p *past) applyUntil(before acuity.Instant, most int) bool {
 	n := 0
 	for ; n < len(p.events) && p.events[n].At < before; n++ {

@@ -69,7 +69,7 @@ const (
 	capMoves = 1000
 )
 
-// usualEvents is the initial capacity for the events of a visit, because few visits have fewer events.
+// usualEvents is the initial capacity of a visit's list of events. Few visits have fewer events.
 const usualEvents = 4
 
 // The times after which facts are settled or removed.

@@ -176,7 +176,7 @@ func (u *State) Reject(reason string, at acuity.Instant, offset int64) acuity.Ch
 	return in.Change
 }
 
-// begin sets the clock and the log position for a step.
+// begin sets the clock and the log position for a step. In the first step of an hour, it also applies retention.
 func (u *State) begin(now acuity.Instant, offset int64) {
 	before := u.registry.Facts.Clock
 	u.registry.Facts.Clock, u.registry.Facts.Offset = now, offset

@@ -194,7 +194,8 @@ func (l *lending) chooseVisit(e *adt.Event) registry.Lent {
 	return registry.Lent{To: cmp.Or(v, l.anonymous())}
 }
 
-// openVisitAt returns the open visit in the room that an event names.
+// openVisitAt assigns an event to the open visit in the room that the event names, or to no visit unless exactly one is
+// there.
 func (l *lending) openVisitAt(open []*registry.Visit, e *adt.Event, t acuity.Instant) registry.Lent {
 	places := []*acuity.Location{e.Place}
 	if e.Type == acuity.A02 || e.Type == acuity.A12 {
@@ -257,8 +258,9 @@ func (l *lending) dischargedBetween(from, to acuity.Instant) bool {
 	})
 }
 
-// visitOfCancelled returns the visit with the event that a cancel refers to. If several visits match, it returns the
-// one with the latest event, or with an event in the place that the cancel names.
+// visitOfCancelled returns the visit with the event that a cancel refers to. If the cancel does not name the time of
+// that event, only visits with the latest matching event count. If several visits remain, it returns the one in the
+// place that the cancel names.
 func (l *lending) visitOfCancelled(c *adt.Event) registry.Lent {
 	of := append(slices.Clone(l.candidates(c)), l.anonymous())
 	var found []*registry.Visit

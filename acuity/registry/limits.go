@@ -6,9 +6,9 @@ import (
 	"svc/acuity"
 )
 
-// Limits are the caps on the data that a hospital can send. An item beyond a cap is refused with the reason after the
-// colon. The caps bound a hospital's memory and the work in each step, so that no input, however large, delays the
-// processor's other hospitals.
+// Limits are the caps on the data that a hospital can send. An item beyond a cap is refused with the reason that
+// follows the colon in the comment of the field. The caps bound a hospital's memory and the work in each step, so that
+// no input, however large, delays the processor's other hospitals.
 type Limits struct {
 	Rooms      int // rooms in use at once: too_many_rooms
 	Known      int // known rooms and places of visits: too_many_rooms

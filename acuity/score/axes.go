@@ -15,7 +15,7 @@ import (
 var (
 	staffingThresholds = thresholds{-600, 0, 600, 1200, 1800}          // nurses short: -1, 0, 1, 2, 3
 	criticalThresholds = thresholds{0, 480, 600, 720, 840}             // share of nurses in 1:1: 0, .8, 1, 1.2, 1.4
-	reserveThresholds  = thresholds{-1200, -600, 0, 600, 1200}         // negated slack: 2, 1, 0, -1, -2
+	reserveThresholds  = thresholds{-1200, -600, 0, 600, 1200}         // negated number of spare nurses; spare nurses: 2, 1, 0, -1, -2
 	capacityThresholds = thresholds{0, 480, 540, 600, 660}             // occupancy: 0, .8, .9, 1, 1.1
 	acuityThresholds   = thresholds{0, 21_000, 30_000, 39_000, 48_000} // score per nurse: 0, 35, 50, 65, 80
 	flowThresholds     = thresholds{0, 300, 450, 600, 750}             // moves per nurse: 0, .5, .75, 1, 1.25
@@ -226,7 +226,7 @@ func (t *axisInput) judgeSkills(r *axisReading) {
 // fraction is a nonnegative fraction with den > 0.
 type fraction struct{ num, den int64 }
 
-// less compares exactly. It avoids a common denominator, which could overflow.
+// less reports whether a is less than b. The comparison is exact: it uses 128-bit products, which cannot overflow.
 func (a fraction) less(b fraction) bool {
 	ah, al := bits.Mul64(uint64(a.num), uint64(b.den)) //nolint:gosec // both parts are nonnegative
 	bh, bl := bits.Mul64(uint64(b.num), uint64(a.den)) //nolint:gosec // both parts are nonnegative

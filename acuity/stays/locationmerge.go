@@ -169,9 +169,9 @@ func (w *locationMerge) arrival(t acuity.Instant) (acuity.Instant, bool) {
 	return 0, false
 }
 
-// isInOccupiedRoom reports whether ADT has a newborn in a room that the newest census reports as occupied, or in a room
-// shared with its mother. If so, the newborn follows its mother, because a census lists rooms and rarely lists a
-// newborn separately.
+// isInOccupiedRoom reports whether ADT has a newborn in a room that the newest census reports as occupied, in a room
+// shared with its mother, or in a place that is not a room of the unit. If so, the newborn follows its mother, because
+// a census lists rooms and rarely lists a newborn separately.
 func (l *Builder) isInOccupiedRoom(v *registry.Visit, w *locationMerge, at acuity.Instant) bool {
 	p, there := w.adtPlacementAt(at)
 	if !there {

@@ -80,7 +80,7 @@ func (l *Builder) mergeNewborn(v *registry.Visit) []registry.LocationSpan {
 }
 
 // motherOf returns the visit of a newborn's mother, according to the links in messages, never to personal names.
-// Without a link, it returns the visit that was in the newborn's room.
+// Without a link, it returns the visit that was in the newborn's room when the newborn arrived there.
 func (l *Builder) motherOf(v *registry.Visit) *registry.Visit {
 	if id := v.Timeline.MotherVisit; id != "" && id != v.ID {
 		if m := l.Names.VisitNamed(id); m != nil && m != v && !m.Timeline.Newborn {

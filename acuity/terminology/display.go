@@ -21,7 +21,7 @@ const (
 	traitDenied                              // negation
 	traitMeasured                            // oxygen is measured, not given (docs/decisions.md#oxygen-therapy)
 	traitTeaching                            // education about a score, not a score (docs/decisions.md#mews-education, #score-words)
-	traitFraction                            // a number with it is a fraction of inspired oxygen
+	traitFraction                            // a number with this word is a fraction of inspired oxygen
 	traitNoDenial                            // follows a "non" that is not a negation: "non-rebreather"
 )
 

@@ -196,7 +196,7 @@ func (v *Projection) Pulse(inputs Log, log *slog.Logger) func(context.Context) e
 }
 
 // askOldest queries, for each partition assigned since the last pulse, the timestamp of the oldest pending record. It
-// takes at most half of pulseEvery. If Kafka does not answer, the record counts as pending from now on.
+// takes at most half of pulseEvery. If Kafka does not answer, the record counts as pending from the time of this pulse.
 func (v *Projection) askOldest(ctx context.Context, inputs Log, log *slog.Logger, ends map[int32]int64) {
 	within, cancel := context.WithTimeout(ctx, pulseEvery/2) //nolint:mnd // half of the time until the next pulse
 	defer cancel()
@@ -256,8 +256,8 @@ func (v *Projection) Behind(now time.Time) (most time.Duration) {
 	return most
 }
 
-// Faults returns the owned partitions with an input that has been pending for longer than most, and the number of
-// owned partitions. If most is 0, the limit for verdicts applies.
+// Faults returns an error for each owned partition with an input that has been pending for too long, and the number of
+// owned partitions. most is the longest permitted time; 0 means the limit for verdicts.
 func (v *Projection) Faults(most time.Duration) (faults map[int32]error, all int) {
 	v.mu.Lock()
 	defer v.mu.Unlock()

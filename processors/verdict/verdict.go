@@ -221,8 +221,8 @@ func weigh(c *acuity.Change) int {
 	return weight
 }
 
-// fireDue processes the due instants of a hospital up to upTo. It processes no more than most of them, or all if most
-// is negative.
+// fireDue processes the due instants of a hospital up to upTo. most is the maximum number to process; a negative most
+// means all.
 func (t *task) fireDue(h *hospitalEntry, upTo acuity.Instant, most int) error {
 	for ; most != 0; most-- {
 		change, ok := h.unit.Advance(upTo)
