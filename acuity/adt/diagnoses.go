@@ -78,7 +78,8 @@ func (n *builder) applyDelta(t *AppliedEvent, d *acuity.Diagnosis) {
 	}
 }
 
-// startDiagnosis begins a run. An onset later than the receipt is ignored.
+// startDiagnosis begins a run. An onset later than the receipt is ignored. room is the initial capacity of the list of
+// diagnoses.
 func (n *builder) startDiagnosis(t *AppliedEvent, d *acuity.Diagnosis, room int) {
 	run := CurrentDiagnosis{Diagnosis: *d, Start: t.At, Last: t.At, Feed: t.Event.Feed}
 	run.Delete = false

@@ -53,7 +53,8 @@ const (
 
 // ChoosePrimary chooses the primary factor of a patient: the explicit one, or else the one in the hospital's table, or
 // else the one in the table of areas. A modifier never implies a primary factor
-// (docs/decisions.md#no-primary-from-modifier). A newborn never gets the primary factor of a mother.
+// (docs/decisions.md#no-primary-from-modifier). The table of areas never gives a newborn the primary factor of a
+// mother.
 func ChoosePrimary(f *CareFacts) Primary {
 	switch {
 	case f.Explicit != 0:
@@ -115,11 +116,11 @@ func (f *CareFacts) circumstances() circumstance {
 	return when
 }
 
-// Primary returns the current primary factor according to the events of the visit. Its clock continues when the patient
-// moves to a location with the same factor. The clock restarts when the factor changes
-// (docs/decisions.md#primary-clock), when the patient changes between inpatient and outpatient, and on admission to a
-// different area (docs/decisions.md#repeated-admit). An explicit primary factor applies in the area in which it was
-// sent (docs/decisions.md#explicit-primary).
+// Primary returns the current primary factor according to the events of the visit, or the zero value if the visit is
+// not open. Its clock continues when the patient moves to a location with the same factor. The clock restarts when the
+// factor changes (docs/decisions.md#primary-clock), when the patient changes between inpatient and outpatient, and on
+// admission to a different area (docs/decisions.md#repeated-admit). An explicit primary factor applies in the area in
+// which it was sent (docs/decisions.md#explicit-primary).
 //
 // find returns what is known about a location. birth and cesarean come from other feeds.
 func (s *Timeline) Primary(find func(*acuity.Location) *CachedPlace, birth acuity.Instant, cesarean bool) Primary {

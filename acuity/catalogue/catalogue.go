@@ -81,7 +81,7 @@ type Spec struct {
 	RatioPatientType    string // only for a primary factor
 	Section             Section
 	Primary             bool
-	Routes              []Route   // if several routes match, the last one counts
+	Routes              []Route   // if several match, the highest variant and the last count apply
 	Variants            []Variant // index 0 is the plain variant, which always exists
 	Note                string
 }

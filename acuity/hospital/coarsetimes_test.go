@@ -8,8 +8,8 @@ import (
 	"svc/acuity/codes"
 )
 
-// The instants to which coarse times were resolved survive a restart after each version. The admission and the
-// observation keep the instants of the first version, even after a version with an exact start.
+// A restart after any version keeps the instants to which coarse times were resolved. The admission and the observation
+// keep the instants of the first version, even after a version with an exact start.
 func TestToldTimesAreRestored(t *testing.T) {
 	const minute = acuity.Instant(60_000)
 	u, log := New(testHospital), changelog{}

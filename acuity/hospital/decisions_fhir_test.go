@@ -75,7 +75,7 @@ func condition(codes ...string) sign {
 	return s
 }
 
-// TestDecisionsFHIR has the decisions on FHIR resources, and on HL7 messages about the same visit
+// TestDecisionsFHIR covers the decisions on FHIR resources, and on HL7 messages about the same visit
 // (docs/decisions.md#encounter-versions, #two-feeds, #diagnosis-sets, #diagnosis-since, #magnesium-infusion).
 func TestDecisionsFHIR(t *testing.T) {
 	list := func(o ...acuity.Observation) []acuity.Observation { return o }

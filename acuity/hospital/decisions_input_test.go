@@ -8,7 +8,7 @@ import (
 	"svc/acuity/codes"
 )
 
-// TestDecisionsSignals has the decisions on clinical statements and on reading codes and values
+// TestDecisionsSignals covers the decisions on clinical statements and on reading codes and values
 // (docs/decisions.md#statement-owner, #suggestions).
 func TestDecisionsSignals(t *testing.T) {
 	antepartum := census(0, holds(4, "ap-stable"))
@@ -195,8 +195,7 @@ func TestDecisionsSignals(t *testing.T) {
 	})
 }
 
-// TestDecisionsCensusKeys has the decisions in docs/decisions.md#newborn-clocks, #census-keys, #explicit-primary,
-// #census-rows.
+// TestDecisionsCensusKeys covers docs/decisions.md#newborn-clocks, #census-keys, #explicit-primary, #census-rows.
 func TestDecisionsCensusKeys(t *testing.T) {
 	decide(t, map[string]decision{
 		"57 no key keeps, an empty list clears": {

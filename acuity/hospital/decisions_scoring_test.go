@@ -8,7 +8,7 @@ import (
 	"svc/acuity/hospital"
 )
 
-// TestDecisionsGolden has the golden cases for a room's score (docs/decisions.md#room-score).
+// TestDecisionsGolden covers the golden cases for a room's score (docs/decisions.md#room-score).
 func TestDecisionsGolden(t *testing.T) {
 	decide(t, map[string]decision{
 		"labor-standard": {

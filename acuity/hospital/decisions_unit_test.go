@@ -10,8 +10,8 @@ import (
 	"svc/acuity/score"
 )
 
-// TestDecisionsUnit has the decisions on the level and the axes of a unit (docs/decisions.md#unit-level). A reading is
-// the level, the driving axis ("-" for any), and additional numbers: "R", "short", "fte", "ratio", and axes as
+// TestDecisionsUnit covers the decisions on the level and the axes of a unit (docs/decisions.md#unit-level). A reading
+// is the level, the driving axis ("-" for any), and additional numbers: "R", "short", "fte", "ratio", and axes as
 // "axis=level/pressure".
 func TestDecisionsUnit(t *testing.T) {
 	many := func(rows ...acuity.CensusRoom) acuity.Observation {

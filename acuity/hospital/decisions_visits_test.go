@@ -35,7 +35,7 @@ func visits(rows map[string]decision) map[string]decision {
 	return rows
 }
 
-// TestDecisionsVisits has the decisions on visits and ADT events (docs/decisions.md#event-set).
+// TestDecisionsVisits covers the decisions on visits and ADT events (docs/decisions.md#event-set).
 func TestDecisionsVisits(t *testing.T) {
 	list := func(o ...acuity.Observation) []acuity.Observation { return o }
 	couplet := list( // the baby was 6 h 40 min old when mother and baby came to the ward

@@ -127,7 +127,8 @@ func (h *observedHours) addArrivals(s *acuity.Snapshot) {
 }
 
 // cameAt returns when the visit became known: when it was opened or when the opening was first received, whichever is
-// later. It returns 0 if the visit was never in the unit.
+// later. For a visit that only censuses have reported, it returns the time of the first census, and for a visit that
+// was never in the unit, 0.
 func cameAt(v *registry.Visit) acuity.Instant {
 	if v.Timeline.OpenedAt == 0 {
 		if len(v.Stays) > 0 {

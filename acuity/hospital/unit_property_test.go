@@ -447,7 +447,7 @@ func TestSameAtTheLimits(t *testing.T) {
 }
 
 // TestFormerNameJoins: an Encounter is first received under its reference and then gets a visit number. A visit whose
-// account number is this reference joins the former name, whatever state the unit recomputes.
+// account number is this reference is joined with the visit under its former name, however the unit derives its state.
 func TestFormerNameJoins(t *testing.T) {
 	encounter := func(visit, patient string) acuity.Event {
 		return acuity.Event{

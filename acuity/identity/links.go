@@ -165,7 +165,8 @@ func (j *Joins) touchReachable(v *registry.Visit) {
 	}
 }
 
-// WarnOfParts warns if the Encounter of an event is part of other Encounters in a way that does not join their visits.
+// WarnOfParts warns if too many visits name the account in an event, or if the event's Encounter is part of other
+// Encounters in a way that does not join their visits.
 func (j *Joins) WarnOfParts(in *registry.Intake, i int, v *registry.Visit) {
 	e := &in.Observation.Events[i]
 	if e.Account != "" && len(j.Accounts[e.Account]) > capClaims {

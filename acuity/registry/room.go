@@ -49,7 +49,7 @@ func (r *Room) Anonymous() bool {
 	return r.Occupant != nil && r.OccupantEnd() == 0 && r.OccupantVisit == nil
 }
 
-// IsKnown reports whether ADT or a census has named the room.
+// IsKnown reports whether a census lists the room, or ADT or a census has reported a patient in it.
 func (r *Room) IsKnown() bool {
 	return r.Listed || r.Placed || r.Occupant != nil || len(r.Stays) > 0 || len(r.Past) > 0
 }

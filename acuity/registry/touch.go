@@ -95,7 +95,8 @@ func (g *Registry) RecordFact(v *Visit) {
 	}
 }
 
-// TouchedAfter returns the visits with facts after an instant. Successive calls must have ascending instants.
+// TouchedAfter returns the visits with facts after an instant, or all visits if Plain is set. Successive calls must
+// have ascending instants.
 func (g *Registry) TouchedAfter(at acuity.Instant) []*Visit {
 	if g.Work.Plain {
 		return slices.Collect(maps.Values(g.Visits))

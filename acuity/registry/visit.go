@@ -59,7 +59,7 @@ func (v *Visit) CensusFacts() *facts.CensusFacts {
 	return &f
 }
 
-// Feed returns the feed that determines the visit's current place.
+// Feed returns the feed of the event that began the visit's last stay, or the ADT channel if the visit has no stay.
 func (v *Visit) Feed() acuity.Channel {
 	if n := len(v.Timeline.Stays); n > 0 {
 		return v.Timeline.Stays[n-1].Placing.Feed

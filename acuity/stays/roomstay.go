@@ -237,7 +237,7 @@ func compareRoomStays(a, b registry.RoomStay) int {
 	return cmp.Compare(a.V.ID, b.V.ID)
 }
 
-// List records the newborns in the census facts, which may be nil.
+// List records the visits of the newborns in census facts; f may be nil.
 func (l *Builder) List(f *facts.CensusFacts) {
 	if f == nil {
 		return

@@ -39,7 +39,7 @@ func (k *Statements) AssignNumber(h *evidence.Statement) {
 	h.Number = k.Facts.Statements
 }
 
-// KeepStatement adds a statement to the list of a room or, if the statement names a visit, to the list of that visit.
+// KeepStatement adds a statement to l, which is the list of the given visit or, if visit is empty, of a room.
 func (k *Statements) KeepStatement(l *evidence.Statements, h evidence.Statement, visit string) {
 	k.Matcher.RereadAll(l).Keep(h, k.DropStatement)
 	k.queueRecord(statementRecord{Statement: h, holder: HolderName{Visit: visit}})
@@ -104,8 +104,8 @@ func (k *Statements) dropRecord(h *evidence.Statement) {
 	k.list(h.Number, nil)
 }
 
-// queueRecord lists the record of a statement to be written. A number is never reused, so removing a statement is
-// final.
+// queueRecord adds the record of a statement to the records to write, unless the statement was removed. A number is
+// never reused, so removing a statement is final.
 func (k *Statements) queueRecord(r statementRecord) {
 	if before, listed := k.pending[r.Number]; !listed || before != nil {
 		k.list(r.Number, &r)
@@ -131,7 +131,7 @@ func (k *Statements) reset() {
 func (k *Statements) DropResourceStatement(h *evidence.ResourceStatement) { k.dropRecord(&h.Statement) }
 
 // FinalizeStatements makes the owners of a room's statements final once the statements are 24 h old. The owners do not
-// change, so nothing else changes.
+// change. Statements that belong neither to a visit nor to the room are dropped.
 func (k *Statements) FinalizeStatements(r *registry.Room, now acuity.Instant) {
 	if at := r.Statements.Unsettled; at == 0 || at.Add(registry.SettleAfter) > now {
 		return

@@ -123,8 +123,8 @@ func newIndex(c *catalogue.Catalogue) *Index {
 	return ix
 }
 
-// appendMatch appends the match for a route. If several routes for one factor match, the last one in the catalogue
-// counts. A route with Refines only adds its variant or count.
+// appendMatch adds a route to the matches. It combines all routes for one factor: the match is on if any of them is,
+// and has the highest variant and the count of the last route with a count.
 func appendMatch(dst []Match, r *route, kind acuity.EvidenceKind, on bool) []Match {
 	i := slices.IndexFunc(dst, func(m Match) bool { return m.Factor == r.factor })
 	if i < 0 {

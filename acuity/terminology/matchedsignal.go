@@ -130,8 +130,8 @@ func (r *MatchedSignal) HasCodeOf(o *MatchedSignal) bool {
 	return r.IdentityHash == o.IdentityHash && a.Medication == b.Medication && a.System == b.System && a.Code == b.Code
 }
 
-// fetusOf returns the label of the fetus that a statement concerns. It returns "" for medications, which concern the
-// mother, and for a multiple gestation, which concerns all fetuses.
+// fetusOf returns the label of the fetus that a statement concerns. It returns "" for medications and conditions, and
+// for a multiple gestation, which concerns all fetuses.
 func fetusOf(w *SignalText, matches []Match) string {
 	if w.Kind == catalogue.KindMedication || w.Kind == catalogue.KindCondition {
 		return ""

@@ -106,8 +106,8 @@ func (s answerWords) any(of answerWords) bool { return s&of != 0 }
 func (s answerWords) all(of answerWords) bool { return s&of == of }
 
 // categoryOf returns the category (1 … 3) of a fetal heart rate tracing that a value names; it returns 0 if the value
-// names no category or negates one (docs/decisions.md#negated-values). A value that names both II and III counts as
-// III.
+// names no category, or negates or doubts one (docs/decisions.md#negated-values). A value that names both II and III
+// counts as III.
 func categoryOf(v codes.Value) int {
 	if v.Kind == codes.ValueNumber && v.Op == codes.Equal && v.Unit == "" {
 		switch v.Number {
@@ -129,8 +129,8 @@ func categoryOf(v codes.Value) int {
 	return 0
 }
 
-// readPositive reads the result of a test. Negations are tested first, because "not detected" contains "detected"
-// (docs/decisions.md#negation-first). The answer for a contradictory value is unread.
+// readPositive reads the result of a test. A word such as "detected" does not count after a negation
+// (docs/decisions.md#negation-first). The answer for a contradictory or doubtful value is unread.
 func readPositive(v codes.Value) answer {
 	if meaningOf(v).any(answerEquivocal | answerIndeterminate) {
 		return unread
@@ -160,8 +160,8 @@ func readPositive(v codes.Value) answer {
 	return unread
 }
 
-// isNo reports whether the value of a code that needs no value is a negation (docs/decisions.md#no-as-value). Any other
-// value, even an unreadable one, leaves the signal active, because its code alone activates the factor.
+// isNo reports whether the value of a code that needs no value is a negation or 0 (docs/decisions.md#no-as-value). Any
+// other value, even an unreadable one, leaves the signal active, because its code alone activates the factor.
 func isNo(v codes.Value) bool {
 	return meaningOf(v).any(answerNo) || v.Kind == codes.ValueNumber && v.Op == codes.Equal && v.Number == 0 && v.Unit == ""
 }
