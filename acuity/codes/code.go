@@ -34,7 +34,8 @@ var systemNames = map[string]System{
 // NormalSystem returns the code system to which a sender's name refers. A name may be from HL7 table 0396 ("I10",
 // "SCT", "LN", "L", "99abc"), the specification's own name, a FHIR URI or an OID. If name is empty, or is the ambiguous
 // "I" or "ICD", the shape of the code decides between ICD-10-CM and local. Any other system, such as ICD-9, counts as
-// local. The second result reports whether the system was inferred from the code.
+// local. The second result is true if the name does not determine the system, so that the system was inferred from the
+// code or assumed to be local.
 func NormalSystem(name, code string) (System, bool) {
 	switch System(name) { // the common case needs no normalization
 	case ICD10CM, "I10", "I10C":

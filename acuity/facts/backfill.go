@@ -1,6 +1,6 @@
 package facts
 
-// Skip advances to the next hour that was not observed on time.
+// Skip advances to the next hour that was not observed on time. If there is none, it ends the backfill.
 func (b *Backfill) Skip(live []HourSpan) {
 	for _, s := range live {
 		if s.From <= b.Next && b.Next <= s.To {

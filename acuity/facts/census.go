@@ -19,8 +19,8 @@ func (f *CensusFacts) Birth() acuity.Instant {
 	return at
 }
 
-// Since returns when the clock starts for the primary factor that a census gives for a newborn. First care is timed
-// from the currently known birth (docs/decisions.md#birth-corrections).
+// Since returns when the clock starts for the primary factor that a census gives for a newborn. The clock of
+// stabilization starts at the birth as currently known (docs/decisions.md#birth-corrections).
 func (f *CensusFacts) Since(n *ListedNewborn) acuity.Instant {
 	if n.Primary.ID() == "nb-stabilization" && f.DeliveredAt != 0 {
 		return f.DeliveredAt

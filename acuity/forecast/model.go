@@ -46,11 +46,11 @@ type Model struct {
 	Newcomer [kinds * Horizon * cellSize]float32 // needs of new patients, by hours since arrival
 	Moves    [weekHours]float32                  // sums, by hour of the week
 	Usual    [weekHours * 2]float32              // weight, sum of R
-	Ridge    [Horizon * 5]float32                // sums of x1², x1·x2, x2², x1·y, x2·y
+	Ridge    [Horizon * 5]float32                // sums of x1², x1·x2, x2², x1·y, x2·y; see learnWeights
 	// UsualRooms and RidgeRooms are like Usual and Ridge, for C, the occupied rooms.
 	UsualRooms [weekHours * 2]float32
 	RidgeRooms [Horizon * 5]float32
-	Tails      [Horizon * (Quantiles + 1)]float32 // quantiles of z, and number of scored forecasts
+	Tails      [Horizon * (Quantiles + 1)]float32 // quantiles of the standardized error, and number of scored forecasts
 	Spreads    [Horizon * spreadSize]float32      // weight, squares of R, R·K, R·C, R·S, squares of K, C, S
 	Shifts     [Horizon * 3]float32               // shifts of the log odds of at least yellow, at least orange and at least red
 	Scores     [Horizon * scoreSize]float32       // weight, errors, errors of the persistence forecast, hits within the band

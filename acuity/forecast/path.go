@@ -18,10 +18,10 @@ const (
 	factorPrior  = 40.0 // patient-hours; for the rates of a class by hour and by age
 	hazardHours  = 25.0 // prior rate: one departure in this many patient-hours
 	hazardMost   = .9
-	weekPrior    = 8.0 // weeks, hour of the week toward hour of the day
-	dayPrior     = 3.0 // weeks, hour of the day toward the mean
-	newPrior     = 3.0 // newcomers; one kind toward all kinds
-	usualPrior   = 1.0 // weeks, hour of the week toward hour of the day
+	weekPrior    = 8.0 // weeks; shrinks an hour of the week toward the hour of the day
+	dayPrior     = 3.0 // weeks, shrinks an hour of the day toward the mean
+	newPrior     = 3.0 // newcomers; shrinks one kind toward all kinds
+	usualPrior   = 1.0 // weeks; shrinks an hour of the week toward the hour of the day
 	varianceLeft = .02 // nurses², minimum variance
 )
 
@@ -260,7 +260,8 @@ func (m *Model) averageWeek(table []float32, smooth bool) *[weekHours]float64 {
 	return &rates
 }
 
-// usual returns the usual value at an hour of the week from a table of weights and sums; false: there is no data.
+// usual returns the usual value at an hour of the week from a table of weights and sums, shrunk toward the mean for the
+// same hour of all days; false: there is no data.
 func usual(table []float32, slot int) (float64, bool) {
 	var n, sum float64
 	for s := slot % 24; s < weekHours; s += 24 {
@@ -273,7 +274,7 @@ func usual(table []float32, slot int) (float64, bool) {
 	return (float64(table[2*slot+1]) + float64(usualPrior*sum)/n) / (float64(table[2*slot]) + usualPrior), true
 }
 
-// usualAt returns the usual value for a stretch between two hours of the week, or the value of otherwise if there is no
+// usualAt returns the usual value for a stretch between two hours of the week, or the given default if there is no
 // data.
 func usualAt(table []float32, s *stretch, otherwise float64) float64 {
 	return s.mix(func(slot int) float64 {

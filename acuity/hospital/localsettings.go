@@ -12,8 +12,8 @@ import (
 	"svc/acuity/terminology"
 )
 
-// overwrite replaces a known string with a copy of a string that was sent. An empty string means that nothing was sent.
-// Copying avoids retaining the memory of the census.
+// overwrite replaces the known string with a copy of the string that was sent. An empty string means that nothing was
+// sent. Copying avoids retaining the memory of the census.
 func overwrite(known *string, said string) {
 	if said != "" && said != *known {
 		*known = strings.Clone(said)

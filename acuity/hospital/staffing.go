@@ -45,7 +45,8 @@ func setStaffing(f *facts.UnitState, in *registry.Intake, s *acuity.Staffing) {
 	f.Staffing = list
 }
 
-// dropReplaced drops the entries that a plan has replaced.
+// dropReplaced drops the entries that a plan has replaced. A plan that does not mention call staff takes over the
+// previous call state.
 func dropReplaced(f *facts.UnitState, now acuity.Instant) {
 	list := f.Staffing
 	for len(list) > 1 && list[1].AsOf <= now {

@@ -236,7 +236,7 @@ func (t *Table) labelled(l *acuity.Location, room string) int32 {
 		return id
 	}
 	if n, ok := roomNumber(room); ok && t.isShared(n) {
-		return noRoom // a bare number is equivalent to a room id (docs/decisions.md#numeric-rooms)
+		return noRoom // the number alone does not identify a room (docs/decisions.md#numeric-rooms)
 	}
 	return lookUp(t.byLabel, room)
 }

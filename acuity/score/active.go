@@ -93,8 +93,8 @@ type activation struct {
 	seen, many catalogue.FactorSet // factors with evidence, and factors with several pieces
 }
 
-// addEvidence adds one piece of evidence and returns its entry. A second piece for a factor only adds the factor to
-// many.
+// addEvidence adds one piece of evidence and returns its entry. It returns nil if the piece does not count or the
+// factor already has an entry; in the latter case, it adds the factor to many.
 func (a *activation) addEvidence(v *patient, ev *acuity.Evidence) *FactorVerdict {
 	f, e := ev.Factor, a.c.Requirement(ev.Factor, ev.Variant)
 	o, on := v.judgeBy(e, ev, a.now)
@@ -129,7 +129,8 @@ type mergedEntry struct {
 }
 
 // mergeEvidence returns the entry of a factor with several pieces of evidence or several patients. Demand, ADD and
-// class are the maxima over all pieces; the piece with the greatest severity is shown.
+// class are the maxima over all pieces, but the demands of several newborns add up. The piece with the greatest
+// severity is shown.
 func mergeEvidence(views []patient, f catalogue.Factor, now acuity.Instant) (fv mergedEntry, on bool) {
 	fv.Factor, fv.Stale, fv.Past = f, true, true
 	newborn := false

@@ -69,7 +69,8 @@ func (v *patient) recordBirth(ev *acuity.Evidence, now acuity.Instant) {
 	}
 }
 
-// recordSilence records that a different factor replaces one that is no longer asserted.
+// recordSilence records when a different factor replaces the factor of ev if it is not asserted again, and whether that
+// has happened.
 func (v *patient) recordSilence(ev *acuity.Evidence, now acuity.Instant) {
 	e := v.c.Requirement(ev.Factor, ev.Variant)
 	end := ev.Last + e.Silent

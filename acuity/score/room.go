@@ -217,8 +217,8 @@ func findLeading(c *catalogue.Catalogue, list []FactorVerdict) *FactorVerdict {
 	return first
 }
 
-// isMoreSpecific reports whether the primary factor fv describes the patient more precisely than first; if first is
-// nil, any fv is more precise. An equally precise factor does not replace first.
+// isMoreSpecific reports whether the primary factor fv replaces first as the description of the patient. A mother's
+// factor replaces a newborn's; otherwise, the greater demand decides. If first is nil, any fv replaces it.
 func isMoreSpecific(c *catalogue.Catalogue, fv, first *FactorVerdict) bool {
 	if first == nil {
 		return true

@@ -168,7 +168,7 @@ func (l *Builder) updateRoomStays(v *registry.Visit, to []registry.LocationSpan)
 	}
 }
 
-// RemoveRoomStays removes a visit's stays from the rooms in its spans.
+// RemoveRoomStays removes the given stays of a visit from their rooms.
 func RemoveRoomStays(g *registry.Registry, v *registry.Visit, stays []registry.LocationSpan) {
 	for _, s := range stays {
 		if r := g.Room(s.Room); s.Kind == location.InRoom && r != nil {

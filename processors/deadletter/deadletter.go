@@ -135,7 +135,7 @@ func (d *Letters) Retried(ctx context.Context, hospital, id string) error {
 }
 
 // Observation returns the observation that a dead letter refers to. The error is [ErrNone], a [stream.PoisonError] if
-// this release still cannot read the record, or a Kafka error.
+// retention has deleted the record or this release still cannot read it, or a Kafka error.
 func (d *Letters) Observation(ctx context.Context, hospital, id string) (*acuity.Observation, error) {
 	all := d.OfHospital(hospital)
 	at := slices.IndexFunc(all, func(l Letter) bool { return l.ID() == id })
