@@ -100,8 +100,8 @@ func (r *RoomChart) Equal(o *RoomChart) bool {
 	})
 }
 
-// EvidenceKind is the kind of source that a piece of evidence comes from. If two pieces of evidence are equal, the one
-// with the lower kind is displayed.
+// EvidenceKind is the kind of source that a piece of evidence comes from. If two pieces of evidence are otherwise
+// equal, the one with the lower kind is displayed.
 type EvidenceKind uint8
 
 // The kinds, in order of preference for display.

@@ -65,7 +65,7 @@ func (d Demand) Ratio() string {
 	}
 }
 
-// Nursing returns the demand of a room as text: "none" without demand, "1:1+" for more than one and at most one and a
+// Nursing returns the demand of a room as text: "none" without demand, "1:1+" for more than one but less than one and a
 // half nurses, or else the result of Ratio.
 func (d Demand) Nursing() string {
 	switch {

@@ -203,7 +203,8 @@ func (c *capacity) allowsRoom(in *registry.Intake, id int32) bool {
 	return true
 }
 
-// allowsPlace reports whether the room of an event's place may be in use, like allowsRoom.
+// allowsPlace reports whether the limits allow the places in an event, and whether the room of its place may be in use;
+// see allowsRoom.
 func (c *capacity) allowsPlace(in *registry.Intake, e *acuity.Event) bool {
 	if in.Roomy || e.Void { // withdrawing an event is never refused
 		return true
@@ -220,8 +221,7 @@ func (c *capacity) allowsPlace(in *registry.Intake, e *acuity.Event) bool {
 	return p.Kind != location.InRoom || c.allowsRoom(in, p.Room)
 }
 
-// removeRooms removes rooms that have only a name if the number of known rooms approaches the limit. It reports whether
-// it removed any room.
+// removeRooms removes the rooms that have no facts other than their names. It reports whether it removed any room.
 func removeRooms(g *registry.Registry) bool {
 	before := len(g.Rooms)
 	g.Rooms = slices.DeleteFunc(g.Rooms, func(r *registry.Room) bool {

@@ -146,7 +146,7 @@ func (es *eventStore) answerEvents(in *registry.Intake) {
 	counts := [acuity.Time + 1]int{}
 	for i := range in.Items {
 		item := &in.Items[i]
-		if item.Outcome == acuity.Duplicate { // a duplicate gets the same result
+		if item.Outcome == acuity.Duplicate { // a duplicate gets the room where the visit is now
 			v, _ := es.names.VisitCalled(identity.IDOf(&in.Observation.Events[i])).OwnerOf(in.Observation.Events[i].ID)
 			answerRoom(item, es.WhereIs(v))
 		} else if v, none := in.Events[i].V.OwnerOf(in.Events[i].ID); none {

@@ -20,7 +20,7 @@ func overwrite(known *string, said string) {
 	}
 }
 
-// The reasons for refusing an administrator's observation as a whole.
+// The reasons for not applying an administrator's observation as a whole.
 const (
 	reasonDryRun = "dry_run" // a dry run changes nothing
 )
@@ -87,7 +87,8 @@ func confirmRoom(g *registry.Registry, in *registry.Intake, p *acuity.Place) {
 	}
 }
 
-// compile prepares the rules, the terminology map and the location table for use. All statements are matched again.
+// compile prepares the rules, the terminology map and the location table for use. Each statement is matched again when
+// it is next read.
 func (u *State) compile() {
 	var rules []catalogue.Rule
 	var mappings []acuity.Mapping

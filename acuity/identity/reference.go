@@ -77,7 +77,8 @@ func (ns *Names) StoreReferences(in *registry.Intake) {
 	}
 }
 
-// rereadStatements matches all statements again, using the current references.
+// rereadStatements replaces the mappings, so that each statement is matched again with the current references when it
+// is next read.
 func (ns *Names) rereadStatements() {
 	mappings := *ns.Matcher.Maps
 	mappings.Medication = ns.Medication

@@ -35,7 +35,8 @@ const (
 )
 
 // CompareSubject compares the patient in a signal with the patient of a visit. As in bornOf, names distinguish patients
-// only if they are of the same kind. The subject of a statement about one fetus may be the fetus or the child.
+// only if they are of the same kind. The subject of a statement about one fetus may be the fetus or the child, so the
+// result is then Same.
 func (ns *Names) CompareSubject(s *acuity.Signal, v *registry.Visit) Sameness {
 	if s.Fetus != "" && isFetal(s) {
 		return Same

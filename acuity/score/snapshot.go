@@ -10,7 +10,8 @@ import (
 	"svc/acuity/catalogue"
 )
 
-// MaxSnapshotVisits is the maximum number of visits in a snapshot. Units have fewer rooms than this.
+// MaxSnapshotVisits is the maximum number of visits in a snapshot. Further visits are left out; real units have fewer
+// patients than this.
 const MaxSnapshotVisits = 500
 
 // QuietAfter is how long a unit counts as observed after the last fact about a patient. The value is a default of this
