@@ -31,7 +31,7 @@ func (u *State) updateTable() {
 	}
 }
 
-// rebuildTable rebuilds the room table and the list of newborns in censuses from the facts.
+// rebuildTable rebuilds the room table, the indexes of names and the list of newborns in censuses from the facts.
 func (u *State) rebuildTable() {
 	u.locations.Table = location.Table{References: u.names.PlaceOf}
 	u.locations.Table.SetRows(u.settings.Locations())

@@ -7,7 +7,7 @@ import (
 	"svc/acuity/registry"
 )
 
-// giveOccupantTo moves the census facts about a room's occupant to a visit.
+// giveOccupantTo moves the census facts about a room's occupant, and the occupant's stay, to a visit.
 func (t *censusIntake) giveOccupantTo(v *registry.Visit, r *registry.Room) {
 	u := t.unit
 	o := r.Occupant

@@ -44,7 +44,7 @@ func (ns *Names) FindOrAdd(name registry.SubjectName) *registry.Unassigned {
 	return r
 }
 
-// Drop removes a patient without statements.
+// Drop removes the entry of a patient without statements from the indexes.
 func (ns *Names) Drop(r *registry.Unassigned) {
 	delete(ns.BySubject, r.SubjectName)
 	for _, n := range r.Names() {
