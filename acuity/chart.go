@@ -37,7 +37,7 @@ type UnitChart struct {
 	Unplaced         int32     // open visits without a location
 	UnknownLocations int32     // locations created from a feed that no administrator has confirmed
 
-	// Numbers of facts that wait for the entity they refer to, as of the last whole hour before Clock. A fact waits for
+	// Numbers of facts that wait for the entity they refer to, as of the last whole hour up to Clock. A fact waits for
 	// at most 24 h.
 	CancelsWaiting    int32 // cancels that wait for the event they refer to
 	StatementsWaiting int32 // clinical statements that wait for their visit or patient

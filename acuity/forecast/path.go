@@ -19,7 +19,7 @@ const (
 	hazardHours  = 25.0 // prior rate: one departure in this many patient-hours
 	hazardMost   = .9
 	weekPrior    = 8.0 // weeks; shrinks an hour of the week toward the hour of the day
-	dayPrior     = 3.0 // weeks, shrinks an hour of the day toward the mean
+	dayPrior     = 3.0 // weeks; shrinks an hour of the day toward the mean
 	newPrior     = 3.0 // newcomers; shrinks one kind toward all kinds
 	usualPrior   = 1.0 // weeks; shrinks an hour of the week toward the hour of the day
 	varianceLeft = .02 // nurses², minimum variance

@@ -206,7 +206,7 @@ func (l *Timelines) UpdateMoves() {
 	w.DroppedMoves, w.AddedMoves = facts.Emptied(w.DroppedMoves), facts.Emptied(w.AddedMoves)
 }
 
-// CountWaiting counts the waiting cancels and statements, as of the last whole hour of the clock.
+// CountWaiting counts the waiting cancels and statements, as of the last whole hour up to the clock.
 func (l *Timelines) CountWaiting() {
 	if !l.Work.RecountWaiting {
 		return

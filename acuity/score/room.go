@@ -218,7 +218,8 @@ func findLeading(c *catalogue.Catalogue, list []FactorVerdict) *FactorVerdict {
 }
 
 // isMoreSpecific reports whether the primary factor fv replaces first as the description of the patient. A mother's
-// factor replaces a newborn's; otherwise, the greater demand decides. If first is nil, any fv replaces it.
+// factor replaces a newborn's, but not the reverse; between two of the same kind, the greater demand decides. If first
+// is nil, any fv replaces it.
 func isMoreSpecific(c *catalogue.Catalogue, fv, first *FactorVerdict) bool {
 	if first == nil {
 		return true
