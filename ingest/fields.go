@@ -29,7 +29,7 @@ func (s *server) reader(o *acuity.Observation) *reader {
 	return &reader{now: o.ReceivedAt, zone: s.Zone(o.Hospital), pseudonym: pseudonym, places: Places{pseudonym: pseudonym}}
 }
 
-// object is a JSON object that is being parsed. The zero value has no fields and stands for a missing object.
+// object is a JSON object that is being parsed. The zero value has no fields, as a missing object.
 type object struct {
 	*reader
 	*shape

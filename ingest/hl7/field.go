@@ -250,7 +250,7 @@ func (m *Message) resolve(out, sequence []byte) ([]byte, bool) {
 	return out, true
 }
 
-// isLiteral reports whether a sequence is known but does not stand for text.
+// isLiteral reports whether a sequence is known but does not represent text.
 func isLiteral(sequence []byte) bool {
 	return len(sequence) > 0 && (string(sequence) == "H" || string(sequence) == "N" ||
 		(sequence[0] == 'C' || sequence[0] == 'M') && len(sequence) > 1)

@@ -154,7 +154,7 @@ func (g *Guard) URL(hospital, endpoint string) (*url.URL, error) {
 }
 
 // Control returns a [net.Dialer.ControlContext] for a hospital's connections with scheme "https" or "http"; hospital
-// "" stands for all hospitals without an allow list. It checks the dialed address after name resolution and before
+// "" means all hospitals without an allow list. It checks the dialed address after name resolution and before
 // the first packet.
 func (g *Guard) Control(hospital, scheme string) func(context.Context, string, string, syscall.RawConn) error {
 	return func(_ context.Context, _, address string, _ syscall.RawConn) error {

@@ -15,7 +15,7 @@ import (
 	"svc/internal/outbound"
 )
 
-// fakeAPI stands for the API that the pages call.
+// fakeAPI replaces the API that the pages call.
 type fakeAPI struct {
 	got    []string // "path token body"
 	acts   []string

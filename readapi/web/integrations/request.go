@@ -56,7 +56,7 @@ func (d *adminRequest) pathID() string { return httpapi.PathValue(d.r, "id") }
 // now returns the time of the request.
 func (d *adminRequest) now() time.Time { return d.Now() }
 
-// notThere stands for the version of a resource that must not exist yet.
+// notThere is the version of a resource that must not exist yet.
 const notThere = "*"
 
 // call sends one request to the API. The resource must have the given version; "" means no condition. An error means
