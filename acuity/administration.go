@@ -11,11 +11,12 @@ import (
 // Act holds the options of an administrator's observation. The observation's source and receipt time record who
 // performed the act and when.
 type Act struct {
-	// DryRun requests the effect of the observation without applying it. The change then contains only a preview.
+	// DryRun requests a preview: the observation is not applied, and the change contains only the effect that the
+	// observation would have.
 	DryRun bool
-	// Expect is the version that each named resource must have; if one has a different version, the observation is
-	// refused. Expect may also be the version of the resources' table (facts.TableVersion), or ExpectAnything,
-	// ExpectSome or ExpectNone.
+	// Expect is the version that each resource named in the observation must have; if one has a different version,
+	// the observation is refused. Expect may also be the version of the table that contains the resources
+	// (facts.TableVersion), or ExpectAnything, ExpectSome or ExpectNone.
 	Expect int64
 }
 
@@ -39,8 +40,8 @@ type Mapping struct {
 	Delete  bool
 }
 
-// Place is a row of the hospital's location table: the sender's name for a location, and its room. Names are compared
-// without regard to case and spaces.
+// Place is a row of the hospital's location table. It assigns the sender's name for a location to a room. Names are
+// compared without regard to case and spaces.
 type Place struct {
 	PointOfCare string
 	Room        string // "": the whole point of care
@@ -62,10 +63,11 @@ type Switches struct {
 	StaffingFromRoster bool // if there is no staffing record, the roster gives the nurses on duty
 }
 
-// CodeMark removes a code from the worklist. The code is still counted, and its meaning does not change.
+// CodeMark removes a code from the worklist of unmapped codes. The code is still counted, and its meaning does not
+// change.
 type CodeMark struct {
 	System codes.System
 	Code   string
 	Kind   catalogue.SignalKind // 0: any kind
-	Delete bool                 // puts it back on the worklist
+	Delete bool                 // return the code to the worklist instead
 }

@@ -76,7 +76,8 @@ const (
 	RoomRescored
 )
 
-// Effect is one change in the verdict about which partners are notified. The level comes first, then the rooms by id.
+// Effect is one change in the verdict about which partners are notified. In a list of effects, the level comes first,
+// then the rooms in order of id.
 type Effect struct {
 	Kind EffectKind
 

@@ -17,16 +17,16 @@ type builder struct {
 	lastMove *Event // newest event that counted toward turnover
 }
 
-// Build returns the timeline of the events of one visit. It depends on the set of events, not on their order. The
-// timeline keeps pointers to the events, which must not change afterwards.
+// Build returns the timeline of the events of one visit. The result depends on the set of events, not on their order.
+// The timeline keeps pointers to the events, which must not change afterwards.
 func Build(events []Event, how Options) Timeline {
 	var s Timeline
 	s.Rebuild(events, how)
 	return s
 }
 
-// Rebuild replaces the timeline with the timeline of events. It reuses the memory, because every event of a visit
-// rebuilds the timeline.
+// Rebuild replaces s with the timeline of the given events. It reuses the memory of s, because each new event of a
+// visit requires a rebuild.
 func (s *Timeline) Rebuild(events []Event, how Options) {
 	clear(s.Stays) // the stays refer to the previous events
 	*s = Timeline{Events: s.Events[:0], Stays: s.Stays[:0], Moves: s.Moves[:0], Diagnoses: s.Diagnoses[:0]}
@@ -59,7 +59,7 @@ func (n *builder) sortEvents(events []Event) {
 	if len(order) > cap(n.Events) {
 		n.Events = make([]AppliedEvent, 0, max(len(order)+len(order)/4, fewEvents))
 	}
-	clear(n.Events[len(order):cap(n.Events)]) // release the folded events
+	clear(n.Events[len(order):cap(n.Events)]) // release the events beyond the new length, such as those that were folded
 	n.Events = n.Events[:len(order)]
 	for i, e := range order {
 		t := &n.Events[i]
@@ -81,9 +81,9 @@ func (n *builder) sortEvents(events []Event) {
 	n.moveAdmissionFirst()
 }
 
-// moveAdmissionFirst moves a coarse first admission before the transfers and discharges within its interval, because a
-// patient cannot move or leave before the admission. A later admission may be a return, so its position does not
-// change.
+// moveAdmissionFirst handles a first admission whose time is coarse. It moves the admission before the transfers and
+// discharges that lie within the interval of its time, because a patient cannot move or leave before the admission. A
+// later admission may be a return, so its position does not change.
 func (n *builder) moveAdmissionFirst() {
 	opens := func(t AppliedEvent) bool {
 		return t.Disposition == Applied && (t.Event.Type == acuity.A01 || t.Event.Type == acuity.A04)
@@ -225,7 +225,7 @@ func (n *builder) discharge(t *AppliedEvent) {
 	n.countMove(t)
 }
 
-// update applies an update (A08). It moves the patient only if the hospital's setting allows that.
+// update applies an update (A08). The update moves the patient only if the hospital's settings allow it.
 func (n *builder) update(t *AppliedEvent) {
 	e := t.Event
 	n.applyDetails(t)
@@ -251,7 +251,7 @@ func (n *builder) update(t *AppliedEvent) {
 	}
 }
 
-// openVisit opens the visit.
+// openVisit marks the visit as open from the given time.
 func (n *builder) openVisit(at acuity.Instant) {
 	n.Open, n.OpenedAt, n.ClosedAt = true, at, 0
 }
@@ -323,8 +323,8 @@ func (n *builder) applyDetails(t *AppliedEvent) {
 	}
 }
 
-// capSubjects is the maximum number of patient references from a visit's Encounters.
+// capSubjects is the maximum number of patient references that a timeline collects from a visit's Encounters.
 const capSubjects = 8
 
-// fewEvents is the minimum capacity of a new list of events. Most visits get at least this many.
+// fewEvents is the minimum capacity of a new list of events. Most visits have at least this many events.
 const fewEvents = 4

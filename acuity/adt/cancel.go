@@ -6,7 +6,7 @@ import (
 	"svc/acuity"
 )
 
-// interval is a time as it was sent: the instants from its start (inclusive) to its end (exclusive).
+// interval is a time at the precision at which it was sent: the instants in [from, to).
 type interval struct {
 	from, to  acuity.Instant
 	precision acuity.Precision
@@ -55,7 +55,7 @@ func sameMoment(a, b *Event) bool {
 
 // sameTime reports whether two times are equal at the coarser of their two precisions: the finer time lies in the
 // interval of the coarser one. Intervals of a day or longer are equal if they overlap by more than half, because two
-// messages may give the same day with different UTC offsets. Shorter intervals are also equal if only their ends are
+// messages may give the same day with different UTC offsets. For shorter intervals it is enough that the ends are
 // equal: for a time in a repeated hour, the interval may span both occurrences.
 func (a interval) sameTime(b interval) bool {
 	switch {
@@ -98,8 +98,8 @@ func selects(c *Event) *acuity.Location {
 }
 
 // cancel assigns to each cancel the event that it cancels. The target of a cancel with a join key (the time of the
-// cancelled event) does not depend on other cancels, so such a cancel may arrive twice. Cancels without a key apply in
-// time order, each to the latest event that is not cancelled yet.
+// cancelled event) does not depend on other cancels, so receiving such a cancel twice has no further effect. Cancels
+// without a key apply in time order, each to the latest event that is not cancelled yet.
 func (n *builder) cancel() {
 	for i := range n.Events {
 		if c := &n.Events[i]; IsCancel(c.Event.Type) && c.Disposition == Applied && c.Event.Cancels != 0 {
@@ -201,9 +201,10 @@ func sameCancel(a, b *Event) bool {
 	return a.Type == b.Type && a.Cancels == 0 && sameMoment(a, b) && a.Recorded() == b.Recorded() && *selects(a) == *selects(b)
 }
 
-// cancelEvent cancels t and its repetitions, which are the events with the same type, time and location. It cancels the
-// one that was recorded first, and all those recorded no later than the cancel. Later repetitions are new events
-// (docs/decisions.md#reissued-events). If dead is true, the one recorded first may already be cancelled.
+// cancelEvent cancels t and its repetitions, which are the events with the same type, time and location. It cancels
+// the repetition that was recorded first, and all those recorded no later than the cancel. Repetitions recorded after
+// the cancel are new events (docs/decisions.md#reissued-events). If dead is true, the repetition recorded first may
+// already be cancelled.
 func (n *builder) cancelEvent(c, t *AppliedEvent, dead bool) {
 	var first *AppliedEvent
 	for i := range n.Events {

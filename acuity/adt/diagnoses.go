@@ -43,7 +43,8 @@ func (n *builder) applyDiagnoses(t *AppliedEvent) {
 	}
 }
 
-// replaceDiagnoses replaces the diagnoses with those in an event. The runs of diagnoses in both lists continue.
+// replaceDiagnoses replaces the diagnoses of the visit with those in an event. A diagnosis in both lists continues
+// its run.
 func (n *builder) replaceDiagnoses(t *AppliedEvent) {
 	e, kept := t.Event, n.Diagnoses[:0]
 	for _, d := range n.Diagnoses {
@@ -78,8 +79,8 @@ func (n *builder) applyDelta(t *AppliedEvent, d *acuity.Diagnosis) {
 	}
 }
 
-// startDiagnosis begins a run. An onset later than the receipt is ignored. room is the initial capacity of the list of
-// diagnoses.
+// startDiagnosis begins a run. An onset after the receipt of the event is ignored. room is the initial capacity of
+// the list of diagnoses.
 func (n *builder) startDiagnosis(t *AppliedEvent, d *acuity.Diagnosis, room int) {
 	run := CurrentDiagnosis{Diagnosis: *d, Start: t.At, Last: t.At, Feed: t.Event.Feed}
 	run.Delete = false

@@ -11,9 +11,10 @@ import (
 )
 
 // Event is an [acuity.Event] in the form that a hospital keeps in memory, made by [StoreEvent]. A hospital keeps
-// thousands of events, because a visit's events are kept until a week after the discharge. An Event is therefore small
-// and has few pointers: it shares locations and names with the previous event of its visit and has rare fields behind
-// one pointer. The values behind its pointers are immutable. The visit's id is stored only with the visit.
+// thousands of events, because a visit's events are kept until a week after the discharge. An Event is therefore
+// small and has few pointers: it shares locations and names with the previous event of its visit and keeps rarely set
+// fields behind one pointer. The values behind the pointers are immutable. The visit's id is stored only with the
+// visit.
 type Event struct {
 	ID                         string
 	At, RecordedAt, ReceivedAt acuity.Instant
@@ -63,7 +64,8 @@ func (x *extra) isZero() bool {
 		x.UpdatedAt == 0 && x.VersionID == 0 && len(x.Diagnoses) == 0 && len(x.CoarseTimes) == 0
 }
 
-// AppendTo appends the event to a list, as it was received.
+// AppendTo converts the event back to an [acuity.Event] of the given visit, as it was received, and appends it to
+// list.
 func (e *Event) AppendTo(list []acuity.Event, visit string) []acuity.Event {
 	return append(list, acuity.Event{
 		ID: e.ID, Digest: e.Digest, Type: e.Type, At: e.At, Precision: e.Precision, AtFrom: e.AtFrom, AtTo: e.AtTo,
@@ -134,9 +136,9 @@ func compareLocations(a, b *acuity.Location) int {
 // noLocation is shared by all events without a location.
 var noLocation = &acuity.Location{}
 
-// StoreEvent returns an event in stored form. It copies all texts except the identity, so that the event does not
-// retain the whole observation or record. The result shares memory with before, the previous event of the visit, where
-// possible. If before is nil, e is the first event.
+// StoreEvent returns an event in stored form. It copies all strings except the event's ID, so that the event does not
+// retain the whole observation or record. The result shares memory with before, the previous event of the visit,
+// where possible. If before is nil, e is the first event.
 func StoreEvent(e *acuity.Event, before *Event) Event {
 	if before == nil {
 		before = &noEvent
@@ -190,8 +192,8 @@ func cloneTexts(texts ...*string) {
 	}
 }
 
-// storeNaming returns the names in an event. If they are the same as in the previous event, which is the usual case, it
-// returns the pointer to the previous names.
+// storeNaming returns the naming fields of an event. If they equal those of the previous event, which is the usual
+// case, storeNaming returns before.
 func storeNaming(e *acuity.Event, before *naming) *naming {
 	n := naming{e.Feed, e.Patient, e.MotherVisit, e.MotherPatient, e.Service, e.Resource, e.Encounter, e.Subject, e.Account}
 	if n == *before {
@@ -205,7 +207,7 @@ func storeNaming(e *acuity.Event, before *naming) *naming {
 	}
 }
 
-// shareText returns the earlier string if it equals text, and otherwise a copy of text.
+// shareText returns before if it equals text, and otherwise a copy of text.
 func shareText(text, before string) string {
 	if text == before {
 		return before

@@ -37,7 +37,7 @@ func fill(v reflect.Value) {
 	}
 }
 
-// A stored event is returned unchanged, for any combination of fields and any preceding event.
+// An event that is stored and converted back is unchanged, for any combination of fields and any preceding event.
 func TestStoredEventIsTheEvent(t *testing.T) {
 	whole := acuity.Event{}
 	fill(reflect.ValueOf(&whole).Elem())
@@ -187,7 +187,7 @@ func anyEvents(t *rapid.T) []acuity.Event {
 	if n > 0 && rapid.Bool().Draw(t, "again") {
 		again := events[rapid.IntRange(0, n-1).Draw(t, "which")]
 		again.ReceivedAt += 1
-		if again.ReceivedAt > again.At+1 { // the receipt is part of the event only if it precedes the event's time
+		if again.ReceivedAt > again.At+1 { // a receipt before the event's time would change the event
 			events = append(events, again)
 		}
 	}
@@ -208,7 +208,7 @@ func TestTimelineOrderNeverMatters(t *testing.T) {
 	})
 }
 
-// facts returns a timeline without the dispositions of its events.
+// facts formats a timeline without the dispositions of its events.
 func facts(s Timeline) string {
 	s.Events = nil
 	return fmt.Sprintf("%s %+v %v %v", outline(s), s.Diagnoses, s.Birth, s.Cesarean)
@@ -225,8 +225,8 @@ func TestTimelineReplayChangesNothing(t *testing.T) {
 	})
 }
 
-// A transfer and its cancel, or an admission and its cancel, leave the visit unchanged, including the clocks
-// (docs/decisions.md#primary-clock).
+// A transfer and its cancel, or an admission and its cancel, leave the visit unchanged, including the clock of the
+// primary factor (docs/decisions.md#primary-clock).
 func TestTimelineCancelRestores(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		events := slices.DeleteFunc(anyEvents(t), func(e acuity.Event) bool { return IsCancel(e.Type) })

@@ -265,7 +265,7 @@ func (b *placeBook) parseRule(f []string) error {
 	return nil
 }
 
-// maxAreaText is how many bytes of a location name are read.
+// maxAreaText is the length of the prefix of a location or service name that is searched for words, in bytes.
 const maxAreaText = 64
 
 // area returns the first area in [from, to] that a word in text names.

@@ -29,7 +29,7 @@ type CareFacts struct {
 	PlacedAt    acuity.Instant // when the patient arrived in the room
 	Birth       acuity.Instant // time of birth; 0: no birth yet
 	CesareanDue bool           // the patient has diagnosis O82
-	Cesarean    bool           // according to the delivery mode, or because the patient has had a cesarean operation
+	Cesarean    bool           // whether the delivery mode is cesarean, or the patient has left an operating room after a cesarean
 	Born        acuity.Instant // for a newborn, time of birth; 0: unknown
 
 	kind Area // see Kind; 0: not determined yet
@@ -142,7 +142,7 @@ func (s *Timeline) Primary(find func(*acuity.Location) *CachedPlace, birth acuit
 	return p.now
 }
 
-// primaryFold tracks the primary factor of a visit along its events.
+// primaryFold computes the primary factor of a visit event by event.
 type primaryFold struct {
 	timeline *Timeline
 	find     func(*acuity.Location) *CachedPlace
@@ -261,8 +261,9 @@ func (p *CachedPlace) KindFor(service string) Area {
 	return p.kind
 }
 
-// Kind returns the kind of the patient's location. The first text that contains a word for a specific area decides. If
-// there is none, the first text that contains a word for a general area decides.
+// Kind returns the kind of the patient's location. It searches the point of care, the area, the service and the
+// label, in this order, for a word that identifies a specific area, and if there is none, for a word that identifies
+// a general area.
 func (f *CareFacts) Kind() Area {
 	b := places()
 	first := func(from, to Area) Area {

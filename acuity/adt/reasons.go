@@ -55,7 +55,7 @@ func splitReason[Text string | []byte](buffer []byte, words []reasonWord, text T
 	return n
 }
 
-// reasonBytes maps the bytes of words to lower case; 0: the byte separates words.
+// reasonBytes maps each byte of a word to lower case, and each byte that separates words to 0.
 var reasonBytes = func() (all [256]byte) {
 	for i := range all {
 		switch c := byte(i); {
@@ -68,7 +68,7 @@ var reasonBytes = func() (all [256]byte) {
 	return all
 }()
 
-// readReason returns the hints that the phrases among the words give.
+// readReason returns the hints that the phrases in words give.
 func readReason(b *placeBook, buffer []byte, words []reasonWord) acuity.Reasons {
 	var found, last acuity.Reasons
 	denied, past := false, false

@@ -1,8 +1,8 @@
 // Package adt builds the timeline of a visit from the set of its ADT events.
 //
 // [Build] sorts the events, applies cancels, and records the disposition of each event. The order of arrival does not
-// matter. A [Timeline] has the patient's stays, current diagnoses and primary factor. places.txt lists the words that
-// identify kinds of locations, and the reasons for admission that determine a primary factor.
+// matter. A [Timeline] has the patient's stays, current diagnoses and primary factor. places.txt lists two kinds of
+// words: those that identify a kind of location, and those in admission reasons that affect the primary factor.
 package adt
 
 import (
@@ -143,9 +143,10 @@ func (r Remarks) Codes() []string {
 
 // Options are the hospital's settings and callbacks on which a timeline depends.
 type Options struct {
-	// SameRoom reports whether two locations are the same room. If it is nil, only equal locations are.
+	// SameRoom reports whether two locations are the same room. If it is nil, two locations are the same room only if
+	// they are equal.
 	SameRoom func(a, b *acuity.Location) bool
-	// IsWard reports whether a location is a unit without a room. If it is nil, no location is.
+	// IsWard reports whether a location names a unit but no room. If it is nil, no location is a ward.
 	IsWard func(*acuity.Location) bool
 	// TrustA08 is the hospital's setting that lets an update (A08) move a patient.
 	TrustA08 bool

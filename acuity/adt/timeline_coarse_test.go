@@ -39,8 +39,8 @@ func momentOf(at acuity.Instant, p acuity.Precision) acuity.Moment {
 	return acuity.Moment{From: acuity.At(from), To: acuity.At(to), Precision: p}
 }
 
-// withCoarseTime gives an event a coarse time. The event is received at the given minute; the last arguments are other
-// times in its message.
+// withCoarseTime gives an event a coarse time. The event is received at the given minute; beside lists the other
+// times in the event's message.
 func withCoarseTime(e acuity.Event, m acuity.Moment, received int, beside ...acuity.Moment) acuity.Event {
 	e.ReceivedAt, e.RecordedAt = minute(received), 0
 	e.SetTime(m, m.Resolve(e.ReceivedAt, beside...))

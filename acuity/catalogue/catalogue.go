@@ -1,6 +1,6 @@
 // Package catalogue defines the 80 acuity factors.
 //
-//   - A [Factor] is a kind of patient (primary factor), or a modifier.
+//   - A [Factor] is either a primary factor (a kind of patient) or a modifier.
 //   - A [Spec] is the catalogue entry of a factor: names, codes that activate it, variants.
 //   - A [Requirement] is the demand and severity of one variant over time. [Requirement.Judge] applies it to a piece
 //     of evidence at an instant.
@@ -45,8 +45,8 @@ var Default = sync.OnceValue(func() *Catalogue {
 	return c
 })
 
-// Version returns the version of the rules: the version number in the file and a digest of all lines without comments,
-// so that changing any number changes the version.
+// Version returns the version of the rules: the version number in the file, followed by a digest of the file's lines
+// without their comments, so that changing any number changes the version.
 func (c *Catalogue) Version() string { return c.version }
 
 // Spec returns the entry of a factor. For an unknown factor it returns the empty entry.
@@ -81,7 +81,7 @@ type Spec struct {
 	RatioPatientType    string // only for a primary factor
 	Section             Section
 	Primary             bool
-	Routes              []Route   // if several match, the highest variant and the last count apply
+	Routes              []Route   // if several match, the highest variant applies, and so does the last count
 	Variants            []Variant // index 0 is the plain variant, which always exists
 	Note                string
 }

@@ -9,19 +9,20 @@ import (
 // no factor. The number is an index that is valid within one process; records and APIs use the id.
 type Factor uint8
 
-// FactorByID returns the factor with the given id from the specification, such as "high-mag"; false: the id is unknown.
+// FactorByID returns the factor with the given id from the specification, such as "high-mag", and reports whether the
+// id is known.
 func FactorByID(id string) (Factor, bool) {
 	f, ok := Default().byID[id]
 	return f, ok
 }
 
-// ID returns the factor's id in the specification; "" for no factor.
+// ID returns the factor's id in the specification, or "" for the zero Factor.
 func (f Factor) ID() string { return Default().Spec(f).ID }
 
-// Label returns the display name of the factor; "" for no factor.
+// Label returns the display name of the factor, or "" for the zero Factor.
 func (f Factor) Label() string { return Default().Spec(f).Label }
 
-// Section returns the factor's section in the catalogue; the zero factor has a section without a name.
+// Section returns the factor's section in the catalogue. For the zero Factor it returns a section without a name.
 func (f Factor) Section() Section { return Default().Spec(f).Section }
 
 // IsPrimary reports whether f is a primary factor.
@@ -36,7 +37,7 @@ func (f Factor) EndsLabor() bool {
 	return section == sectionPostpartum || section == sectionCesarean
 }
 
-// IsNewborn reports whether f is a primary factor of a newborn. A patient whose own message or census row gives such a
+// IsNewborn reports whether f is a primary factor of a newborn. A patient whose message or census row names such a
 // factor never counts as a mother.
 func (f Factor) IsNewborn() bool { return f.Section() == sectionNewborn }
 

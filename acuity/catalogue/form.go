@@ -204,7 +204,7 @@ func (f *form) parseMark(l line) error {
 	return nil
 }
 
-// parseFloor parses a text such as "1/2 until 20m, 1/3 in Labor". A second floor in the same variant applies in
+// parseFloor parses a value such as "1/2 until 20m, 1/3 in Labor". A second floor in the same variant applies in
 // addition to the first.
 func (f *form) parseFloor(l line) error {
 	e := f.requirement()
@@ -227,7 +227,7 @@ func (f *form) parseFloor(l line) error {
 	return nil
 }
 
-// parseAdd parses a text such as "0.05 in Triage, Labor until birth".
+// parseAdd parses a value such as "0.05 in Triage, Labor until birth".
 func (f *form) parseAdd(l line) (err error) {
 	e := f.requirement()
 	text, until, ends := strings.Cut(l.text, " until ")
@@ -243,7 +243,7 @@ func (f *form) parseAdd(l line) (err error) {
 	return err
 }
 
-// parseWindow parses a text such as "240m from last except diagnosis".
+// parseWindow parses a value such as "240m from last except diagnosis".
 func (f *form) parseWindow(l line) (err error) {
 	e := f.requirement()
 	text, except := strings.CutSuffix(l.text, " except diagnosis")
@@ -266,7 +266,7 @@ func (f *form) parseEnds(l line) error {
 	return nil
 }
 
-// parseSilent parses a text such as "60m becomes labor-fhr-cat-ii".
+// parseSilent parses a value such as "60m becomes labor-fhr-cat-ii".
 func (f *form) parseSilent(l line) (err error) {
 	e := f.requirement()
 	length, becomes, _ := strings.Cut(l.text, " becomes ")
@@ -277,7 +277,7 @@ func (f *form) parseSilent(l line) (err error) {
 	return err
 }
 
-// parseTwin parses the id of a factor that, together with this one, counts only once.
+// parseTwin parses the id of a factor's twin. The two factors together count only once.
 func (f *form) parseTwin(l line) error {
 	e := f.requirement()
 	if e.Twin = f.byID[l.text]; e.Twin == 0 {

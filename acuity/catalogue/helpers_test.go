@@ -19,7 +19,7 @@ func rendered(v any) string {
 	return strings.ReplaceAll(string(b), "null", "[]")
 }
 
-// difference shows where two texts differ.
+// difference shows where two strings differ.
 func difference(a, b string) string {
 	i := 0
 	for i < len(a) && i < len(b) && a[i] == b[i] {

@@ -51,7 +51,7 @@ func (l line) fault(format string, args ...any) error {
 	return &lineError{l.number, l.key, fmt.Sprintf(format, args...)}
 }
 
-// lineError is a line that breaks a rule of the format. Its text names the line and the rule.
+// lineError reports a line that breaks a rule of the format. Its text names the line and the rule.
 type lineError struct {
 	number       int // line number in the file; negative: a line of a hospital's rule, see [Rule]
 	key, message string
@@ -200,7 +200,7 @@ func parseClass(text string) (uint8, error) {
 	return uint8(n), nil
 }
 
-// step is a value that applies until the factor reaches the age until; 0 means no end.
+// step is a value that applies while the factor's age is less than until. If until is 0, the step has no end.
 type step[T comparable] struct {
 	until codes.Instant
 	value T

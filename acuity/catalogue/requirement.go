@@ -25,8 +25,8 @@ type Step struct {
 // Schedule is the demand and the severity of a factor by the factor's age. An empty schedule has no demand.
 type Schedule []Step
 
-// At returns the demand and the severity, at now, of a factor that started at start. next is the instant at which the
-// schedule next changes either of them; 0: never.
+// At returns the demand and the severity, at now, of a factor that started at start. next is the instant at which
+// either of them next changes, or 0 if neither changes again.
 //
 // A step includes its first instant and excludes its last: magnesium is 1:1 at 59:59 and 1:2 at 60:00. A start in the
 // future counts as now, because the clocks of bedside devices may be fast.
@@ -45,7 +45,7 @@ func (s Schedule) At(start, now codes.Instant) (need Demand, class uint8, next c
 }
 
 // Ratio returns the lowest nurse-to-patient ratio that covers the demand: "1:4", "1:3", "1:2", "1:1", "2:1" or
-// ">2:1"; "" if there is no demand.
+// ">2:1". If there is no demand, it returns "".
 func (d Demand) Ratio() string {
 	switch {
 	case d <= 0:
@@ -65,8 +65,8 @@ func (d Demand) Ratio() string {
 	}
 }
 
-// Nursing returns the demand of a room as text: "none" without demand, "1:1+" for more than one but less than one and a
-// half nurses, or else the result of Ratio.
+// Nursing returns the demand of a room as text: "none" if there is no demand, "1:1+" for more than 1 but less than
+// 1.5 nurses, and otherwise the result of Ratio.
 func (d Demand) Nursing() string {
 	switch {
 	case d <= 0:
@@ -184,8 +184,8 @@ func (e *Requirement) Judge(s *Situation, start, last codes.Instant, byDiagnosis
 	return o, true
 }
 
-// StaleAt returns when evidence that was first asserted at start and last asserted at last becomes doubtful; 0:
-// never.
+// StaleAt returns when evidence that was first asserted at start and last asserted at last becomes doubtful, or 0 if
+// it never does.
 func (e *Requirement) StaleAt(start, last codes.Instant) codes.Instant {
 	switch {
 	case e.stale == 0:
@@ -197,8 +197,9 @@ func (e *Requirement) StaleAt(start, last codes.Instant) codes.Instant {
 	}
 }
 
-// Window returns how long evidence of f lasts, and whether that time starts at the last statement instead of the first.
-// A length of 0 means until a statement ends the evidence. A gap of that length between statements begins a new run.
+// Window returns how long evidence of f lasts, and whether that time starts at the last statement instead of the
+// first. If length is 0, the evidence lasts until a statement ends it. Otherwise, a gap of that length between
+// statements begins a new run.
 func (c *Catalogue) Window(f Factor, variant uint8, byDiagnosis bool) (length time.Duration, fromLast bool) {
 	e := c.Requirement(f, variant)
 	if e.Silent > 0 {
@@ -255,7 +256,8 @@ func (t Traits) IsBirth() bool { return t&traitBirth != 0 }
 // demand of one nurse may be that nurse's patient.
 func (t Traits) IncludesBabyNurse() bool { return t&traitInside != 0 }
 
-// FallsSilent reports whether a different factor replaces one of the factors unless it is asserted again in time.
+// FallsSilent reports whether one of the factors is replaced by a different factor if it is not asserted again in
+// time.
 func (t Traits) FallsSilent() bool { return t&traitSilent != 0 }
 
 // HasTwin reports whether a factor shares its contribution to the score with another factor.
@@ -276,7 +278,8 @@ func (t Traits) IsBoarder() bool { return t&traitBoarder != 0 }
 // TiresNurse reports whether a factor marks the nurse as fatigued.
 func (t Traits) TiresNurse() bool { return t&traitFatigue != 0 }
 
-// findTraits returns the flags of an entry except traitTwin, because only one factor of a pair names the other.
+// findTraits returns the flags of an entry except traitTwin, which requires the entries of both twins, because only
+// one of them names the other.
 func findTraits(s *Spec) Traits {
 	var t Traits
 	plain := &s.Variants[0]

@@ -144,8 +144,8 @@ func (c *Catalogue) specWith(r *Rule) (Spec, string, error) {
 	return spec, canonical.String(), err
 }
 
-// replaceLines returns the lines of a block after replacing those with the given name and variant by the lines in text,
-// which get the given number.
+// replaceLines returns the lines of a block after the lines in text have replaced those with the given name and
+// variant. The new lines get the given line number.
 func replaceLines(lines []line, variant, name, text string, number int) ([]line, error) {
 	from := 0
 	if variant != "" {

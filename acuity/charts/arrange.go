@@ -74,8 +74,8 @@ func IsUsed(r *registry.Room, now acuity.Instant) bool {
 	return r.Listed || len(r.Here) > 0 || r.Anonymous() || r.Chart.NewestSignal+staleRoom > now
 }
 
-// If too many rooms belong to the unit, chooseRooms decides which ones are in it: first the rooms in use, then those
-// most recently left.
+// chooseRooms limits the rooms in the unit to the maximum number. If more rooms belong to the unit, it chooses the
+// rooms in use first, then those most recently left.
 func (m *Builder) chooseRooms() {
 	var spare []*registry.Room
 	used := 0

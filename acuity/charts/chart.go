@@ -27,7 +27,7 @@ type Builder struct {
 	Belonging int  // rooms that belong to the unit
 	Crowded   bool // whether the unit has more rooms than it may have
 
-	// The fields below are memory for the next room.
+	// The fields below are scratch memory that is reused from room to room.
 	spare         acuity.RoomChart
 	present       []registry.RoomStay // patients in the room whose chart is built, see choosePresent
 	lastComer     *registry.Visit     // the last of the present patients to arrive

@@ -143,10 +143,10 @@ func (p Pattern) Matches(code string) bool {
 	return code == p.Text || p.Prefix && strings.HasPrefix(code, p.Text)
 }
 
-// Patterns returns the patterns for a code or range in the specification's notation. In ICD-10-CM, "O15*" is a prefix,
-// and a category of three characters or a range of categories includes all their subcategories, because a category such
-// as "O16" alone is never coded. Any other ICD-10-CM code matches exactly. In other systems, a trailing "*" also makes
-// a prefix.
+// Patterns returns the patterns for a code or range in the specification's notation. In ICD-10-CM, "O15*" is a
+// prefix, and a category of three characters or a range of categories includes all their subcategories, because a
+// category such as "O16" alone is never coded. Any other ICD-10-CM code matches exactly. In other systems, a trailing
+// "*" also marks a prefix.
 func Patterns(system System, written string) []Pattern {
 	if text, ok := strings.CutSuffix(strings.TrimSpace(written), "*"); ok {
 		return []Pattern{{Normal(system, text), true}}
@@ -161,8 +161,8 @@ func Patterns(system System, written string) []Pattern {
 	return []Pattern{{code, len(code) == 3}}
 }
 
-// categories returns a prefix pattern for each ICD-10-CM category from from to to, inclusive, in ASCII order: O09,
-// O10, O1A and so on.
+// categories returns a prefix pattern for each ICD-10-CM category in [from, to], in ASCII order: O09, O10, O1A and so
+// on.
 func categories(from, to string) []Pattern {
 	const second, third = "0123456789", "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 	var all []Pattern

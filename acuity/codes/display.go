@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 )
 
-// SplitWords returns the first [maxWords] words of a text in lower case. A word is a run of letters and digits.
+// SplitWords returns the first [maxWords] words of text in lower case. A word is a run of letters and digits.
 func SplitWords(text string) (words []string) {
 	apart := func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }
 	for w := range strings.FieldsFuncSeq(text, apart) {

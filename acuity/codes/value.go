@@ -23,8 +23,8 @@ const (
 // ValueKind is the kind of a reduced value.
 type ValueKind uint8
 
-// The kinds of values. A text that is neither a number nor consists of known words is unreadable. It is not stored,
-// because it could identify a person.
+// The kinds of values. Text that is neither a number nor made up of known words is unreadable. Unreadable text is not
+// stored, because it could identify a person.
 const (
 	ValueNone ValueKind = iota
 	ValueNumber
@@ -42,7 +42,8 @@ type Value struct {
 	Words  string // words from the vocabulary, in lower case, separated by single spaces
 }
 
-// maxValueText is the longest text that ParseValue reads, in bytes. A longer text is a report and not a value.
+// maxValueText is the length of the longest text that ParseValue reads, in bytes. Longer text is a report rather than
+// a value.
 const maxValueText = 1000
 
 // maxMilli is the largest absolute number that is accepted; clinical measurements are far smaller.
@@ -251,7 +252,7 @@ var units = map[string]string{
 // unitSpelling removes blanks and unifies the Unicode variants of characters in units.
 var unitSpelling = strings.NewReplacer(" ", "", "\t", "", "²", "2", "μ", "µ")
 
-// normalUnit returns the unit as a Value spells it; false: the unit is unknown.
+// normalUnit returns the unit as a Value spells it, and reports whether the unit is known.
 func normalUnit(text string) (string, bool) {
 	if len(text) > 24 {
 		return "", false

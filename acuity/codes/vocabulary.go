@@ -2,7 +2,7 @@ package codes
 
 import "strings"
 
-// maxWords is how many words of a value or a display name are read.
+// maxWords is the maximum number of words that are read from a value or a display name.
 const maxWords = 24
 
 // vocabulary maps the known words of values to the words that are kept; "" drops a known word that no rule needs.

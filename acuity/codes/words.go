@@ -27,7 +27,7 @@ type valueReader struct {
 	out      []string
 }
 
-// normalWords returns the words of a text that are kept; false: no word is kept.
+// normalWords returns the words of a text that are kept, and reports whether any word is kept.
 func normalWords(text string) (string, bool) {
 	if text == "+" {
 		return "positive", true
@@ -110,17 +110,17 @@ func splitTokens(text string) []token {
 
 // The sets of words for the rules about word order.
 var (
-	// findings are findings whose absence changes neither the category nor the result.
+	// findings lists the findings whose absence changes neither the category nor the result.
 	findings = wordSet(`acceleration accelerations accel accels deceleration decelerations decel decels variability
 		bradycardia tachycardia change changes distress pain bleeding contraction contractions ctx complaint complaints
 		order orders intervention interventions reassuring baseline labor`)
-	// ofFindings are words that precede and qualify a finding.
+	// ofFindings lists the words that precede and qualify a finding.
 	ofFindings = wordSet(`late variable early prolonged recurrent intermittent repetitive minimal moderate marked
 		significant further other more new any fetal heart rate fhr vaginal uterine patient`)
 	drugs = wordSet(`pitocin pit oxytocin oxy magnesium mag epidural bolus fluids fluid medication med meds infusion
 		tocolytic terbutaline cytotec misoprostol cervidil foley balloon insulin`)
 	historyWords = wordSet(`previous previously prior former formerly history hx earlier initially last h/o s/p`)
-	// otherTests are names of other tests, whose results may follow the value in the same text.
+	// otherTests lists the names of other tests, whose results may follow the value in the same text.
 	otherTests = wordSet(`rh hiv hbsag rubella covid rpr antibody control`)
 	organisms  = wordSet(`gbs strep streptococcus streptococci agalactiae organism organisms growth`)
 	connects   = wordSet(`to and or then now`)

@@ -17,7 +17,7 @@ type assertion struct {
 	began       acuity.Instant // time of the statement that started the assertion
 	start, last acuity.Instant
 	by          terminology.Match          // newest assertion of the factor
-	from        *terminology.MatchedSignal // the matched signal of by
+	from        *terminology.MatchedSignal // the signal to which by belongs
 }
 
 // apply updates the assertion with a statement about its factor.
@@ -153,7 +153,7 @@ func (f *builder) foldInfusions() {
 	}
 }
 
-// ordered returns the next version of a resource as a statement without a resource, with resolved times.
+// ordered converts the next version of a resource to a plain statement with resolved times.
 func (t *versionTimes) ordered(h *ResourceStatement) orderedStatement {
 	p := h.plain()
 	p.ObservedAt, p.StartedAt = t.resolve(h)
