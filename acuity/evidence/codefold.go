@@ -72,8 +72,8 @@ func (d *codeFold) hasFactors(said []orderedStatement) bool {
 	return true
 }
 
-// moveAssertions updates the assertions of the i-th code with the statements in this step. If the assertions depend on
-// an acknowledgement that has changed, it folds all statements again.
+// moveAssertions updates the assertions of the i-th code with the statements that the current pass collected. If the
+// assertions depend on an acknowledgement that has changed, it folds all statements again.
 func (f *builder) moveAssertions(cache *Cache, i int) {
 	d := &cache.list[i]
 	if d.heedsAck && d.acked != f.acknowledged {
@@ -111,8 +111,8 @@ func (f *builder) statement(d *codeFold, h *Statement) orderedStatement {
 	return orderedStatement{Statement: h, order: h.OrderTime(), clock: h.clockStart(), drug: d.of != nil && d.of.Identity.Medication}
 }
 
-// statements returns the new statements with a code that count, in time order, and the sum of mixNumber over the other
-// statements.
+// statements returns, in time order, the new statements with a code, without those that do not count, and the sum of
+// mixNumber over the other statements.
 func (f *builder) statements(cache *Cache, d *codeFold) (said []orderedStatement, others uint64) {
 	list := f.e.sorted
 	first := len(list)

@@ -36,7 +36,7 @@ type crossEffects struct {
 // addStatement adds the effects of one statement with the identity.
 func (n *crossEffects) addStatement(ix *terminology.Index, concept catalogue.Factor, s *orderedStatement) {
 	if s.Status == acuity.SignalRetracted {
-		n.running = false // for other kinds of statements, winners does this
+		n.running = false // winners handles the retractions of all other statements
 		return
 	}
 	for _, m := range s.Matches {

@@ -1,8 +1,8 @@
 // Package evidence turns the clinical statements about one patient into active evidence.
 //
 // A [Statement] is one statement by a sender. [Statements] and [ResourceStatements] store a limited number of
-// statements. [Fold] builds the evidence from an [Input], which has all data about a patient. With a [Cache], an
-// additional statement takes one step.
+// statements. [Fold] builds the evidence from an [Input], which has all data about a patient. With a [Cache], Fold
+// adds a new statement to the previous result instead of starting over.
 //
 // The caller decides which patient a statement belongs to and identifies the patient by an [Owner]. The package never
 // reads the clock.
@@ -44,7 +44,7 @@ type builder struct {
 	e   *Input
 	out []acuity.Evidence
 
-	said [][]orderedStatement // statements in this step, by index in the cache
+	said [][]orderedStatement // statements that the current pass collected, by index in the cache
 
 	crossEffect
 	gestation
@@ -97,7 +97,7 @@ func (f *builder) foldAll(cache *Cache) {
 	f.clear()
 }
 
-// clear drops the statements collected in this step.
+// clear drops the statements that the current pass collected.
 func (f *builder) clear() {
 	clear(f.e.sorted)
 	clear(f.said)
@@ -116,8 +116,8 @@ func (f *builder) isRefused(r *assertion) bool {
 	})
 }
 
-// withAssigner returns e. If the factor of e is a primary factor, withAssigner sets the code of the rule that assigned
-// it.
+// withAssigner returns e and, if the factor of e is a primary factor, adds the code of the rule that assigned the
+// factor.
 func (f *builder) withAssigner(e acuity.Evidence) acuity.Evidence {
 	if f.Catalogue.Spec(e.Factor).Primary {
 		switch e.Kind {
@@ -249,7 +249,7 @@ type Listed struct {
 	Since, Last acuity.Instant // Since is the first census in the unbroken run that lists the modifier, Last the newest
 }
 
-// Reset empties the input for the statements of an owner.
+// Reset empties the input and sets the owner of the statements that count.
 func (e *Input) Reset(owner Owner) {
 	e.Statements, e.Owner, e.Cache, e.Babies = e.Statements[:0], owner, nil, 0
 	e.Resources, e.infusions, e.conditions = e.Resources[:0], e.infusions[:0], e.conditions[:0]

@@ -11,8 +11,8 @@ import (
 	"svc/acuity/terminology"
 )
 
-// ResourceStatement is a statement about a FHIR resource, or about a patient whom it names. Of the versions of a
-// resource, the newest counts, unless it was retracted.
+// ResourceStatement is a statement from a FHIR resource, or another statement that names its patient. Of the versions
+// of a resource, the newest counts, unless it was retracted.
 type ResourceStatement struct {
 	Statement
 	Version *Version // nil: not a version of a resource
@@ -34,7 +34,8 @@ func WholeResource(resource string) string {
 	return whole
 }
 
-// madeAt returns the time of the version or, without one, its receipt; never later than the receipt.
+// madeAt returns the time of the version, or the time of receipt if there is no version time. The result is never
+// later than the receipt.
 func (h *ResourceStatement) madeAt() acuity.Instant {
 	if h.Version == nil || h.Version.UpdatedAt == 0 {
 		return h.ReceivedAt
@@ -50,9 +51,9 @@ func (h *ResourceStatement) plain() Statement {
 	return p
 }
 
-// orderVersions sets the position of each version. list must contain all statements of one holder. Versions are ordered
-// by time, then number, then arrival; the clinical time has no effect. A version is older than every version with a
-// greater number.
+// orderVersions sets the position of each version. list must contain all statements about one visit or patient.
+// Versions are ordered by time, then number, then arrival; the clinical time has no effect. A version is older than
+// every version with a greater number.
 func orderVersions(list []*ResourceStatement) {
 	var numbered []*ResourceStatement // versions with a number but without a time
 	for _, h := range list {
@@ -145,7 +146,7 @@ func (t *versionTimes) resolve(h *ResourceStatement) (observed, started acuity.I
 			observed = acuity.Keep(t.end, h.Version.ObservedFrom, observed)
 		}
 		t.end = observed
-	case h.Kind == catalogue.KindMedication && observed == h.StartedAt: // a sender reports a running drug by its start
+	case h.Kind == catalogue.KindMedication && observed == h.StartedAt: // senders give the start of a running drug as observed
 		observed, t.ended = started, false
 	default:
 		t.ended = false
@@ -329,7 +330,8 @@ func findRedundant(list []ResourceStatement, h *ResourceStatement) int {
 			first = i
 		}
 	}
-	// Compare texts: the cache of matched signals is bounded, so equal texts may have different matched signals.
+	// Compare the texts rather than the pointers: the cache of matched signals is bounded, so equal texts may have
+	// different matched signals.
 	if first >= 0 && list[before].SignalText == h.SignalText && list[first].SignalText == h.SignalText &&
 		hasSameContent(&list[before].Statement, &h.Statement) && hasSameContent(&list[first].Statement, &h.Statement) &&
 		at < list[first].placeInTime().Add(thinWithin) &&

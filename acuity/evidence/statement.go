@@ -34,8 +34,8 @@ type Owner struct {
 // OwnerKind distinguishes owners with equal ids.
 type OwnerKind uint8
 
-// OrderTime returns the time by which statements are ordered: the time of the observation or, without one, of the
-// receipt. Except for a medication, the start counts as the observation. The result is never after the receipt
+// OrderTime returns the time by which statements are ordered: the time of the observation or, if it is missing, the
+// start (except for a medication) or else the receipt. The result is never after the receipt
 // (docs/decisions.md#signal-time).
 func (h *Statement) OrderTime() acuity.Instant {
 	if h.Kind != catalogue.KindMedication {

@@ -11,9 +11,9 @@ import (
 	"svc/acuity/terminology"
 )
 
-// MaxStatements is how many statements a list keeps. A list with more drops the oldest statements that have a newer one
-// with the same identity. It may exceed the maximum by spareStatements, so that it drops many at once: after each drop,
-// [Fold] must start over.
+// MaxStatements is the maximum number of statements that a list keeps. A longer list drops the oldest statements,
+// first those that have a newer one with the same identity. A list may exceed the maximum by spareStatements, so that
+// it drops many statements at once: after each drop, [Fold] must start over.
 const (
 	MaxStatements   = 240
 	spareStatements = 16
@@ -222,8 +222,8 @@ func (t *codeStatements) contradicts(i int) bool {
 	return false
 }
 
-// hasRelatedStatement reports whether another code of the same concept has a statement within minutes, or the score was
-// acknowledged. If so, the middle one of three statements may begin the run.
+// hasRelatedStatement reports whether another code of the same concept has a statement within minutes of h, or the
+// early-warning score was acknowledged. If so, the middle one of three equal statements may begin the run.
 func (l *Statements) hasRelatedStatement(h *Statement) bool {
 	if h.Concept == 0 {
 		return false

@@ -28,8 +28,8 @@ type Version struct {
 // Subject is a patient in a resource: a pseudonym and, optionally, an additional pseudonym, as in [acuity.Signal].
 type Subject struct{ Patient, Subject string }
 
-// described is the prefix of the resource of a statement without an identifier. The content identifies such a resource
-// among the statements about the same visit or patient.
+// described is the prefix of the Resource of a statement that was sent without an identifier. The content identifies
+// such a resource among the statements about the same visit or patient.
 const described = "~"
 
 // IsDescribed reports whether the resource has no identifier.

@@ -28,12 +28,12 @@ func (f *CensusFacts) Since(n *ListedNewborn) acuity.Instant {
 	return n.Since
 }
 
-// TellsCesarean reports whether a diagnosis in a census says that the birth was, or will be, by cesarean.
+// TellsCesarean reports whether a diagnosis in a census means that the birth was, or will be, by cesarean.
 func (f *CensusFacts) TellsCesarean() bool {
 	return slices.ContainsFunc(f.Diagnoses, func(d Standing) bool { return adt.IsCesarean(&d.Diagnosis) })
 }
 
-// Size returns the approximate size of the facts in bytes; 0 for nil.
+// Size returns the approximate size of the facts in bytes. For nil, it returns 0.
 func (f *CensusFacts) Size() int {
 	if f == nil {
 		return 0

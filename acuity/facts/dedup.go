@@ -19,11 +19,11 @@ type Deduplication struct {
 	Unit  *UnitState
 	ByID  Table[string, *DedupState]
 	byAge []*DedupState // ascending by time of receipt
-	Off   bool          // whether all events count as new, because they belong to a replayed past
+	Off   bool          // whether all events count as new, because they are being replayed
 }
 
-// Repeats returns the stored identity if a request in the last 24 h had the same one; the new request then has no
-// effect. If not, Repeats stores the identity and returns nil.
+// Repeats returns the stored identity if a request in the last 24 h had the same one; the new request must then have
+// no effect. Otherwise, Repeats stores the identity and returns nil.
 func (d *Deduplication) Repeats(r *acuity.Request) *DedupState {
 	if r == nil || r.Key == "" {
 		return nil
@@ -39,8 +39,8 @@ func (d *Deduplication) Repeats(r *acuity.Request) *DedupState {
 	return nil
 }
 
-// MarkSeen stores the identity of an event for 24 h, and returns a copy of its id. In a replayed past, all events count
-// as new.
+// MarkSeen stores the identity of an event for 24 h, and returns a copy of the event's id. If d.Off is set, it stores
+// nothing, so all events count as new.
 func (d *Deduplication) MarkSeen(e *acuity.Event, at acuity.Instant) (id string) {
 	id = strings.Clone(e.ID)
 	if id == "" || d.Off {

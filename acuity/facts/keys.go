@@ -31,8 +31,8 @@ type Keys struct {
 	dropped  []string
 }
 
-// key writes the key of a record. A record without id is the only one of its kind. The result is valid until the next
-// call to key.
+// key writes the key of a record. An empty id means that the record is the only one of its kind. The result is valid
+// until the next call to key.
 func (k *Keys) key(kind, id string) []byte {
 	k.memory = append(append(append(k.memory[:0], k.Hospital...), '/'), kind...)
 	if id != "" {
@@ -74,7 +74,7 @@ func (k *Keys) Reference(name string) []byte { return k.key(KindReference, diges
 // Setting writes the key of a row that administrators set.
 func (k *Keys) Setting(of SettingKey) []byte { return k.key(of.Kind, of.ID) }
 
-// digest returns a hash of a text of any length. The texts are pseudonyms or codes.
+// digest returns a hash of text, a pseudonym or code of any length.
 func digest(text string) string {
 	h := fnv.New128a()
 	h.Write([]byte(text))
@@ -84,7 +84,7 @@ func digest(text string) string {
 // Drop marks a record for deletion by the next call to WriteDropped.
 func (k *Keys) Drop(key []byte) { k.dropped = append(k.dropped, string(key)) }
 
-// WriteDropped writes the deletions of the dropped records.
+// WriteDropped writes a deletion for each record that was marked with Drop.
 func (k *Keys) WriteDropped(write func(key []byte, s Record)) {
 	for _, key := range k.dropped {
 		k.memory = append(k.memory[:0], key...)

@@ -48,8 +48,8 @@ func (s *PastStaffingState) DropOld(oldest acuity.Instant) bool {
 	return i > 0
 }
 
-// At returns the entry that applies at an instant; false: the staffing is unknown. An entry that does not mention call
-// staff inherits the call state of the previous entry.
+// At returns the entry that applies at an instant, and reports whether the staffing is known. An entry that does not
+// mention call staff inherits the call state of the previous entry.
 func (s *PastStaffingState) At(at acuity.Instant) (n acuity.Staffing, known bool) {
 	i, found := s.Find(at)
 	if !found {

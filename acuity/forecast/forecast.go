@@ -55,7 +55,7 @@ type Unit struct {
 	Zone     *time.Location    // the hospital's time zone; nil: UTC
 }
 
-// UnitOf returns the Unit for a chart at the instant at, or at the chart's own instant if that is later.
+// UnitOf returns the Unit for a chart at the given instant, or at the chart's clock if the clock is later.
 func UnitOf(c *acuity.Chart, at acuity.Instant, zone *time.Location) *Unit {
 	at = max(at, c.Unit.Clock)
 	snapshot := score.MakeSnapshot(c, at)

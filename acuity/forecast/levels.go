@@ -167,7 +167,8 @@ func (s *scene) shares(count *[4]int) levels {
 	return l
 }
 
-// part returns the quantity K, C or S (see [Model]) in the case that the required nurses exceed their mean by excess.
+// part returns the quantity K, C or S (see [Model]) for a scenario in which the required nurses exceed their mean by
+// excess.
 func (s *scene) part(part, i int, excess, z float64) float64 {
 	return max(0, s.mean[part]+float64(s.slopes[i]*excess)+float64(s.sds[i]*z))
 }

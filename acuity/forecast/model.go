@@ -258,8 +258,8 @@ func longClass(v *acuity.SnapshotVisit) int {
 // hazardCell returns the cell for a patient-hour in a long stay.
 func hazardCell(class, age, hour int) int { return ((class*longBins+age)*24 + hour) * 2 }
 
-// sums is one cell of a table: the weight, then sums of the deviation from what was expected: nurses, their square,
-// and the other quantities.
+// sums is one cell of a table: the weight, followed by sums of the deviations from the expected values, namely of the
+// nurses, of their square and of the other quantities.
 type sums [cellSize]float32
 
 func cell(table []float32, i int) *sums { return (*sums)(table[i*cellSize:]) }

@@ -260,8 +260,8 @@ func (m *Model) averageWeek(table []float32, smooth bool) *[weekHours]float64 {
 	return &rates
 }
 
-// usual returns the usual value at an hour of the week from a table of weights and sums, shrunk toward the mean for the
-// same hour of all days; false: there is no data.
+// usual returns the usual value at an hour of the week from a table of weights and sums, shrunk toward the mean for
+// the same hour of all days. It returns false if there is no data.
 func usual(table []float32, slot int) (float64, bool) {
 	var n, sum float64
 	for s := slot % 24; s < weekHours; s += 24 {
@@ -314,7 +314,7 @@ type stretch struct {
 	share [2]float64
 }
 
-// ahead returns the hours from an instant on; the k-th starts k hours later.
+// ahead returns consecutive hours, of which the k-th starts k hours after an instant.
 func (c clock) ahead(at acuity.Instant) [Horizon + 1]stretch {
 	var list [Horizon + 1]stretch
 	first, late := at.Hour(), float64(at%hourLong)/float64(hourLong)
