@@ -64,7 +64,7 @@ func checkHistory(m *Model, u *Unit) error {
 	return nil
 }
 
-// shortfall returns the shortfall in whole nurses; -1: the number of nurses on duty is unknown.
+// shortfall returns the shortfall in whole nurses, or -1 if the number of nurses on duty is unknown.
 func shortfall(required float64, onDuty int32) int32 {
 	if onDuty < 0 {
 		return -1

@@ -80,7 +80,7 @@ func drawUnit(t *rapid.T, hours int) []acuity.Snapshot {
 	return anyUnit(rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 0)), hours)
 }
 
-// sound fails if a forecast is inconsistent.
+// sound reports a test error if a forecast is inconsistent.
 func sound(t interface {
 	Helper()
 	Errorf(string, ...any)

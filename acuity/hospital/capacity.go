@@ -75,7 +75,8 @@ func (u *State) removeEarly(o *acuity.Observation) bool {
 	return n > 0
 }
 
-// newVisits returns the maximum number of visits that an observation adds, or 0 if all of them are within the limits.
+// newVisits returns the maximum number of visits that an observation can add, or 0 if all of them are within the
+// limits.
 func (c *capacity) newVisits(o *acuity.Observation) (n int) {
 	named := len(o.Events) + len(o.Signals)
 	if o.Census != nil {
@@ -203,8 +204,8 @@ func (c *capacity) allowsRoom(in *registry.Intake, id int32) bool {
 	return true
 }
 
-// allowsPlace reports whether the limits allow the places in an event, and whether the room of its place may be in use;
-// see allowsRoom.
+// allowsPlace reports whether the limits allow the places in an event, and whether the room in which the event places
+// the patient may be in use; see allowsRoom.
 func (c *capacity) allowsPlace(in *registry.Intake, e *acuity.Event) bool {
 	if in.Roomy || e.Void { // withdrawing an event is never refused
 		return true

@@ -93,7 +93,7 @@ func (t *censusIntake) touchChanged() {
 type censusIntake struct {
 	unit       *State
 	in         *registry.Intake
-	at, before acuity.Instant // at is the time of this census, before the time of the previous one
+	at, before acuity.Instant // time of this census, and time of the previous census
 	shown      map[*registry.Visit]bool
 	rooms      map[int32]bool
 	occupied   map[int32]bool

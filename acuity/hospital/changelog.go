@@ -82,8 +82,8 @@ func (u *State) Records(write func(key []byte, s facts.Record)) {
 	write(u.registry.Keys.Unit(), &u.registry.Facts)
 }
 
-// Restore applies a changelog record; a nil record deletes the one with the key. Records may be in any order and may be
-// repeated; the last record for a key applies. Call Restored after the last record.
+// Restore applies a changelog record; a nil record deletes the record with the key. Records may be in any order and
+// may be repeated; the last record for a key applies. Call Restored after the last record.
 func (u *State) Restore(key string, s facts.Record) error {
 	hospital, rest, ok := strings.Cut(key, "/")
 	if !ok || hospital != u.registry.Keys.Hospital {
@@ -157,8 +157,8 @@ func (u *State) erase(key, kind, id string) error {
 	return nil
 }
 
-// Restored derives everything from the restored facts. If the verdict differs from the last published one because rules
-// have changed, an instant is due immediately. After Restored, only the views of all rooms are dirty.
+// Restored derives everything from the restored facts. If the verdict differs from the last published one because
+// rules have changed, the unit must be advanced immediately. After Restored, only the views of all rooms are dirty.
 func (u *State) Restored() {
 	u.compile()
 	u.statements.RestoreStatements()

@@ -18,7 +18,7 @@ func resources(at float64, signals ...sign) acuity.Observation {
 }
 
 // encounter returns a version of an Encounter that was updated at minute made; a negative made means no time. The
-// version has the events of the given observations; without any, it is void.
+// version has the events of the given observations; without observations, the version is void.
 func encounter(at float64, resource string, made float64, steps ...acuity.Observation) acuity.Observation {
 	o := said(at, acuity.ChannelFHIR)
 	for _, s := range steps {

@@ -4,9 +4,9 @@ import (
 	"svc/acuity/registry"
 )
 
-// derive updates everything that is derived from the facts. Each step derives the state of the touched visits or rooms
-// completely, and may touch other visits or rooms for the next steps. The result does not depend on the order of
-// touching.
+// derive updates everything that is derived from the facts. Each step derives the state of the touched visits or
+// rooms completely, and may touch other visits or rooms for the next steps. The result does not depend on the order
+// in which visits and rooms were touched.
 func (u *State) derive() {
 	u.updateTable()
 	if u.registry.Work.Plain {

@@ -45,8 +45,8 @@ func (es *eventStore) versionOf(in *registry.Intake, e *acuity.Event) *intakeVer
 	return es.versions[encounterVersion{e.Resource, e.UpdatedAt, e.VersionID}]
 }
 
-// versionTime returns the time by which the versions of an Encounter are ordered: the time of the version or, without
-// one, the receipt. It is never later than the receipt.
+// versionTime returns the time by which the versions of an Encounter are ordered: the time of the version, or the
+// receipt if the version has no time. The result is never later than the receipt.
 func versionTime(updatedAt, receivedAt acuity.Instant) acuity.Instant {
 	if updatedAt == 0 || updatedAt > receivedAt {
 		return receivedAt

@@ -27,8 +27,8 @@ type observedHours struct {
 
 	staffed pastStaffing
 
-	past   *past // the past that a backfill replays; nil: it must be built
-	isPast bool  // whether this unit is a replayed past, which makes its own snapshots and removes nothing
+	past   *past // replay of past hours for a backfill; nil: must be created
+	isPast bool  // whether this unit belongs to such a replay, which makes the snapshots itself and removes nothing
 }
 
 // hourDue returns the next whole hour that needs a snapshot, or 0 if no hour needs one because the unit is not
@@ -174,8 +174,8 @@ func (h *observedHours) backfillDue() acuity.Instant {
 	return max(h.Facts.Backfill.Due, h.Facts.Clock)
 }
 
-// noticePast begins or postpones a backfill if a batch has events or staffing for closed hours. Any change to the past
-// during a backfill discards the replayed state.
+// noticePast begins or postpones a backfill if a batch has events or staffing for closed hours. Any change to closed
+// hours during a backfill discards the replay of those hours.
 func (h *observedHours) noticePast(in *registry.Intake) {
 	o, f := in.Observation, &h.Facts
 	closed := f.Clock / registry.HourOf * registry.HourOf
@@ -210,10 +210,10 @@ func (h *observedHours) noticePast(in *registry.Intake) {
 	}
 }
 
-// Recall replays the past up to the next hour of a backfill if that hour is due at now. most is the maximum number of
-// events to replay. Recall returns the number of events replayed, and whether it reached the hour. After a restore, a
-// change to the past, or skipped hours, it must replay more than one hour of events. If Recall is not called,
-// [State.Advance] replays all of them at once.
+// Recall replays the past hours up to the next hour of a backfill if the snapshot of that hour is due at now. most is
+// the maximum number of events to replay. Recall returns the number of events replayed, and whether it reached the
+// hour. After a restore, a change to past hours, or skipped hours, it must replay more than one hour of events. If
+// Recall is not called, [State.Advance] replays all of them at once.
 func (u *State) Recall(now acuity.Instant, most int) (applied int, there bool) {
 	if due := u.hours.backfillDue(); due == 0 || due > now {
 		return 0, true
@@ -224,14 +224,14 @@ func (u *State) Recall(now acuity.Instant, most int) (applied int, there bool) {
 	return u.hours.past.applied - before, there
 }
 
-// ensurePast builds the past if there is none, or if it has changed.
+// ensurePast creates the replay of past hours if there is none, or if past hours have changed.
 func (u *State) ensurePast() {
 	if u.hours.dropPast(); u.hours.past == nil {
 		u.hours.past = newPast(u)
 	}
 }
 
-// dropPast drops the past if it has changed since it was built.
+// dropPast discards the replay if past hours have changed since it was created.
 func (h *observedHours) dropPast() {
 	if h.Work.DropPast {
 		h.past, h.Work.DropPast = nil, false
@@ -268,14 +268,14 @@ type pastEvent struct {
 	*adt.Event
 }
 
-// newPast builds the past from the unit's stored events. Only ADT events and batched staffing can apply to hours before
-// they were received. Places and rules are taken as they are now.
+// newPast creates a replay of the unit's stored events. Only ADT events and batched staffing can apply to hours
+// before they were received. The replay uses the current places and rules.
 func newPast(u *State) *past {
 	p := &past{unit: New(u.registry.Keys.Hospital)}
 	p.unit.hours.isPast, p.unit.registry.Limits = true, u.registry.Limits
 	p.unit.dedup.Off = true
-	p.unit.settings.Rows = u.settings.Rows                 // a change to the rows discards this past
-	p.unit.names.References.Rows = u.names.References.Rows // a change to the rows discards this past
+	p.unit.settings.Rows = u.settings.Rows                 // a change to the rows discards this replay
+	p.unit.names.References.Rows = u.names.References.Rows // a change to the rows discards this replay
 	for _, r := range u.registry.Rooms {
 		p.unit.registry.Rooms = append(p.unit.registry.Rooms, &registry.Room{RoomState: facts.RoomState{
 			ID: r.ID, Label: r.Label, Area: r.Area, Registered: r.Registered, PointOfCare: r.PointOfCare, Room: r.Room,

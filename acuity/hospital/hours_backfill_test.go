@@ -9,8 +9,8 @@ import (
 	"svc/acuity/score"
 )
 
-// A past that must be replayed after a restore or a change is replayed in pieces. The snapshots equal those of an
-// uninterrupted unit.
+// If past hours must be replayed after a restore or a change, they are replayed a limited number of events at a time.
+// The snapshots equal those of an uninterrupted unit.
 func TestPastIsRecalledInPieces(t *testing.T) {
 	const days, piece = 6, 7
 	events, end := ward(2, days), day.Add(days*24*time.Hour)
@@ -73,8 +73,8 @@ func TestPastIsRecalledInPieces(t *testing.T) {
 	}
 }
 
-// A past hour contains everything that the unit knows about that hour, regardless of how earlier hours were replayed: a
-// replay keeps everything that the unit still stores.
+// The snapshot of a past hour contains everything that the unit knows about that hour, regardless of how earlier
+// hours were replayed: a replay keeps everything that the unit still stores.
 func TestPastForgetsNothing(t *testing.T) {
 	const hour = 60
 	end := clockAt(9 * 24 * hour)
