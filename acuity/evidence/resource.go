@@ -146,7 +146,7 @@ func (t *versionTimes) resolve(h *ResourceStatement) (observed, started acuity.I
 			observed = acuity.Keep(t.end, h.Version.ObservedFrom, observed)
 		}
 		t.end = observed
-	case h.Kind == catalogue.KindMedication && observed == h.StartedAt: // senders give the start of a running drug as observed
+	case h.Kind == catalogue.KindMedication && observed == h.StartedAt: // the statement reports a running drug at its start
 		observed, t.ended = started, false
 	default:
 		t.ended = false

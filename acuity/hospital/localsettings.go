@@ -111,7 +111,7 @@ func (u *State) compile() {
 }
 
 // LocalSettings calls write for every record that administrators see in lists: the local settings, the codes in the
-// worklist, and the rooms that are [State.Unknown]. The keys are the same as for [State.Records].
+// worklist, and the rooms that [State.Unknown] returns. The keys are the same as for [State.Records].
 func (u *State) LocalSettings(write func(key []byte, s facts.Record)) {
 	u.settings.Write(write)
 	u.worklist.Codes.Write(write)

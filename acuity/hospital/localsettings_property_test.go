@@ -52,8 +52,8 @@ func (w *world) site(o *acuity.Observation) {
 	}
 }
 
-// A dry run returns the effect that the change then has, without having any effect: the charts are unchanged, and the
-// later change is the same as without the dry run.
+// A dry run returns the effect that the same change has afterwards, without having any effect itself: the charts are
+// unchanged, and the later change is the same as without the dry run.
 func TestDryRunIsWhatFollows(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := &world{t: t, now: day}

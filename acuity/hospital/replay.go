@@ -57,8 +57,8 @@ func (u *State) advance(changes []acuity.Change, now acuity.Instant) []acuity.Ch
 	}
 }
 
-// recallDaily is the number of events from which the reference implementation replays a backfill's past once a day
-// instead of once an hour. Replaying a month hour by hour would take hours.
+// recallDaily is the number of events above which the reference implementation replays the past hours of a backfill
+// once a day instead of once an hour. Replaying a month hour by hour would take hours.
 const recallDaily = 2000
 
 // dropDerived drops everything that is derived from the facts.
@@ -93,7 +93,7 @@ func (u *State) dropDerived() {
 	u.registry.Work.RecountWaiting, u.timelines.Cancels = true, nil
 	u.rebuildTable()
 	if past != nil && past.applied >= recallDaily && u.registry.Facts.Backfill.Next%24 != 0 {
-		u.registry.Work.DropPast = false // the facts about the past are unchanged
+		u.registry.Work.DropPast = false // the facts about past hours are unchanged
 	}
 	u.compile()
 	u.registry.Work.AddedMoves, u.registry.Work.DroppedMoves = nil, nil

@@ -102,12 +102,12 @@ func New(hospital string) *State {
 	return u
 }
 
-// Chart returns the current chart. It is valid until the next call to Apply, Advance or Reject; the caller must not
-// change it.
+// Chart returns the current chart. The chart is valid until the next call to Apply, Advance or Reject; the caller
+// must not change it.
 func (u *State) Chart() *acuity.Chart { return &u.registry.Chart }
 
-// Verdict returns the verdict as of the last step. It is valid until the next call to Apply, Advance or Reject; the
-// caller must not change it.
+// Verdict returns the verdict as of the last step. The verdict is valid until the next call to Apply, Advance or
+// Reject; the caller must not change it.
 func (u *State) Verdict() *score.Verdict { return &u.scoring.verdict }
 
 // Due returns the wall-clock instant at which the caller must call Advance, or 0 if there is none. The instant may be
@@ -166,8 +166,8 @@ func (u *State) Elapse(now acuity.Instant) (acuity.Change, bool) {
 	return u.Advance(now)
 }
 
-// Reject records an input that cannot be decoded. It changes only the version. As with Apply, the caller must have
-// advanced to at.
+// Reject records an input that cannot be decoded. It changes only the version. As with Apply, the caller must first
+// have advanced the unit to the given instant.
 func (u *State) Reject(reason string, at acuity.Instant, offset int64) acuity.Change {
 	u.begin(max(u.registry.Facts.Clock, at), offset)
 	in := registry.Intake{Change: acuity.Change{Outcome: acuity.Rejected, Reason: reason}}

@@ -200,7 +200,7 @@ func TestRestoreTakesRecordsAway(t *testing.T) {
 	feed(u, clinicalRequest(clockAt(3), 4, acuity.Signal{Kind: catalogue.KindLab, System: codes.SystemLocal, Code: "Y"}))
 	log := changelog{}
 	log.write(u)
-	if len(log) != 9 { // unit, two rooms, visit, seen, mapping, code, two statements
+	if len(log) != 9 { // unit, two rooms, visit, event identity, mapping, code, two statements
 		t.Fatalf("%d records", len(log))
 	}
 	r := New(testHospital)

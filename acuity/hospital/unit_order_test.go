@@ -130,7 +130,7 @@ func TestOrderOfMixedFeedsMeansNothing(t *testing.T) {
 			return u
 		}
 		other := rapid.Permutation(list).Draw(t, "order")
-		waiting := func(c *acuity.Chart) { c.Unit.StatementsWaiting = 0 } // this counts repeated statements each time
+		waiting := func(c *acuity.Chart) { c.Unit.StatementsWaiting = 0 } // repeated statements count each time
 		sameEnd(t, "another order", play(list), play(other), waiting)
 		sameEnd(t, "sent again", play(list), play(slices.Concat(list, other)), waiting)
 	})

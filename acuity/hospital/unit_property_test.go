@@ -348,7 +348,7 @@ func shown(v score.Verdict) string {
 	return rendered(s)
 }
 
-// difference shows where two texts differ.
+// difference shows where two strings differ.
 func difference(a, b string) string {
 	i := 0
 	for i < len(a) && i < len(b) && a[i] == b[i] {

@@ -179,8 +179,8 @@ func (j *Joins) mayBeMother(v, newborn *registry.Visit) bool {
 	return v.Timeline.OpenedAt != 0 || slices.ContainsFunc(newborn.Joined.Wholes(), func(w string) bool { return j.Names.VisitCalled(w) == v })
 }
 
-// samePatient reports whether two visits have the same patient. A newborn may be sent with the mother's number, so that
-// number alone does not prove that the patient is the mother.
+// samePatient reports whether two visits have the same patient. A newborn may be sent with the mother's number, so
+// the number alone does not prove that the patient is the mother.
 func (j *Joins) samePatient(a, b *identity) bool {
 	if !slices.ContainsFunc(a.names, func(n string) bool { return slices.Contains(b.names, n) }) {
 		return false

@@ -170,8 +170,8 @@ func (l *lending) candidates(e *adt.Event) []*registry.Visit {
 }
 
 // chooseVisit returns the visit of an event: the only open one or, if several are open, the one in the place that the
-// event names. If no visit is open, chooseVisit returns the nearest visit that the event can belong to or, without one,
-// the visit of which only the patient is known.
+// event names. If no visit is open, chooseVisit returns the nearest visit that the event can belong to or, if there
+// is none, the visit for the events that belong to no other visit.
 func (l *lending) chooseVisit(e *adt.Event) registry.Lent {
 	t := e.CountsAt()
 	of := l.candidates(e)
@@ -249,8 +249,8 @@ func (l *lending) nearestVisit(of []*registry.Visit, e *adt.Event, t acuity.Inst
 	return best
 }
 
-// dischargedBetween reports whether a message that names only the patient discharged the patient after from but not
-// after to.
+// dischargedBetween reports whether a message that names only the patient discharged the patient in the interval
+// (from, to].
 func (l *lending) dischargedBetween(from, to acuity.Instant) bool {
 	return slices.ContainsFunc(l.events, func(f floating) bool {
 		at := f.e.CountsAt()

@@ -6,8 +6,9 @@ import (
 	"svc/acuity/registry"
 )
 
-// capClaims is the maximum number of visits that may name the same account, or the same Encounter as their whole. If
-// more visits name it, it does not join visits, because some senders put the same number into every message.
+// capClaims is the maximum number of visits that may name the same account, or the same Encounter as their whole. An
+// account or Encounter that more visits name does not join visits, because some senders put the same number into
+// every message.
 const capClaims = 50
 
 // claimants returns the visits that name an account or a whole. It returns nil if there are none or too many.

@@ -79,7 +79,7 @@ func (t *Locations) Relocate() {
 
 // Relabel updates the room table with the known labels. It reports whether the table's results changed.
 func (t *Locations) Relabel() (news bool) {
-	t.Work.DropPast = true // a replayed past uses the rooms in the table
+	t.Work.DropPast = true // the replay of past hours uses the rooms in the table
 	for _, r := range t.Rooms {
 		if r.IsOwn() {
 			news = t.Table.RemoveRoom(r.ID) || news

@@ -230,8 +230,8 @@ func (ns *Names) PlaceOf(name string) acuity.Location {
 }
 
 // VisitOfVersion returns the visit that a version of an Encounter belongs to, according to the version's identifier.
-// Without one, it returns holder, which stores the resource's events, or the visit named after the Encounter. It
-// returns nil if the visit is not known yet.
+// If the version has no identifier, it returns holder, which stores the resource's events, or the visit named after
+// the Encounter. It returns nil if the visit is not known yet.
 func (ns *Names) VisitOfVersion(e *acuity.Event, holder *registry.Visit) *registry.Visit {
 	if holder != nil && (e.Void || e.Visit == "" || e.Encounter == "" || e.Visit == e.Encounter) {
 		return holder // the version has no identifier

@@ -12,8 +12,8 @@ import (
 	"svc/acuity/score"
 )
 
-// Timelines derives from each visit's events when the visit is open, where ADT has it, and whether it is a newborn's.
-// It also counts the moves in the unit.
+// Timelines derives three facts from each visit's events: when the visit is open, where it is according to ADT, and
+// whether it is a newborn's. It also counts the moves in the unit.
 type Timelines struct {
 	*registry.Registry
 	Names     *Names
@@ -124,8 +124,8 @@ func (l *Timelines) indexPart(v *registry.Visit) {
 	}
 }
 
-// neonateFor is how long after a FHIR Patient version that says "neonate" an admission still counts as the newborn's
-// own.
+// neonateFor is the maximum time from a FHIR Patient version that says "neonate" to an admission that still counts as
+// the newborn's own.
 const neonateFor = 24 * time.Hour
 
 // indexNames updates the index by patient. It uses the timeline built from the visit's own events.

@@ -29,7 +29,7 @@ func RowID(p *acuity.Place) string {
 	return nameRow + base64.RawURLEncoding.EncodeToString(appendKey(nil, p.PointOfCare, p.Room, p.Bed))
 }
 
-// RowByID returns the location and room that a row id encodes; false: the id is malformed.
+// RowByID returns the location and room that a row id encodes. It returns false if the id is malformed.
 func RowByID(id string) (acuity.Place, bool) {
 	if text, ok := strings.CutPrefix(id, roomRow); ok {
 		n, err := strconv.ParseInt(text, 10, 32)
@@ -86,7 +86,8 @@ func (t *Table) resolveWithin(l acuity.Location, above int) acuity.Location {
 	return l
 }
 
-// placeOfLocation returns the place of the FHIR Location with the given name; false: the Location is unknown.
+// placeOfLocation returns the place of the FHIR Location with the given name, and reports whether the Location is
+// known.
 func (t *Table) placeOfLocation(name string, above int) (p acuity.Location, ok bool) {
 	if above == 0 || t.References == nil {
 		return p, false

@@ -91,7 +91,8 @@ func (t *Table) ownOf(l acuity.Location) *ownRoom {
 	return t.own[string(appendKey(array[:0], l.PointOfCare, room))]
 }
 
-// Spelling returns how events spell the room with the given id; false: the room is not one that only ADT events name.
+// Spelling returns how events spell the room with the given id, and reports whether it is a room that only ADT events
+// name.
 func (t *Table) Spelling(id int32) (pointOfCare, room string, ok bool) {
 	o := t.slot(id)
 	if o == nil {
@@ -142,7 +143,7 @@ func roomName(l *acuity.Location) string {
 	return l.Room
 }
 
-// roomNumber parses a name as a room id; false: the name is not a valid id.
+// roomNumber parses a name as a room id, and reports whether the name is a valid id.
 func roomNumber(room string) (int32, bool) {
 	if room == "" || len(room) > 9 {
 		return 0, false

@@ -104,7 +104,7 @@ func (t *Table) SetRows(rows []*acuity.Place) {
 	}
 }
 
-// Answer is what the table knows about a location.
+// Answer is the information in the table about a location.
 type Answer struct {
 	Placement
 	adt.Place
@@ -138,7 +138,7 @@ func (t *Table) Describe(l *acuity.Location) *adt.CachedPlace { return &t.find(l
 // capFound is the maximum size of the cache; when it is full, the cache is cleared.
 const capFound = 1024
 
-// LookUp returns what the table knows about a location, without the cache.
+// LookUp returns the information in the table about a location, without the cache.
 func (t *Table) LookUp(l acuity.Location) Answer {
 	where := t.resolveReference(l)
 	a := Answer{t.Resolve(l), adt.Place{PointOfCare: where.PointOfCare, Label: cmp.Or(where.Label, where.Room)}}
