@@ -21,9 +21,9 @@ type Moment struct {
 // IsExact reports whether the moment is an instant, with a precision of a second or finer.
 func (m Moment) IsExact() bool { return m.Precision <= Second }
 
-// Keep returns the start of an ongoing state when the start is reported again: either at or the known start. A repeated
-// coarse time may resolve to a later instant, so the known start is kept if it lies in the interval. from is the start
-// of the interval; 0: the time is exact.
+// Keep returns the start of an ongoing state after the start has been reported again. A repeated coarse time may
+// resolve to a later instant, so Keep returns the known start if it lies in the interval of the reported time, and
+// otherwise the reported instant at. from is the start of the interval, or 0 if the reported time is exact.
 func Keep(known, from, at Instant) Instant {
 	if from != 0 && from <= known && known < at {
 		return known
@@ -46,8 +46,8 @@ func (m Moment) Start() Instant {
 // time among other times in the same way:
 //
 //   - An exact moment is returned unchanged.
-//   - A coarse moment resolves to the first more exact moment within it, in beside, such as the time when the
-//     message was sent or the version was written.
+//   - A coarse moment resolves to the first moment in beside that is more exact and lies within it, such as the time
+//     when the message was sent or the version was written.
 //   - If no such moment exists, the coarse moment resolves to the receipt, if the receipt lies within it.
 //   - An interval that ended before the receipt resolves to its last instant, so a coarse time never precedes an
 //     exact one within it.

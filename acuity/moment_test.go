@@ -32,8 +32,8 @@ func spanOf(at time.Time, p acuity.Precision) acuity.Moment {
 }
 
 // For any precision and zone, a coarse time resolves to an instant that is in its interval and not after the receipt.
-// The first more exact time in the same message determines that instant. Without one, the instant is not before an
-// exact past time in the interval.
+// If the same message has more exact times, the first of them determines that instant. If not, the instant is not
+// before an exact past time in the interval.
 func TestCoarseMomentLiesInItsInterval(t *testing.T) {
 	zones := []*time.Location{time.UTC}
 	for _, name := range []string{"America/Chicago", "Australia/Lord_Howe", "Asia/Kathmandu"} {

@@ -130,10 +130,11 @@ type Event struct {
 	// occurrence of that hour and ends in the second.
 	CancelsTo Instant
 
-	Visit   string // pseudonym; HL7, JSON and FHIR share one name space. Empty: Patient's open visit
+	Visit   string // pseudonym; HL7, JSON and FHIR share one name space. Empty: the open visit of Patient
 	Patient string // pseudonym; may be empty
 	// MotherVisit is the pseudonym of the mother's visit; may be empty. If nothing marks this patient as a newborn,
-	// MotherVisit is the visit that Encounter.partOf names; if that visit has a different patient, she is the mother.
+	// MotherVisit is the visit that Encounter.partOf names; if that visit has a different patient, that patient is
+	// the mother.
 	MotherVisit   string
 	MotherPatient string // pseudonym of the mother (PID-21, NK1 MTH); may be empty
 

@@ -57,8 +57,8 @@ func (u *State) advance(changes []acuity.Change, now acuity.Instant) []acuity.Ch
 	}
 }
 
-// recallDaily is the number of events above which the reference implementation replays the past hours of a backfill
-// once a day instead of once an hour. Replaying a month hour by hour would take hours.
+// recallDaily is the minimum number of replayed events for which the reference implementation replays the past hours of
+// a backfill once a day instead of once an hour. Replaying a month hour by hour would take hours.
 const recallDaily = 2000
 
 // dropDerived drops everything that is derived from the facts.

@@ -72,7 +72,7 @@ type Room struct {
 	Candidates    []Candidate         // visits that may be the occupant without a visit
 	OccupantVisit *Visit              // the visit that is the occupant
 	InUnit        bool
-	Belongs       bool               // whether the room belongs to the unit, unless too many rooms do
+	Belongs       bool               // whether the room belongs to the unit; see CrowdedOut
 	CrowdedOut    bool               // whether the room is left out because too many rooms belong to the unit and this one is not in use
 	Judged        bool               // whether the room was judged in this step
 	Compared      bool               // whether the verdict may differ from the previous step

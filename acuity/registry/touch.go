@@ -58,7 +58,7 @@ type work struct {
 
 	Rearranged     bool // the chart has different rooms from the verdict
 	RecountWaiting bool // the waiting statements and cancels must be counted again
-	DropPast       bool // the past of a backfill must be rebuilt
+	DropPast       bool // the replay of past hours must be created again
 
 	Plain bool // derive everything again at each step, see Fold
 

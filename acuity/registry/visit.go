@@ -133,7 +133,7 @@ func (v *Visit) OwnerOf(id string) (owner *Visit, none bool) {
 	return v.Whole(), false
 }
 
-// VisitFacts is a [VisitState] in the form that a unit keeps in memory.
+// VisitFacts is a [facts.VisitState] in the form that a unit keeps in memory.
 type VisitFacts struct {
 	ID      string
 	Events  []adt.Event

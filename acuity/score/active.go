@@ -162,8 +162,8 @@ func mergeEvidence(views []patient, f catalogue.Factor, now acuity.Instant) (fv 
 	return fv, on
 }
 
-// addEvidence adds one piece of evidence and reports whether it is shown now. It sets *active if the piece counts
-// now.
+// addEvidence adds one piece of evidence and reports whether the piece is shown now. It sets *active if the piece
+// counts now.
 func (fv *mergedEntry) addEvidence(v *patient, ev *acuity.Evidence, now acuity.Instant, active *bool) (shown bool) {
 	e := v.c.Requirement(ev.Factor, ev.Variant)
 	o, on := v.judgeBy(e, ev, now)
@@ -195,9 +195,9 @@ func (fv *mergedEntry) addEvidence(v *patient, ev *acuity.Evidence, now acuity.I
 	return shown
 }
 
-// findNext computes the instant at which an entry with several pieces of evidence changes. It returns the first instant
-// at which a source ends without changing the entry, because another piece exceeds that source's piece; 0: never.
-// findNext uses the free part of out as scratch memory.
+// findNext computes the instant at which an entry with several pieces of evidence changes. It returns the first
+// instant at which a source ends without changing the entry, because another piece exceeds that source's piece, or 0
+// if there is no such instant. findNext uses the free part of out as scratch memory.
 func (fv *mergedEntry) findNext(views []patient, behind []acuity.Evidence, now acuity.Instant, out *roomMemory) (loses acuity.Instant) {
 	used := len(out.evidence)
 	for at := fv.breaks; at > now; {
