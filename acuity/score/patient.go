@@ -42,7 +42,8 @@ func viewPatient(c *catalogue.Catalogue, p *acuity.PatientChart, now acuity.Inst
 // isDelivered reports whether the patient has given birth.
 func (v *patient) isDelivered(now acuity.Instant) bool { return v.Birth != 0 && v.Birth <= now }
 
-// silence is a factor that replaced another one that was not asserted again; factor 0: there is none.
+// silence is a factor that replaced another factor because that other factor was not asserted again. In the zero
+// value, no factor was replaced.
 type silence struct {
 	factor, from catalogue.Factor
 	since        acuity.Instant
@@ -69,8 +70,8 @@ func (v *patient) recordBirth(ev *acuity.Evidence, now acuity.Instant) {
 	}
 }
 
-// recordSilence records when a different factor replaces the factor of ev if it is not asserted again, and whether that
-// has happened.
+// recordSilence records the instant from which a different factor replaces the factor of ev, unless ev is asserted
+// again, and whether that instant has passed.
 func (v *patient) recordSilence(ev *acuity.Evidence, now acuity.Instant) {
 	e := v.c.Requirement(ev.Factor, ev.Variant)
 	end := ev.Last + e.Silent
@@ -80,7 +81,7 @@ func (v *patient) recordSilence(ev *acuity.Evidence, now acuity.Instant) {
 	}
 }
 
-// judge returns the demand of a piece of evidence; false: the evidence does not count now.
+// judge returns the demand of a piece of evidence, and reports whether the evidence counts now.
 func (v *patient) judge(ev *acuity.Evidence, now acuity.Instant) (o catalogue.Judged, on bool) {
 	return v.judgeBy(v.c.Requirement(ev.Factor, ev.Variant), ev, now)
 }

@@ -69,7 +69,7 @@ func judgeRoomInto(c *catalogue.Catalogue, r *acuity.RoomChart, now acuity.Insta
 }
 
 // sumPatients adds up the demands of several patients in a room. next is the next instant at which a factor of one of
-// these patients changes.
+// these patients changes, or 0 if there is none.
 func sumPatients(
 	c *catalogue.Catalogue, views []patient, now acuity.Instant, rv *RoomVerdict, out *roomMemory,
 ) (total catalogue.Demand, next acuity.Instant) {
@@ -228,7 +228,8 @@ func isMoreSpecific(c *catalogue.Catalogue, fv, first *FactorVerdict) bool {
 	return before && !newborn || before == newborn && fv.Need > first.Need
 }
 
-// recordBoarder records in rv that a patient has been waiting too long for a room, or when this will be the case.
+// recordBoarder records in rv that a patient has been waiting too long for a room, or the instant from which that
+// will be the case.
 func recordBoarder(c *catalogue.Catalogue, rv *RoomVerdict, views []patient, f catalogue.Factor, now acuity.Instant) {
 	after := c.Requirement(f, 0).Boarder
 	for i := range views {

@@ -96,7 +96,8 @@ type roomCounts struct {
 	blocked  int64 // blocked rooms among the listed ones
 }
 
-// UnitSums are the room totals, and the next instant at which one of the rooms changes because of time alone; 0: never.
+// UnitSums are the room totals and the next instant at which one of the rooms changes because of time alone. If no
+// room will change, that instant is 0.
 type UnitSums struct {
 	roomCounts
 	next acuity.Instant

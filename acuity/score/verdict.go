@@ -96,7 +96,7 @@ type RoomVerdict struct {
 }
 
 // Until returns the instant at which the verdict expires, because time alone changes the room or the room's
-// contribution to the unit; 0: never.
+// contribution to the unit. It returns 0 if the verdict does not expire.
 func (rv *RoomVerdict) Until() acuity.Instant { return codes.Soonest(rv.Next, rv.due) }
 
 // Evidence returns the evidence of a factor of the room: one piece for each source, in the order of the sources.
@@ -104,7 +104,7 @@ func (rv *RoomVerdict) Evidence(fv *FactorVerdict) []acuity.Evidence {
 	return rv.evidence[fv.from : int(fv.from)+int(fv.sources)]
 }
 
-// AssignedBy returns the stable code of the rule that chose a primary factor of the room; "" for a modifier.
+// AssignedBy returns the stable code of the rule that chose a primary factor of the room, or "" for a modifier.
 func (rv *RoomVerdict) AssignedBy(fv *FactorVerdict) string {
 	if int(fv.shown) < len(rv.evidence) {
 		return rv.evidence[fv.shown].AssignedBy
@@ -149,7 +149,7 @@ func (rv *RoomVerdict) ActiveFactors(dst []catalogue.Factor) []catalogue.Factor 
 // Has reports whether a factor is active. A nil verdict has no factors.
 func (rv *RoomVerdict) Has(f catalogue.Factor) bool { return rv.Find(f) != nil }
 
-// Find returns an active factor; nil: it is not active.
+// Find returns an active factor, or nil if the factor is not active.
 func (rv *RoomVerdict) Find(f catalogue.Factor) *FactorVerdict {
 	if rv == nil {
 		return nil

@@ -88,7 +88,8 @@ func drawChart(t *rapid.T) *acuity.Chart {
 	return c
 }
 
-// lowers reports whether a factor is a documented exception, which replaces a factor with a greater demand.
+// lowers reports whether a factor is a documented exception: it lowers the demand because it replaces a factor with a
+// greater demand.
 func lowers(id string, r *acuity.RoomChart) bool {
 	p := &r.Patients[0]
 	switch id {

@@ -97,7 +97,7 @@ func OwnerAt(r *registry.Room, t acuity.Instant) registry.Binding {
 	return registry.Binding{}
 }
 
-// firstOwnerAfter returns the first owner to arrive in the room after from but not after to.
+// firstOwnerAfter returns the first owner who arrives in the room in the interval (from, to].
 func firstOwnerAfter(r *registry.Room, from, to acuity.Instant) registry.Binding {
 	first, _ := slices.BinarySearchFunc(r.Stays, from+1, func(s registry.RoomStay, at acuity.Instant) int { return cmp.Compare(s.From, at) })
 	for i := first; i < len(r.Stays) && r.Stays[i].From <= to; i++ {
@@ -166,6 +166,6 @@ func (k *Statements) ReplaceWithdrawn(v *registry.Visit, list []registry.Withdra
 	}
 }
 
-// firstOccupant is how long before an arrival a statement about an empty room may already concern the arriving patient
-// (docs/decisions.md#statement-owner).
+// firstOccupant is the maximum time between a statement about an empty room and the arrival of the patient whom the
+// statement may already concern (docs/decisions.md#statement-owner).
 const firstOccupant = time.Hour

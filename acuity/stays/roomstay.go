@@ -27,7 +27,7 @@ type Builder struct {
 	Listed   map[string]bool // newborns whom a census lists with a mother
 	Unplaced int32           // number of visits in the unit without a room
 
-	// The fields below are memory for the next visit.
+	// The fields below are scratch memory that is reused from visit to visit.
 	merge      locationMerge
 	spans, own []registry.LocationSpan
 	withdrawn  []registry.Withdrawn

@@ -47,7 +47,8 @@ func (k *Statements) decideSubjects(in *registry.Intake) {
 	}
 }
 
-// warnOfVisit warns once about each statement on a visit, or on a visit joined with it, that names a different patient.
+// warnOfVisit warns once about each statement that names a patient other than the visit's. It considers the
+// statements on the visit and on the visits joined with it.
 func (k *Statements) warnOfVisit(in *registry.Intake, v *registry.Visit, path string) {
 	for _, o := range append([]*registry.Visit{v}, v.Joined.Rest()...) {
 		for n := range o.ResourceStatements {
@@ -58,8 +59,8 @@ func (k *Statements) warnOfVisit(in *registry.Intake, v *registry.Visit, path st
 	}
 }
 
-// isOfAnother reports whether an earlier statement names a patient other than the visit's. Once that is decided, it
-// drops the name of the subject.
+// isOfAnother reports whether an earlier statement names a patient other than the visit's. As soon as the answer is
+// certain, isOfAnother drops the name of the subject.
 func (k *Statements) isOfAnother(h *evidence.ResourceStatement, kept, v *registry.Visit) bool {
 	if h.Version == nil || h.Version.Subject == nil {
 		return false
