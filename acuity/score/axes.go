@@ -302,7 +302,7 @@ func (v *Verdict) Detail(a acuity.Axis) string {
 //   - skill: novices, experts, nurses, hundredths of the largest load
 func (v *Verdict) Numbers(a acuity.Axis) [4]int64 { return v.Axes[a].numbers }
 
-// count formats a number and the thing it counts.
+// count formats a number followed by a noun, which it makes plural unless the number is 1.
 func count(n int64, thing string) string {
 	if n != 1 {
 		thing += "s"

@@ -245,7 +245,7 @@ func fetusTokens(text string, list []fetusToken) []fetusToken {
 var fetusCategories = []string{"O31", "O32", "O33", "O35", "O36", "O40", "O41", "O60", "O64", "O69"}
 
 // FetusOf returns the label of the fetus that a diagnosis concerns, from the seventh character of the diagnosis's
-// ICD-10-CM code or else from its display name; "": no fetus is named.
+// ICD-10-CM code or else from its display name. It returns "" if neither identifies a fetus.
 func FetusOf(d *acuity.Diagnosis) string {
 	if d.System == codes.ICD10CM || d.System == codes.SystemNone {
 		code := codes.Normal(codes.ICD10CM, d.Code)

@@ -140,8 +140,8 @@ func appendMatch(dst []Match, r *route, kind acuity.EvidenceKind, on bool) []Mat
 	return dst
 }
 
-// matchDiagnosis returns the factors that a diagnosis activates; false: neither the catalogue nor the hospital maps the
-// code. The hospital's mappings take precedence over the catalogue.
+// matchDiagnosis returns the factors that a diagnosis activates, and reports whether the catalogue or the hospital
+// maps the code. The hospital's mappings take precedence over the catalogue.
 func matchDiagnosis(d *acuity.Diagnosis, maps *Mappings) (dst []Match, known bool) {
 	system, code := codes.Comparable(d.System, d.Code)
 	if rows := maps.find(system, code, 0); len(rows) > 0 {
@@ -172,8 +172,8 @@ type Reader struct {
 	diagnoses map[diagnosisText]*matchedDiagnosis // cache
 }
 
-// read replaces the reader's matches with those of s. It returns how far s could be read, and the concept of its code.
-// A concept is a factor that identifies several interchangeable codes; 0: no concept.
+// read replaces the reader's matches with those of s. It returns how far s could be read, and the concept of its
+// code. A concept is a factor that identifies several interchangeable codes; 0 means that the code has no concept.
 func (r *Reader) read(s *acuity.Signal) (MatchState, catalogue.Factor) {
 	if s.Kind == catalogue.KindCondition {
 		return r.readCondition(s), 0

@@ -87,8 +87,9 @@ func MatchText(c *catalogue.Catalogue, w SignalText, maps *Mappings) *MatchedSig
 	return out
 }
 
-// findRetracted sets TakenBack. A retraction with a value retracts only statements with that value, so their matches
-// are those of the value; other statements with the code remain. A retracted medication always ends, whatever its rate.
+// findRetracted sets TakenBack. A retraction with a value retracts only statements with that value, so TakenBack has
+// the matches of that value; other statements with the code remain. A retracted medication always ends, whatever its
+// rate.
 func (r *MatchedSignal) findRetracted(c *catalogue.Catalogue) {
 	if r.Status != acuity.SignalRetracted || r.Value.Kind == codes.ValueNone || r.State != Matched || r.Kind == catalogue.KindMedication {
 		return

@@ -233,7 +233,7 @@ func bounds(op codes.Comparator, n codes.Milli) (low, high codes.Milli) {
 	return low, high
 }
 
-// UnitOf returns the unit in which a catalogue route reads the value of a code; "": no route has a unit.
+// UnitOf returns the unit in which a catalogue route reads the value of a code, or "" if no route has a unit.
 func UnitOf(system codes.System, code string) (unit string) {
 	CatalogueIndex().signals.Table(system).Each(codes.Normal(system, code), func(r *route) {
 		if r.Needs.Unit != "" {

@@ -28,7 +28,8 @@ import (
 	"svc/schemas/ledger"
 )
 
-// office returns the administration of users and links. It records each change in the audit log.
+// office returns the [users.Office] that administers users and links. The office records each change in the audit
+// log.
 func (h *service) office() *users.Office {
 	office := h.settings.Office(h.audit.Record, h.now)
 	office.Refusals = h.refusals
@@ -55,7 +56,7 @@ func (d directory) Hospitals() (ids []string) {
 	return ids
 }
 
-// wallOffice returns the administration of walls. It records each change in the audit log.
+// wallOffice returns the [walls.Office] that administers walls. The office records each change in the audit log.
 func (h *service) wallOffice() *walls.Office {
 	return &walls.Office{Register: h.settings.Walls, Seen: h.settings.Seen, Put: h.settings.PutWall, Audit: h.audit.Record, Now: h.now}
 }
@@ -101,7 +102,8 @@ func (h *service) order(ctx context.Context, c *outbound.Command) error {
 	if err != nil {
 		return fmt.Errorf("encode command: %w", err)
 	}
-	// This is best effort. The note is written before the order, so it never replaces a note of the notifier.
+	// This is best effort. The progress is written before the order, so it never replaces progress that the notifier
+	// has written.
 	if text, fault := json.Marshal(begun); fault == nil {
 		h.redis.WriteCommand(ctx, c.Hospital, c.ID, text) //nolint:errcheck // the lists are derived data
 	}

@@ -13,7 +13,7 @@ import (
 	"svc/schemas"
 )
 
-// These are the upper bounds of the first and the last bucket in the histograms of the stages.
+// The upper bounds of the first and the last bucket in the histograms of the stages.
 const (
 	leastStage = time.Millisecond
 	mostStage  = 17 * time.Minute

@@ -75,12 +75,13 @@ func runDev(ctx context.Context, o *devserver.Options, w env) error {
 			}
 			h.Run("demo", func(ctx context.Context) error { return demo.Run(ctx, h.notified) })
 		}
-		began = w.Now() // before anything is received; the past of the demo ends now
+		began = w.Now() // before anything is received; the history of the demo ends now
 		return []func(context.Context) error{public.Run, front.Run}, nil
 	})
 }
 
-// seedDemo appends the past of the demo to the log, with the original times of receipt. No loop of h reads the log yet.
+// seedDemo appends the history of the demo to the log, with the original times of receipt. No loop of h reads the log
+// yet.
 func seedDemo(ctx context.Context, h *service, demo *devserver.Demo) error {
 	loader, err := h.cluster.Loader(ctx, h.config.Topic(schemas.Observations()))
 	if err != nil {

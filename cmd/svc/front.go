@@ -86,7 +86,8 @@ func (h *service) wireShares() *limit.Share {
 	return share
 }
 
-// strangersBurst is the burst of requests without a key, in seconds of their rate.
+// strangersBurst is the burst of requests without a key that the rate limit allows, in seconds: the rate times this
+// duration.
 const strangersBurst = 30
 
 // servers returns the public servers. Each is a function that serves until its context ends, and then completes open

@@ -79,8 +79,8 @@ func (i *installation) start(names string, change func(*config.Config)) (h *serv
 	return h, stop
 }
 
-// await waits until the key check of a process has a result. want is part of its error, or "" if
-// the check must succeed.
+// await waits until the key check of a process has a result. want is a substring of the expected error, or "" if the
+// check must succeed.
 func (i *installation) await(h *service, want string) {
 	i.t.Helper()
 	var fault error

@@ -103,7 +103,7 @@ func TestAnswersAreLeftAlone(t *testing.T) {
 		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 		w.Header().Set("Connection", "close")
 		w.WriteHeader(http.StatusBadRequest)
-		io.WriteString(w, odd) //nolint:errcheck // the test reads it
+		io.WriteString(w, odd) //nolint:errcheck // the client under test reads the response
 	})
 	s := httptest.NewUnstartedServer(r)
 	s.Listener = shell.Listener(s.Listener)

@@ -167,8 +167,8 @@ func gateway(c *config.Config, now func() time.Time) (sms.Gateway, error) { //no
 	return g, nil
 }
 
-// channels returns the senders to people. A channel that is not configured fails immediately with a reason, so that the
-// notifier uses a different channel.
+// channels returns the senders of messages to people, by channel. A channel that is not configured fails immediately
+// with a reason, so that the notifier uses a different channel.
 func channels(c *config.Config, now func() time.Time) (map[outbound.Channel]outbound.Sender, error) {
 	all := map[outbound.Channel]outbound.Sender{outbound.ChannelMail: off{}, outbound.ChannelSMS: off{}}
 	if c.Senders != nil {
@@ -199,7 +199,7 @@ func (off) Send(context.Context, outbound.Message) outbound.Result {
 	return outbound.Result{Class: outbound.ClassBlocked, Final: true, Took: 1, Response: "the channel is not configured"}
 }
 
-// people returns the alerting of people with its dependencies.
+// people returns the component that alerts people, with its dependencies.
 func (h *service) people(told lists.Writer) (notifier.People, error) { //nolint:ireturn // the demo has a different implementation
 	c := people.Config{
 		Settings: alertSettings{h.settings.Subscribers, h}, Lists: told, PublicURL: h.config.PublicURL, Rooms: h.rooms,

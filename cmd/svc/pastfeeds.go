@@ -17,8 +17,8 @@ const (
 )
 
 // restoreFeeds reads the log to count what the feeds received before this process started, because the embedded Redis
-// starts empty and the past of a demo was appended to the log without requests. key is the id of the key that sends the
-// demo's requests. The view must be current.
+// starts empty and the history of a demo was appended to the log without requests. key is the id of the key that
+// sends the demo's requests. The view must be current.
 func restoreFeeds(ctx context.Context, h *service, key string, before time.Time) error {
 	past := outcomes.NewPast(before)
 	err := readNewest(ctx, h, h.config.Topic(schemas.Observations()), before, func(r stream.Record) error {
@@ -47,7 +47,8 @@ func restoreFeeds(ctx context.Context, h *service, key string, before time.Time)
 	return past.Store(ctx, h.redis.Feeds())
 }
 
-// readNewest reads the newest records of each partition of a topic, from the week before until. A zero until means now.
+// readNewest reads the newest records of each partition of a topic: those appended in the last week and before until.
+// A zero until sets no upper limit.
 func readNewest(ctx context.Context, h *service, topic string, until time.Time, each func(stream.Record) error) error {
 	spans, err := h.cluster.Spans(ctx, topic, h.now().Add(-pastFeedsFor), until)
 	if err != nil {

@@ -85,8 +85,8 @@ func registerProcessMetrics(m *metrics.Registry, s *stream.Stats) {
 // historyEvery is the commit interval of the models. No reader waits for them, and a model is large.
 const historyEvery = time.Second
 
-// wireHistory adds the learning of the forecast to svc process. It reads snapshots, and writes the models and the view
-// that contains them.
+// wireHistory adds to svc process the processor that learns the forecast models. The processor reads snapshots, and
+// writes the models and the view that contains them.
 func wireHistory(ctx context.Context, h *service) error {
 	snapshots, models := h.config.Topic(schemas.Snapshots()), h.config.Topic(schemas.Models())
 	generation, err := h.cluster.Generation(ctx, models)
@@ -146,7 +146,7 @@ func wireHistory(ctx context.Context, h *service) error {
 	return nil
 }
 
-// passOlderChanges passes on those changes of a partition that the previous build did not add to the history.
+// passOlderChanges calls each for the changes of a partition that the previous build did not add to the history.
 func passOlderChanges(ctx context.Context, h *service, partition int32, each func(stream.Record) error) error {
 	topic := h.config.Topic(schemas.Verdicts())
 	from, err := h.cluster.Committed(ctx, h.historyGroup(), topic, partition)
@@ -163,7 +163,7 @@ func passOlderChanges(ctx context.Context, h *service, partition int32, each fun
 
 func (h *service) historyGroup() string { return h.config.TopicPrefix + history.Group }
 
-// passValues passes on the committed values of a partition from an instant on.
+// passValues calls each for the committed values of a partition since an instant.
 func (h *service) passValues(ctx context.Context, topic string, partition int32, since time.Time, each func([]byte) error) error {
 	spans, err := h.cluster.Spans(ctx, topic, since, time.Time{})
 	if err != nil {

@@ -66,7 +66,8 @@ func wireRead(ctx context.Context, h *service) error {
 	return mountPages(ctx, h, reads, writes)
 }
 
-// mountPages adds the pages, which show the results of the read API. With writes, people may act on them.
+// mountPages adds the pages, which show the results of the read API. If writes is true, people can also act on the
+// pages.
 func mountPages(ctx context.Context, h *service, reads *readapi.Reads, writes bool) error {
 	writeSettings(h)
 	changed := view.NewChanged(h.redis)

@@ -21,7 +21,8 @@ import (
 // env is the environment of a command.
 type env = cli.Env
 
-// role is one job of the service. wire connects its parts, in the file with the name of the role.
+// role is one job of the service. wire connects the parts of the role and is defined in the file named after the
+// role.
 type role struct {
 	needs config.Need
 	wire  func(ctx context.Context, h *service) error

@@ -51,7 +51,7 @@ type service struct {
 	actors     *actor.Tokens
 	letters    *deadletter.Letters // nil until a role requests them
 
-	partitions int32  // of observations and verdicts
+	partitions int32  // number of partitions of the observations and verdicts topics
 	generation string // id of the verdicts topic
 	watermark  *view.Watermark
 
@@ -66,7 +66,8 @@ type service struct {
 	// notified waits until the notifier has read all verdicts that are in the log at the time of the call. The only
 	// error is that of ctx.
 	notified func(ctx context.Context) error
-	// rehearse returns the alerting of a demo, which also alerts for the demo's past. It is nil if there is no demo.
+	// rehearse returns the component that alerts people in a demo, which also alerts for the demo's history. It is
+	// nil if there is no demo.
 	rehearse func(people.Config) notifier.People
 
 	leaving func() bool // reports whether a signal asked the process to leave its groups; nil: there is no such signal
@@ -83,7 +84,7 @@ func newLog(out io.Writer, level string) *slog.Logger {
 	return slog.New(tracing.Log(slog.NewJSONHandler(out, &slog.HandlerOptions{Level: least})))
 }
 
-// newService returns a service without connections. Its health checks report that they are missing.
+// newService returns a service without connections. Its health checks report that the connections are missing.
 func newService(c *config.Config, log *slog.Logger, now func() time.Time) *service {
 	h := &service{
 		Process: newProcess(c.ShutdownWithin), config: c, log: log, now: now,
