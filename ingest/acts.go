@@ -17,8 +17,8 @@ import (
 // Settings stores the settings of hospitals that do not directly change a verdict.
 type Settings interface {
 	Hospital(id string) (access.Hospital, bool)
-	// Set stores the zone and the senders of a hospital, as set by the act with this version. When it returns, this
-	// process uses them. It returns [access.ErrOvertaken] if a later act has already set them.
+	// Set stores the zone and the senders of a hospital, as set by the act with this version. Once Set has returned,
+	// this process uses the new values. Set returns [access.ErrOvertaken] if a later act has already set them.
 	Set(ctx context.Context, hospital string, version int64, zone string, senders []access.Sender) error
 	// Key returns a key by its id, even if the key is no longer valid.
 	Key(id string) (access.Key, bool)
@@ -177,7 +177,7 @@ func (a *acts) perform(
 		reason = got.change.Reason
 	}
 	if p := got.change.Preview; got.applied && p != nil {
-		// A preview responds with what the act would do.
+		// A dry run responds with the effects that the act would have.
 		got.change.Outcome, got.change.Level, got.change.Effects = p.Outcome, p.Level, p.Effects
 		got.change.Activated, got.change.Expired, got.change.Warnings = p.Activated, p.Expired, p.Warnings
 		reason = p.Reason

@@ -121,9 +121,9 @@ func (o object) location(room, place string) acuity.Location {
 	return l
 }
 
-// identify returns the identity of an event: its eventId or, without one, a digest of the fields that distinguish it
-// (type, visit, times, location, diagnoses). The digest uses all times as they were sent, because a coarse time may
-// resolve to a different instant when the event is sent again.
+// identify returns the identity of an event: its eventId or, if it has none, a digest of the fields that distinguish
+// it (type, visit, times, location, diagnoses). The digest uses all times as they were sent, because a coarse time
+// may resolve to a different instant when the event is sent again.
 func (r *reader) identify(eventID string, e *acuity.Event) (id, digest string) {
 	var usual [512]byte // large enough for a typical event
 	k := key{usual[:0]}

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// with returns the body with one field replaced. Body and value are JSON text.
+// with returns a copy of body in which one field is replaced. body and value are JSON text.
 func with(body, field, value string) string {
 	i := strings.Index(body, `"`+field+`":`)
 	if i < 0 {

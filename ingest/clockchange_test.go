@@ -90,7 +90,7 @@ func TestCoarseTimesAreAsLongAsInTheirZone(t *testing.T) {
 			spans[c.zone+" "+date[:4]] = 365 * day
 		}
 	}
-	// A repeated hour lasts until its second end. A skipped hour means the hour after it.
+	// A repeated hour lasts until the end of its second occurrence. A skipped hour is read as the hour after it.
 	maps.Copy(spans, map[string]time.Duration{
 		"America/New_York 2026-11-01T01": 2 * time.Hour, "America/New_York 2026-11-01T00": time.Hour, "America/New_York 2026-11-01T02": time.Hour,
 		"America/New_York 2026-03-08T01": time.Hour, "America/New_York 2026-03-08T02": time.Hour, "America/New_York 2026-03-08T03": time.Hour,

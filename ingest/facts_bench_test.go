@@ -13,10 +13,9 @@ import (
 // BenchmarkFacts turns an HL7 message into the facts of a record, with the pseudonyms for message, visit and patient.
 // It also measures, in alternation:
 //
-//   - floor-ns: only the SHA-256 compressions that these pseudonyms need. No program can
-//     omit them. x-floor is the time of the whole as a multiple of them.
-//   - plain-ns: the facts without any pseudonym. The rest of the time is
-//     the code around the compressions.
+//   - floor-ns: only the SHA-256 compressions that these pseudonyms need. No program can omit them. x-floor is the
+//     total time as a multiple of floor-ns.
+//   - plain-ns: the facts without any pseudonym. The rest of the time is the code around the compressions.
 func BenchmarkFacts(b *testing.B) {
 	raw, err := os.ReadFile("hl7/testdata/bench_a01.hl7")
 	if err != nil {

@@ -86,8 +86,7 @@ func (h *service) wireShares() *limit.Share {
 	return share
 }
 
-// strangersBurst is the burst of requests without a key that the rate limit allows, in seconds: the rate times this
-// duration.
+// strangersBurst is how many seconds' worth of requests without a key may arrive at once.
 const strangersBurst = 30
 
 // servers returns the public servers. Each is a function that serves until its context ends, and then completes open

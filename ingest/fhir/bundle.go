@@ -281,8 +281,7 @@ func (p *parser) countNonResource(c, n int32, code, field string) {
 	}
 }
 
-// cutReference returns the type and id at the end of a reference or URL. If there is only one segment, that is the
-// id.
+// cutReference returns the type and id at the end of a reference or URL. A single segment is the id.
 func cutReference(b []byte) (name, id []byte) {
 	if i := bytes.IndexAny(b, "?#"); i >= 0 {
 		b = b[:i]

@@ -82,7 +82,7 @@ func (d *document) sortIssues() {
 	}
 }
 
-// reject adds the issue for which a resource is rejected.
+// reject marks a resource as rejected and adds the issue that is the reason.
 func (d *document) reject(r *resource, code, field string) {
 	r.rejected = true
 	d.issue(r, severityError, code, field)

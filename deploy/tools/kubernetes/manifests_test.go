@@ -62,8 +62,8 @@ func render(values string) (map[string]string, error) {
 	return found, err
 }
 
-// known are the types of Kubernetes, of the Gateway API and of the Prometheus Operator. A field that
-// a type does not have is an error.
+// known decodes the objects of Kubernetes, of the Gateway API and of the Prometheus Operator. A field that the
+// object's type does not have is an error.
 var known = func() runtime.Decoder {
 	types := scheme.Scheme
 	for _, add := range []func(*runtime.Scheme) error{gateway.Install, monitoring.AddToScheme} {
