@@ -22,7 +22,7 @@ type UnitChart struct {
 	Since   Instant // when the displayed verdict last changed
 	Clock   Instant // clock of the hospital at Version
 	Run     LevelRun
-	// ObservedAt is the time of the newest fact about a patient; 0: there is none.
+	// ObservedAt is the time of the newest fact about a patient, or 0 if there is none.
 	ObservedAt Instant
 
 	// Staffing lists the current staffing first, then plans in order of AsOf. Empty: no staffing was ever sent.

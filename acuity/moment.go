@@ -34,7 +34,7 @@ func Keep(known, from, at Instant) Instant {
 // contains reports whether an instant lies in the interval.
 func (m Moment) contains(at Instant) bool { return m.From <= at && at < m.To }
 
-// Start returns the start of the interval; 0 if the moment is exact.
+// Start returns the start of the interval, or 0 if the moment is exact.
 func (m Moment) Start() Instant {
 	if m.IsExact() {
 		return 0

@@ -374,7 +374,7 @@ func (r *Reference) IsNeonate() bool { return len(r.Codings) > 0 && r.Codings[0]
 // digit.
 const MultipleBirth = "multiple-birth"
 
-// BirthOrder returns a Patient's birth order in a multiple birth; 0: not given.
+// BirthOrder returns a Patient's birth order in a multiple birth, or 0 if it was not given.
 func (r *Reference) BirthOrder() uint8 {
 	for _, c := range r.Codings {
 		if c.System == MultipleBirth && len(c.Code) == 1 && c.Code[0] >= '1' && c.Code[0] <= '9' {

@@ -259,7 +259,7 @@ func (n *builder) voidAfterCancelledAdmit() {
 	}
 }
 
-// TakenBack returns the time of the newest event that the cancel c cancelled; 0: it cancelled none.
+// TakenBack returns the time of the newest event that the cancel c cancelled, or 0 if it cancelled none.
 func (s *Timeline) TakenBack(c *AppliedEvent) acuity.Instant {
 	last := acuity.Instant(0)
 	for i := range s.Events {

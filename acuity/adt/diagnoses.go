@@ -93,7 +93,7 @@ func (n *builder) startDiagnosis(t *AppliedEvent, d *acuity.Diagnosis, room int)
 	n.Diagnoses = append(n.Diagnoses, run)
 }
 
-// diagnosisIndex returns the index of a diagnosis's run; -1: the diagnosis does not currently apply.
+// diagnosisIndex returns the index of a diagnosis's run, or -1 if the diagnosis does not currently apply.
 func (n *builder) diagnosisIndex(d *acuity.Diagnosis) int {
 	for i := range n.Diagnoses {
 		if sameDiagnosis(&n.Diagnoses[i].Diagnosis, d) {

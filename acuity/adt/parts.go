@@ -155,7 +155,7 @@ func (j *joiner) endedAt(t acuity.Instant) bool {
 	return !slices.ContainsFunc(stays, func(s Stay) bool { return s.From <= t && (s.To == 0 || t < s.To) })
 }
 
-// partAt returns the newest part in progress at t that names a location; nil: there is none.
+// partAt returns the newest part in progress at t that names a location, or nil if there is none.
 func (j *joiner) partAt(t acuity.Instant) *part {
 	for _, p := range slices.Backward(j.parts) {
 		if p.from != 0 && p.from <= t && (p.to == 0 || t < p.to) && p.placedAt(t, j.how) != nil {
@@ -165,7 +165,7 @@ func (j *joiner) partAt(t acuity.Instant) *part {
 	return nil
 }
 
-// placedAt returns the newest event of this part that placed the patient at or before t; nil: there is none.
+// placedAt returns the newest event of this part that placed the patient at or before t, or nil if there is none.
 func (p *part) placedAt(t acuity.Instant, how Options) *Event {
 	for i := range slices.Backward(p.events) {
 		if e := &p.events[i]; opens(e.Type) && happenedAt(e) <= t && !e.NamesNoPlace(how.IsWard) {
@@ -215,7 +215,7 @@ func (j *joiner) placedSince(from, to acuity.Instant) bool {
 	})
 }
 
-// wholeAt returns the newest event of the whole that placed the patient at or before t; nil: there is none.
+// wholeAt returns the newest event of the whole that placed the patient at or before t, or nil if there is none.
 func (j *joiner) wholeAt(t acuity.Instant) *Event {
 	for i := range slices.Backward(j.known.Stays) {
 		if s := &j.known.Stays[i]; s.From <= t && !s.Placing.NamesNoPlace(j.how.IsWard) {
@@ -225,7 +225,7 @@ func (j *joiner) wholeAt(t acuity.Instant) *Event {
 	return nil
 }
 
-// lastEnd returns the discharge of the part that ends last; nil: a part is in progress, or no part has ended.
+// lastEnd returns the discharge of the part that ends last. It returns nil if a part is in progress or no part has ended.
 func (j *joiner) lastEnd() (last *Event) {
 	for _, p := range j.parts {
 		switch {
@@ -248,7 +248,7 @@ func (e *Event) Opens() bool { return opens(e.Type) }
 // OpenAt reports whether the visit was open at t.
 func (s *Timeline) OpenAt(t acuity.Instant) bool { return s.stayAt(t) != nil }
 
-// stayAt returns the stay at t; nil: the visit was not open.
+// stayAt returns the stay at t, or nil if the visit was not open.
 func (s *Timeline) stayAt(t acuity.Instant) *Stay {
 	for i := range slices.Backward(s.Stays) {
 		if stay := &s.Stays[i]; stay.From <= t && (stay.To == 0 || t < stay.To) {
@@ -268,7 +268,7 @@ func (s *Timeline) IsIn(l *acuity.Location, t acuity.Instant, how Options) bool 
 	return n.sameRoom(stay.Place(), l)
 }
 
-// Target returns the time of the newest event that the given cancel cancels; 0: it cancels none.
+// Target returns the time of the newest event that the given cancel cancels, or 0 if it cancels none.
 func (s *Timeline) Target(cancel *Event) acuity.Instant {
 	for i := range s.Events {
 		t := &s.Events[i]

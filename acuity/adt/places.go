@@ -329,7 +329,7 @@ func Service(code string, names ...string) string {
 	return strings.ToUpper(code)
 }
 
-// serviceWord returns the first word in a text that names an area; "": no word does.
+// serviceWord returns the first word in a text that names an area, or "" if no word does.
 func serviceWord(text string) string {
 	b := places()
 	for word := range areaWords(text) {

@@ -105,7 +105,7 @@ func readReason(b *placeBook, buffer []byte, words []reasonWord) acuity.Reasons 
 	return found
 }
 
-// phraseAt returns the longest phrase at the start of words within one part of the sentence; nil: there is none.
+// phraseAt returns the longest phrase at the start of words within one part of the sentence, or nil if there is none.
 func (b *placeBook) phraseAt(buffer []byte, words []reasonWord) *phrase {
 	list := b.phrases[string(buffer[words[0].from:words[0].to])]
 next:
@@ -124,7 +124,7 @@ next:
 	return nil
 }
 
-// ReasonCodes returns the stable names of the hints in r, in bit order; nil: r is empty.
+// ReasonCodes returns the stable names of the hints in r, in bit order, or nil if r is empty.
 func ReasonCodes(r acuity.Reasons) []string {
 	if r == 0 {
 		return nil

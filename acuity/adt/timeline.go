@@ -150,8 +150,8 @@ type Options struct {
 	IsWard func(*acuity.Location) bool
 	// TrustA08 is the hospital's setting that lets an update (A08) move a patient.
 	TrustA08 bool
-	// FoldAt is the event time of the newest folded event (docs/decisions.md#folded-events); 0: no event is folded. A
-	// cancel of an earlier event is too late.
+	// FoldAt is the event time of the newest folded event (docs/decisions.md#folded-events), or 0 if no event is
+	// folded. A cancel of an earlier event is too late.
 	FoldAt acuity.Instant
 	// Filtered means that the caller has removed the events that are too old (see [Event.IsTooOld]), because the
 	// events come from several visits.
@@ -173,7 +173,7 @@ func (s *Timeline) CancelsWaiting(now acuity.Instant) int {
 // waitForEvent is how long a cancel counts as waiting for the event it refers to.
 const waitForEvent = 24 * time.Hour
 
-// PlacedAt returns when ADT placed the visit in its current room; 0: never.
+// PlacedAt returns when ADT placed the visit in its current room, or 0 if the visit is not in a room.
 func (s *Timeline) PlacedAt() acuity.Instant {
 	if n := len(s.Stays); n > 0 && s.Stays[n-1].To == 0 {
 		return s.Stays[n-1].From
@@ -193,8 +193,8 @@ func (s *Timeline) PlacedAbout(t acuity.Instant) bool {
 	})
 }
 
-// NewestPatient returns the patient id of the newest event that has one, even if the event had no effect; "": no event
-// has one.
+// NewestPatient returns the patient id of the newest event that has one, even if the event had no effect, or "" if no
+// event has one.
 func (s *Timeline) NewestPatient() string {
 	for i := range slices.Backward(s.Events) {
 		if e := s.Events[i].Event; e.Patient != "" && !e.Void {
@@ -211,8 +211,8 @@ const ClockSlack = 5 * time.Minute
 // are pseudonyms and never have this prefix.
 const foldedID = "folded"
 
-// Fold returns one or two events that give the same final state as the timeline (docs/decisions.md#folded-events); nil:
-// the events changed nothing.
+// Fold returns one or two events that give the same final state as the timeline (docs/decisions.md#folded-events), or
+// nil if the events changed nothing.
 func (s *Timeline) Fold(visit string) []acuity.Event {
 	if len(s.Stays) == 0 && !s.Open && s.ClosedAt == 0 {
 		return nil

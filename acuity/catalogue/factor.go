@@ -44,7 +44,7 @@ func (f Factor) IsNewborn() bool { return f.Section() == sectionNewborn }
 // Criteria returns the criteria text, which includes the nurse-to-patient ratio.
 func (f Factor) Criteria() string { return Default().Spec(f).Criteria }
 
-// RatioPatientType returns the kind of patient to which a primary factor's ratio applies; "" for a modifier.
+// RatioPatientType returns the kind of patient to which a primary factor's ratio applies, or "" for a modifier.
 func (f Factor) RatioPatientType() string { return Default().Spec(f).RatioPatientType }
 
 // Section is a section of the catalogue.

@@ -18,8 +18,8 @@ type Version struct {
 	// StartedFrom is the start of the interval that was sent as the start of the resource; 0 means that the start was
 	// exact.
 	StartedFrom acuity.Instant
-	// Subject is the patient in the version. Subject is stored until it is known whether the visit has the same
-	// patient; nil: not needed.
+	// Subject is the patient in the version. It is stored until it is known whether the visit has the same patient, and is
+	// nil if it is not needed.
 	Subject *Subject
 
 	hash uint64 // hash of the resource

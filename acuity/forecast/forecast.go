@@ -88,8 +88,8 @@ type Hour struct {
 	Mean       float64            // mean of the nurses required
 	Census     float64            // expected number of occupied rooms
 	Arrivals   float64            // expected number of arrivals within the hour
-	// ShortfallP50 and ShortfallP90 are the shortfalls in whole nurses at the median and at the 90% quantile; -1: the
-	// number of nurses on duty is unknown.
+	// ShortfallP50 and ShortfallP90 are the shortfalls in whole nurses at the median and at the 90% quantile, or -1
+	// if the number of nurses on duty is unknown.
 	ShortfallP50, ShortfallP90 int32
 }
 

@@ -310,7 +310,7 @@ func sortVisits(visits []acuity.SnapshotVisit) []acuity.SnapshotVisit {
 	return visits
 }
 
-// findVisit finds a visit by its id in a sorted list; nil: the visit is not in the list.
+// findVisit returns the visit with the given id from a sorted list, or nil if the list does not contain the visit.
 func findVisit(visits []acuity.SnapshotVisit, name uint64) *acuity.SnapshotVisit {
 	at := sort.Search(len(visits), func(i int) bool { return visits[i].Visit >= name })
 	if at < len(visits) && visits[at].Visit == name {

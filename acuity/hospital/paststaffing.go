@@ -15,8 +15,8 @@ type pastStaffing struct {
 	unsaved bool // whether the record must be written
 }
 
-// addPastStaffing adds the staffing in a batch. It returns the start of the earliest entry that changes a closed hour;
-// 0: there is none.
+// addPastStaffing adds the staffing in a batch. It returns the start of the earliest entry that changes a closed
+// hour, or 0 if there is none.
 func (h *observedHours) addPastStaffing(in *registry.Intake) (earliest acuity.Instant) {
 	f, list := &h.Facts, in.Observation.PastStaffing
 	if len(list) == 0 {

@@ -80,7 +80,7 @@ func (t *Table) IsUnused(l acuity.Location) bool {
 	return o != nil && o.named <= 0
 }
 
-// ownOf returns the room that ADT events refer to by a location; nil: there is none.
+// ownOf returns the room that ADT events refer to by a location, or nil if there is none.
 func (t *Table) ownOf(l acuity.Location) *ownRoom {
 	l = t.resolveReference(l)
 	room := roomName(&l)
@@ -101,7 +101,7 @@ func (t *Table) Spelling(id int32) (pointOfCare, room string, ok bool) {
 	return o.pointOfCare, o.room, true
 }
 
-// slot returns the ADT room with the given id; nil: there is none.
+// slot returns the ADT room with the given id, or nil if there is none.
 func (t *Table) slot(id int32) *ownRoom {
 	t.assignIDs()
 	return t.slots[id]

@@ -264,7 +264,7 @@ func (t *Table) rebuildIndexes() {
 	}
 }
 
-// rowOf returns the most specific row of the location table for l; nil: no row applies.
+// rowOf returns the most specific row of the location table for l, or nil if no row applies.
 func (t *Table) rowOf(l *acuity.Location) *acuity.Place {
 	if len(t.rows) == 0 {
 		return nil

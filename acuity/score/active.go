@@ -14,8 +14,8 @@ import (
 type roomMemory struct {
 	factors  []FactorVerdict
 	evidence []acuity.Evidence
-	// nextSourceLoss is the next instant at which a factor loses one of several sources without becoming inactive; 0:
-	// never.
+	// nextSourceLoss is the next instant at which a factor loses one of several sources without becoming inactive, or
+	// 0 if there is none.
 	nextSourceLoss acuity.Instant
 	alone          *roomMemory // memory for one of several patients of a room; allocated on demand
 }

@@ -205,8 +205,8 @@ func describeRoom(c *catalogue.Catalogue, r *acuity.RoomChart, rv *RoomVerdict, 
 	}
 }
 
-// findLeading returns the primary factor that describes the patient; nil: no primary factor is known. The list must be
-// ordered.
+// findLeading returns the primary factor that describes the patient, or nil if no primary factor is known. The list
+// must be ordered.
 func findLeading(c *catalogue.Catalogue, list []FactorVerdict) *FactorVerdict {
 	var first *FactorVerdict
 	for i := range list {

@@ -24,8 +24,8 @@ type Statements struct {
 
 	Kept int // number of statements
 
-	// pending has the records that WriteDirty must write, by number; nil: the statement was removed. During a restore,
-	// it has the records read so far.
+	// pending has the records that WriteDirty must write, by number. A nil record means that the statement was removed.
+	// During a restore, pending has the records read so far.
 	pending map[int64]*statementRecord
 
 	settled []evidence.Statement // memory for a room's settled statements
