@@ -2,7 +2,7 @@
 // The terms, smallest first:
 //
 //   - An [Observation] contains the facts of one request from one hospital.
-//   - An [Evidence] is what one source reports about one factor of one patient.
+//   - [Evidence] is what one source reports about one factor of one patient.
 //   - A [Chart] is all the input to scoring: the rooms, their patients and the evidence about each patient.
 //   - A [Change] is the effect of one observation, or of one due instant, on a hospital.
 //   - A [Snapshot] is the state of a unit at a whole hour: all the input to the forecast.
@@ -21,5 +21,5 @@ import (
 // Instant is a moment in milliseconds since the Unix epoch, UTC; see [codes.Instant].
 type Instant = codes.Instant
 
-// At returns the instant of t, truncated to the millisecond; the zero time is 0.
+// At returns the instant of t, truncated to the millisecond. The instant of the zero time is 0.
 func At(t time.Time) Instant { return codes.At(t) }

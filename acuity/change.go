@@ -33,7 +33,7 @@ type Change struct {
 	Snapshot *Snapshot // snapshot of an hour that has passed
 
 	// Repeats is the version of the change made by the first request with the same identity, and RepeatsAt is that
-	// change's time. 0: the request is not a repeat.
+	// change's time. Both are 0 if the request is not a repeat.
 	Repeats   int64
 	RepeatsAt Instant
 }

@@ -25,7 +25,8 @@ type UnitChart struct {
 	// ObservedAt is the time of the newest fact about a patient, or 0 if there is none.
 	ObservedAt Instant
 
-	// Staffing lists the current staffing first, then plans in order of AsOf. Empty: no staffing was ever sent.
+	// Staffing lists the current staffing first, then plans in order of AsOf. It is empty if no staffing was ever
+	// sent.
 	Staffing []Staffing
 	Roster   *Roster
 
@@ -59,7 +60,7 @@ type RoomChart struct {
 	Listed bool // the room counts toward capacity: the newest census lists it, or ADT has placed a patient there
 
 	// NewestSignal is the order time of the newest signal in a room that is known only from clinical signals. Such a
-	// room is stale 48 h later. 0: the room is known from other facts.
+	// room is stale 48 h later. NewestSignal is 0 if the room is known from other facts.
 	NewestSignal Instant
 
 	// Patients lists the mothers (or other patients) in the room, in order of arrival; newborns are part of their

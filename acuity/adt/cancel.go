@@ -27,7 +27,7 @@ func (e *Event) sent() interval { return intervalOf(e.AsSent(), e.AtTo, e.Precis
 // cancelled returns the time of the event to cancel, as given in the cancel.
 func (e *Event) cancelled() interval { return intervalOf(e.Cancels, e.CancelsTo, e.CancelsPrecision) }
 
-// AsSent returns the event time as it was sent, which is the start of its interval if the time is coarse.
+// AsSent returns the event time as it was sent. For a coarse time, it returns the start of the interval.
 func (e *Event) AsSent() acuity.Instant {
 	if e.AtFrom != 0 {
 		return e.AtFrom
@@ -78,7 +78,7 @@ func cancels(c, t acuity.EventType) bool {
 		c == acuity.A13 && t == acuity.A03
 }
 
-// IsCancel reports whether t cancels another event.
+// IsCancel reports whether events of type t cancel other events.
 func IsCancel(t acuity.EventType) bool { return t == acuity.A11 || t == acuity.A12 || t == acuity.A13 }
 
 // Recorded returns EVN-2, or the event time if EVN-2 is missing.

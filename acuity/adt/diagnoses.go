@@ -140,8 +140,8 @@ func equalCode(a, b string, dotless bool) bool {
 // not, because they are charted before the birth (docs/decisions.md#birth).
 func IsBirth(d *acuity.Diagnosis) bool { return hasICD10(d, "Z37") }
 
-// IsCesarean reports whether a diagnosis means a past or planned cesarean: O82, encounter for cesarean delivery without
-// indication. O34.21, the scar from an earlier cesarean, does not mean one, because a trial of labor is possible
+// IsCesarean reports whether a diagnosis means a past or planned cesarean: O82, encounter for cesarean delivery
+// without indication. O34.21, the scar from an earlier cesarean, does not count, because a trial of labor is possible
 // (docs/decisions.md#delivered-first, #trial-of-labor).
 func IsCesarean(d *acuity.Diagnosis) bool { return hasICD10(d, "O82") }
 

@@ -36,7 +36,7 @@ func (how Options) JoinParts(events []Event, isPart func(*Event) bool) []Event {
 // part is one Encounter that is partOf another Encounter of the same visit.
 type part struct {
 	resource string
-	from, to acuity.Instant // to 0: the part is in progress
+	from, to acuity.Instant // to is 0 if the part is in progress
 	events   []Event        // events of the part, in the order in which they apply
 	end      *Event         // discharge of the part; nil: there is none
 }

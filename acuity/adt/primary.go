@@ -193,7 +193,8 @@ func (p *primaryFold) step(t *AppliedEvent) {
 	p.set(ChoosePrimary(&f), t.begins || (admit && changed))
 }
 
-// chooseAgain repeats the choice at the last location, because another feed may have reported a birth since.
+// chooseAgain chooses the primary factor at the last location again, because another feed may have reported a birth
+// since then.
 func (p *primaryFold) chooseAgain() {
 	if p.last == nil || p.birth == 0 {
 		return
@@ -204,7 +205,7 @@ func (p *primaryFold) chooseAgain() {
 	p.set(ChoosePrimary(&f), false)
 }
 
-// set applies a choice. If the factor is unchanged, the clock continues.
+// set makes c the current choice. If the factor is unchanged, the clock continues, unless restart is true.
 func (p *primaryFold) set(c Primary, restart bool) {
 	if c.Factor == p.now.Factor && !restart && !c.clocked {
 		c.Since = p.now.Since

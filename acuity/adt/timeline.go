@@ -29,7 +29,7 @@ type Timeline struct {
 	ClosedAt acuity.Instant // event time of the discharge; 0: open
 
 	Class    byte           // newest patient class; if none was sent, I or O according to the event type
-	Newborn  bool           // from the events; before calling Primary, the caller sets it if another source says so
+	Newborn  bool           // according to the events; before calling Primary, the caller also sets it if another source identifies a newborn
 	Babies   uint8          // number of babies in a multiple birth; 0: unknown
 	Service  string         // newest hospital service
 	Patient  string         // newest patient id from HL7 or JSON
@@ -42,7 +42,7 @@ type Timeline struct {
 
 // Stay is an interval that a visit spends in one room.
 type Stay struct {
-	From, To acuity.Instant // To 0: not ended
+	From, To acuity.Instant // To is 0 if the stay has not ended
 	Last     acuity.Instant // newest event that places the patient here
 	Placing  *Event         // first event that places the patient here
 }
@@ -101,7 +101,7 @@ const (
 	TooOld                        // older than the folded events (docs/decisions.md#folded-events)
 )
 
-// Reason returns a stable code for why the event has no effect, or "" if it has one.
+// Reason returns a stable code for why the event has no effect, or "" if the event has an effect.
 func (f Disposition) Reason() string {
 	return [...]string{
 		Applied: "", Duplicate: "duplicate", OtherType: "event_type", Void: "",

@@ -6,7 +6,7 @@ import (
 	"svc/acuity"
 )
 
-// A timeline provides when the visit was placed in its location, and which events were cancelled.
+// A timeline provides the time at which the visit was placed in its location, and the events that were cancelled.
 func TestPlacedAndWithdrawn(t *testing.T) {
 	moved := []acuity.Event{event("a", acuity.A01, 0, "LD^1"), event("b", acuity.A02, 9, "OR^1")}
 	for name, c := range map[string]struct {

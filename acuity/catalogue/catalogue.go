@@ -81,7 +81,7 @@ type Spec struct {
 	RatioPatientType    string // only for a primary factor
 	Section             Section
 	Primary             bool
-	Routes              []Route   // if several match, the highest variant applies, and so does the last count
+	Routes              []Route   // if several match, the highest variant applies, with the last known count
 	Variants            []Variant // index 0 is the plain variant, which always exists
 	Note                string
 }
@@ -111,7 +111,7 @@ type Route struct {
 	// Refines marks a route that only adds a variant or a count to codes of an earlier route for the same factor.
 	// Coverage reports omit such routes.
 	Refines bool
-	Note    string // lowSpecificity
+	Note    string // such as lowSpecificity
 }
 
 // ConditionKind is the kind of condition that a route puts on the value of a signal.

@@ -103,8 +103,8 @@ type Requirement struct {
 	Silent  codes.Instant // time without a statement after which a different factor replaces this one; 0: never
 	Becomes Factor
 
-	inside  bool          // whether, at 2 nurses, one is the baby's; a newborn who needs 1 nurse may count as that nurse's patient
-	birth   bool          // whether, at 2 nurses, a birth is in progress
+	inside  bool          // whether one of 2 nurses is the baby's; a newborn who needs 1 nurse may count as that nurse's patient
+	birth   bool          // whether a birth is in progress while the demand is 2 nurses
 	PerBaby Demand        // additional demand for each baby after the first
 	Boarder codes.Instant // waiting time for a room after which the patient is a boarder; 0: none
 	fatigue bool

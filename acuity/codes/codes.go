@@ -14,7 +14,7 @@ import "time"
 // also store milliseconds, so a decoded fact equals the fact that was encoded.
 type Instant int64
 
-// At returns t as an Instant, truncated to the millisecond; a zero time is 0.
+// At returns t as an Instant, truncated to the millisecond. For the zero time, it returns 0.
 func At(t time.Time) Instant {
 	if t.IsZero() {
 		return 0
@@ -22,7 +22,7 @@ func At(t time.Time) Instant {
 	return Instant(t.UnixMilli())
 }
 
-// Time returns i in UTC; 0 is the zero time.
+// Time returns i as a time in UTC, or the zero time if i is 0.
 func (i Instant) Time() time.Time {
 	if i == 0 {
 		return time.Time{}

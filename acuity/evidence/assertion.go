@@ -111,7 +111,7 @@ const contiguous = 15 * time.Minute
 // infusionRun is a time span during which an infusion ran or was on hold.
 type infusionRun struct {
 	factor   catalogue.Factor
-	from, to acuity.Instant // to 0: still running
+	from, to acuity.Instant // to is 0 if the infusion has not ended
 }
 
 // foldInfusions builds the evidence from the infusions that are resources. The end of one infusion does not end other

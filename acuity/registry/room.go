@@ -14,7 +14,7 @@ func (r *Room) IsOwn() bool { return r.Registered && r.Room != "" }
 // LocationSpan is a time span that a visit spends in one place, according to ADT and census together.
 type LocationSpan struct {
 	location.Placement
-	From, To acuity.Instant // To 0: the visit is still there
+	From, To acuity.Instant // To is 0 if the visit is still there
 }
 
 // Holds reports whether the span covers t.
@@ -57,7 +57,7 @@ func (r *Room) IsKnown() bool {
 // RoomStay is the presence of a visit in a room.
 type RoomStay struct {
 	V        *Visit
-	From, To acuity.Instant // To 0: the visit is still there
+	From, To acuity.Instant // To is 0 if the visit is still there
 }
 
 // Holds reports whether the stay covers t.
