@@ -9,9 +9,9 @@ import (
 	"svc/acuity/terminology"
 )
 
-// Cache stores the result of the last fold for one patient, code by code. If a code only has additional, later
-// statements, its result is advanced; after any other change, the code is folded again. Each fold detects such changes,
-// so callers never have to invalidate a cache.
+// Cache stores the result of the last fold for one patient, code by code. If the only change to a code is that it has
+// new, later statements, they are added to its result; after any other change, the code is folded again. Each fold
+// detects such changes, so callers never have to invalidate a cache.
 type Cache struct {
 	cat   *catalogue.Catalogue
 	maps  *terminology.Mappings

@@ -30,10 +30,10 @@ func (n *crossEffect) add(o crossEffect) {
 // crossEffects is the effect that the statements of one identity have had on other sources so far.
 type crossEffects struct {
 	crossEffect
-	running bool // whether a magnesium infusion is running; a retraction removes its whole run
+	running bool // whether a magnesium infusion is running; a retraction removes the whole run of the infusion
 }
 
-// addStatement adds the effects of one statement with the identity.
+// addStatement adds the effects of one more statement.
 func (n *crossEffects) addStatement(ix *terminology.Index, concept catalogue.Factor, s *orderedStatement) {
 	if s.Status == acuity.SignalRetracted {
 		n.running = false // winners handles the retractions of all other statements

@@ -65,7 +65,7 @@ func (f *builder) foldSignals() {
 	}
 	f.apart = cache.cat != nil && cache.apart || f.isMultiple()
 	f.foldAll(cache)
-	if several := f.isMultiple(); several != f.apart { // the signals changed the answer
+	if several := f.isMultiple(); several != f.apart { // the signals changed whether there are several fetuses
 		f.apart, f.out = several, f.out[:0]
 		f.foldAll(cache)
 	}

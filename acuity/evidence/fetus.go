@@ -76,7 +76,7 @@ func (d *Diagnosis) fetus(said string) string {
 	return said
 }
 
-// isMultiple reports whether there is more than one fetus. The evidence so far may imply it.
+// isMultiple reports whether there is more than one fetus. The evidence found so far may also imply several fetuses.
 func (f *builder) isMultiple() bool {
 	return f.babies >= 2 || len(f.fetuses) >= 2 || slices.ContainsFunc(f.out, func(o acuity.Evidence) bool {
 		return o.Factor == terminology.CatalogueIndex().Multiples

@@ -253,7 +253,7 @@ func compareResourceStatements(a, b *ResourceStatement) int {
 	))
 }
 
-// eachSubject yields the statements about each subject; the list must be in order.
+// eachSubject yields the statements about each subject. The list must be sorted by compareResourceStatements.
 func eachSubject(list []*ResourceStatement, yield func([]*ResourceStatement)) {
 	for len(list) > 0 {
 		n := 1
@@ -292,9 +292,9 @@ func (h *ResourceStatement) placeInTime() acuity.Instant {
 // ResourceStatements are the statements about one visit or patient in order of arrival, at most [MaxStatements].
 type ResourceStatements []ResourceStatement
 
-// Keep adds a statement. If consecutive versions within minutes have the same content, only the first and the last
-// remain. A full list drops the least important statement. Keep calls lose with each dropped statement before removing
-// it. All statements must have been matched with the same mappings, because mappings determine the subject.
+// Keep adds a statement. If consecutive versions less than thinWithin apart have the same content, only the first and
+// the last remain. A full list drops the least important statement. Keep passes each dropped statement to lose before
+// removing it. All statements must have been matched with the same mappings, because mappings determine the subject.
 func (l *ResourceStatements) Keep(h ResourceStatement, lose func(*ResourceStatement)) {
 	list := *l
 	if i := findRedundant(list, &h); i >= 0 {
@@ -312,7 +312,7 @@ func (l *ResourceStatements) Keep(h ResourceStatement, lose func(*ResourceStatem
 }
 
 // findRedundant returns the index of the statement that h makes redundant, or -1. Of three statements with the same
-// content within minutes, the middle one is redundant.
+// content within thinWithin, the middle one is redundant.
 func findRedundant(list []ResourceStatement, h *ResourceStatement) int {
 	before, first := -1, -1
 	at := h.placeInTime()

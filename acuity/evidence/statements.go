@@ -77,7 +77,7 @@ func (l *Statements) ByCode(yield func([]Statement) bool) {
 	}
 }
 
-// ByArrival returns copies of the statements that which selects, in order of arrival.
+// ByArrival returns copies of the statements for which the function which returns true, in order of arrival.
 func (l *Statements) ByArrival(which func(*Statement) bool) []Statement {
 	var list []Statement
 	for h := range l.All {
@@ -106,9 +106,9 @@ func (l *Statements) Reread(maps *terminology.Mappings, match func(terminology.S
 	}
 }
 
-// Keep adds a statement. If consecutive statements within minutes have the same content, only the first and the last
-// remain. A full list drops the oldest statement that a newer one with the same identity replaces or, if there is none,
-// the oldest. Keep calls lose with each dropped statement before removing it.
+// Keep adds a statement. If consecutive statements less than thinWithin apart have the same content, only the first
+// and the last remain. A full list drops the oldest statement that a newer one with the same identity replaces or, if
+// there is none, the oldest. Keep passes each dropped statement to lose before removing it.
 func (l *Statements) Keep(h Statement, lose func(*Statement)) {
 	if t := l.find(h.MatchedSignal); t != nil {
 		if i := t.findRedundant(&h); i >= 0 && !l.hasRelatedStatement(&h) {
@@ -142,7 +142,7 @@ func (l *Statements) Add(h Statement) {
 	l.size++
 }
 
-// Remove removes the statements that which selects. It calls which once for each statement.
+// Remove removes the statements for which the function which returns true. It calls which once for each statement.
 func (l *Statements) Remove(which func(*Statement) bool) {
 	l.size = 0
 	for i := range l.list {
@@ -181,7 +181,7 @@ func (l *Statements) dropAt(t *codeStatements, i int) {
 }
 
 // findRedundant returns the index of the statement that h makes redundant, or -1. Of three statements with the same
-// content within minutes, the middle one is redundant.
+// content within thinWithin, the middle one is redundant.
 func (t *codeStatements) findRedundant(h *Statement) int {
 	before, first := -1, -1 // the two latest statements before h about the same subject
 	at := h.OrderTime()
@@ -222,8 +222,8 @@ func (t *codeStatements) contradicts(i int) bool {
 	return false
 }
 
-// hasRelatedStatement reports whether another code of the same concept has a statement within minutes of h, or the
-// early-warning score was acknowledged. If so, the middle one of three equal statements may begin the run.
+// hasRelatedStatement reports whether another code of the same concept has a statement within thinWithin before h, or
+// the early-warning score was acknowledged. If so, the middle one of three equal statements may begin the run.
 func (l *Statements) hasRelatedStatement(h *Statement) bool {
 	if h.Concept == 0 {
 		return false

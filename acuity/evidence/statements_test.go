@@ -39,8 +39,8 @@ func TestThinnedIsAsIfAllWereKept(t *testing.T) {
 	}
 }
 
-// When a statement is added to a full list, the list drops another statement and passes it to lose. The newest
-// statement with each code is kept.
+// When a statement is added to a full list, the list drops another statement and passes that statement to the
+// callback lose. The newest statement with each code is kept.
 func TestKeepHoldsTheCap(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		l, lost := &Statements{}, map[int64]bool{}

@@ -9,7 +9,7 @@ import (
 
 // PastStaffingState is the staffing that batches reported for past hours. An entry applies until the next one.
 type PastStaffingState struct {
-	List []acuity.Staffing // ascending by AsOf; Nurses -1: unknown from AsOf on. Never changed in place.
+	List []acuity.Staffing // ascending by AsOf; Nurses is -1 if the staffing is unknown from AsOf on; never changed in place
 }
 
 // Set adds an entry, or replaces the one with the same AsOf. It reports whether that changes the list.

@@ -24,7 +24,7 @@ func (t *Table[K, R]) Delete(k K) {
 	t.Touch(k)
 }
 
-// Touch marks a record that was changed in place.
+// Touch marks a record as changed, for a caller that has changed the record in place.
 func (t *Table[K, R]) Touch(k K) {
 	if t.isDirty == nil {
 		t.isDirty = map[K]struct{}{}

@@ -96,7 +96,7 @@ type Hour struct {
 // Point is the forecast level at one instant.
 type Point struct {
 	At      acuity.Instant
-	Level   acuity.Level // lowest level whose probability of not being exceeded is at least one half
+	Level   acuity.Level // lowest level that is not exceeded with a probability of at least one half
 	P       [4]int32     // probability of each level in thousandths; the sum is 1000
 	Driving acuity.Axis  // the axis that most often drives Level
 }
@@ -112,7 +112,7 @@ type Calibration struct {
 	Status         CalibrationStatus
 	Coverage80     float64 // fraction of hours within P10 … P90; the target is .80
 	MAE            float64 // mean absolute error of P50, in nurses, over all horizons
-	MAEPersistence float64 // mean absolute error of the forecast that nothing changes
+	MAEPersistence float64 // mean absolute error of a forecast that assumes no change
 	Samples        int32   // total number of one-hour forecasts scored
 	WindowDays     int32   // approximate period that the numbers cover
 }

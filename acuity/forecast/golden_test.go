@@ -28,7 +28,7 @@ var zone = func() *time.Location {
 	return z
 }()
 
-// simulated returns the requests, received before until, in three simulated weeks of a unit.
+// simulated returns the requests from three simulated weeks of a unit that are received before the given time.
 func simulated(t *testing.T, until time.Duration) iter.Seq[simulate.Request] {
 	t.Helper()
 	o := simulate.Options{Seed: 1, Profile: "medium", Start: time.Date(2026, 1, 5, 0, 0, 0, 0, zone), For: 21 * 24 * time.Hour}

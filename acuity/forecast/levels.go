@@ -260,7 +260,7 @@ func (a *scenes) at(minutes int) scene {
 	return s
 }
 
-// outlook returns the outlook for the unit h hours ahead. For 0 hours, it is certain.
+// outlook returns the outlook for the unit h hours ahead. The outlook for 0 hours has no uncertainty.
 func (a *scenes) outlook(h int) outlook {
 	if h > 0 {
 		return a.ahead[h-1]

@@ -48,7 +48,7 @@ func (u *State) applyCensus(in *registry.Intake, c *acuity.Census) {
 		}
 		switch {
 		case row.Visit == "":
-		case u.names.VisitNamed(row.Visit) == nil && !u.capacity.allowsVisit(): // the room is occupied nevertheless
+		case u.names.VisitNamed(row.Visit) == nil && !u.capacity.allowsVisit(): // the room still counts as occupied
 			in.Refuse(reasonVisits, registry.ItemPath("rooms", i)+".visitId")
 		case t.applyNamedRow(row):
 			continue
@@ -210,8 +210,8 @@ func (t *censusIntake) placeVisit(v *registry.Visit, row *acuity.CensusRoom) {
 	t.unit.registry.Work.MarkVisit(v, registry.Unsaved|registry.Touched)
 }
 
-// isTakenByAnother reports whether a visit other than v, and not a newborn's, was in the room after t. Statements from
-// that time then belong to that visit.
+// isTakenByAnother reports whether a visit other than v, and not a newborn's, was in the room after t. Statements
+// from after t then belong to that visit.
 func isTakenByAnother(r *registry.Room, v *registry.Visit, t acuity.Instant) bool {
 	return slices.ContainsFunc(r.Stays, func(s registry.RoomStay) bool {
 		return s.V != v && !s.V.Timeline.Newborn && (s.To == 0 || s.To > t)
