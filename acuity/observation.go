@@ -114,15 +114,16 @@ type Event struct {
 	At        Instant   // event time (EVN-6, else EVN-2, else MSH-7); for a cancel, the time of the cancellation
 	Precision Precision // precision of At
 	// AtFrom is the start of the interval that the sender gave, if the time was coarser than a second. At is then the
-	// instant to which [Moment.Resolve] resolved the interval. 0: At is as sent.
+	// instant to which [Moment.Resolve] resolved the interval. AtFrom is 0 if At is as sent.
 	AtFrom     Instant
 	AtTo       Instant // first instant after that interval; 0: At is as sent, or an older release wrote the record
 	RecordedAt Instant // EVN-2; 0 if not given
 	ReceivedAt Instant // set by State.Apply from the observation
 	Feed       Channel // set by State.Apply from the observation
 
-	// Cancels is the event time of the event that a cancel refers to. It identifies that event and does not affect the
-	// order. 0: the cancel refers to the latest event of its class that is not cancelled and not after At.
+	// Cancels is the event time of the event that a cancel refers to. It identifies that event and does not affect
+	// the order. If Cancels is 0, the cancel refers to the latest event of its class that is neither cancelled nor
+	// later than At.
 	Cancels          Instant
 	CancelsPrecision Precision
 	// CancelsTo is the first instant after the interval that starts at Cancels; see AtTo. If the time was sent without

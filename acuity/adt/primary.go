@@ -205,7 +205,8 @@ func (p *primaryFold) chooseAgain() {
 	p.set(ChoosePrimary(&f), false)
 }
 
-// set makes c the current choice. If the factor is unchanged, the clock continues, unless restart is true.
+// set makes c the current choice. If the factor is unchanged, the clock continues, unless restart is true or the rule
+// of c determines the start.
 func (p *primaryFold) set(c Primary, restart bool) {
 	if c.Factor == p.now.Factor && !restart && !c.clocked {
 		c.Since = p.now.Since

@@ -111,8 +111,8 @@ func (f *builder) statement(d *codeFold, h *Statement) orderedStatement {
 	return orderedStatement{Statement: h, order: h.OrderTime(), clock: h.clockStart(), drug: d.of != nil && d.of.Identity.Medication}
 }
 
-// statements returns, in time order, the new statements with a code, without those that do not count, and the sum of
-// mixNumber over the other statements.
+// statements returns, in time order, the statements with a code that are newer than the folded ones, and the sum of
+// mixNumber over the others. It ignores statements that do not count.
 func (f *builder) statements(cache *Cache, d *codeFold) (said []orderedStatement, others uint64) {
 	list := f.e.sorted
 	first := len(list)

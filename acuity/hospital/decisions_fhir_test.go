@@ -59,7 +59,7 @@ func (s sign) in(visit string) sign {
 	return s
 }
 
-// wrong returns a retraction of a resource that contains only the resource's reference.
+// wrong returns a retraction that contains only the reference of a resource.
 func wrong(resource string) sign {
 	return sign{Resource: resource, Status: acuity.SignalRetracted}
 }

@@ -13,8 +13,8 @@ import (
 	"svc/acuity/score"
 )
 
-// hourGrace is how long after a whole hour its snapshot is made, unless an input triggers the snapshot earlier. By
-// then, all inputs received before the hour have been applied.
+// hourGrace is the delay between a whole hour and its snapshot, unless an input triggers the snapshot earlier. After
+// the delay, all inputs received before the hour have been applied.
 const hourGrace = acuity.Instant(10_000)
 
 // closingHour is how long snapshots are still made after the last fact about a patient. The first unobserved hour is

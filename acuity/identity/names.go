@@ -62,9 +62,9 @@ func (ns *Names) VisitOf(patient string, not *registry.Visit) *registry.Visit {
 	return best
 }
 
-// VisitFor returns the visit that a statement about a patient belongs to: among the visits open at its receipt, the one
-// admitted last; if none was open, the first one admitted within 24 h after the receipt. It returns nil if there is no
-// such visit yet. A newborn's visit is used only if no mother's visit matches.
+// VisitFor returns the visit that a statement about a patient belongs to: among the visits that were open when the
+// statement was received, the one admitted last; if none was open, the first one admitted within the next 24 h. It
+// returns nil if there is no such visit yet. A newborn's visit is used only if no mother's visit matches.
 func (ns *Names) VisitFor(r *registry.Unassigned, at acuity.Instant) *registry.Visit {
 	var best *registry.Visit
 	rank := func(v *registry.Visit) int {
@@ -106,8 +106,8 @@ func (ns *Names) VisitFor(r *registry.Unassigned, at acuity.Instant) *registry.V
 	return best
 }
 
-// NamesOf returns names and all other names (numbers and references) that visits or FHIR Patients give to the same
-// patient. If there are too many, it returns only the given names.
+// NamesOf returns the given names and all other names (numbers and references) that visits or FHIR Patients give to
+// the same patient. If there are too many, it returns only the given names.
 func (ns *Names) NamesOf(names []string) []string {
 	given := len(names)
 	add := func(more []string) bool {

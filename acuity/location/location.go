@@ -56,7 +56,7 @@ func (t *Table) resolveReference(l acuity.Location) acuity.Location {
 	return t.resolveWithin(l, maxAbove)
 }
 
-// resolveWithin is like resolveReference, but follows at most above Locations.
+// resolveWithin is like resolveReference, but follows at most the given number of Locations.
 func (t *Table) resolveWithin(l acuity.Location, above int) acuity.Location {
 	if name, ok := strings.CutPrefix(l.Room, acuity.LocationName); ok {
 		p, known := t.placeOfLocation(l.Room, above)
