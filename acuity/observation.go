@@ -155,10 +155,10 @@ type Event struct {
 	Diagnoses     []Diagnosis
 
 	// Resource is the pseudonym of the FHIR resource from which the event was made
-	// (docs/decisions.md#resource-identity). The newest version of a resource replaces all events of older versions
-	// (docs/decisions.md#encounter-versions); UpdatedAt is the time of the version, 0 if not given. Void means that the
-	// resource no longer has events, because the resource was cancelled or entered in error
-	// (docs/decisions.md#cancelled-encounter). Empty: not from FHIR.
+	// (docs/decisions.md#resource-identity), or empty if the event is not from FHIR. The newest version of a resource
+	// replaces all events of older versions (docs/decisions.md#encounter-versions); UpdatedAt is the time of the
+	// version, or 0 if it was not given. Void means that the resource no longer has events, because the resource was
+	// cancelled or entered in error (docs/decisions.md#cancelled-encounter).
 	Resource  string
 	UpdatedAt Instant
 	VersionID int64 // increases with each version (meta.versionId); 0 if not given or not a number
@@ -168,15 +168,15 @@ type Event struct {
 	CoarseTimes []CoarseTime
 	// Encounter and Subject are additional names for Visit and Patient: the pseudonyms of the references
 	// "Encounter/<id>" and "Patient/<id>", in the same name spaces. A later message may contain only the reference
-	// (docs/decisions.md#subject-visit). Empty: not from FHIR.
+	// (docs/decisions.md#subject-visit). Both are empty if the event is not from FHIR.
 	Encounter, Subject string
 
 	// ByPatient reports whether the sender gave no visit number. If so, Visit is the patient's pseudonym, and the event
 	// belongs to the patient's only open visit.
 	ByPatient bool
-	// Account is the pseudonym of the patient account number (PID-18), an additional name for the visit. It equals
-	// Visit if the sender gave no visit number. Mother and newborn may share an account; the patient then identifies
-	// the visit. Empty: not given.
+	// Account is the pseudonym of the patient account number (PID-18), an additional name for the visit, or empty if
+	// it was not given. It equals Visit if the sender gave no visit number. Mother and newborn may share an account;
+	// the patient then identifies the visit.
 	Account string
 
 	// Warnings are codes that the decoder raised for this event.
@@ -234,9 +234,9 @@ type Signal struct {
 
 	// Resource is the pseudonym of a FHIR resource. Statements about one resource do not affect other resources
 	// (docs/decisions.md#resource-identity). For a component, a dot and the component's index follow. Retracting a
-	// resource retracts its components. A retraction may name only the resource, without code, visit or patient. Empty:
-	// kind, system and code identify the statement. The prefix "~" marks a resource without an identifier; its content
-	// identifies it within its visit or patient.
+	// resource retracts its components. A retraction may name only the resource, without code, visit or patient. If
+	// Resource is empty, kind, system and code identify the statement. The prefix "~" marks a resource without an
+	// identifier; its content identifies it within its visit or patient.
 	Resource  string
 	UpdatedAt Instant // time of the version of the resource; 0 if not given
 	VersionID int64   // increases with each version (meta.versionId); 0 if not given or not a number

@@ -6,7 +6,8 @@ import "slices"
 type Makeup struct {
 	Novice, Experienced, Expert, Unrated int
 
-	// Nurses by whole years since hire, counted by anniversary. A future hire counts as 0 years.
+	// The number of nurses by full years since hire, counted from anniversary to anniversary. A future hire date
+	// counts as 0 years.
 	Under1, From1to5, From5to10, Over10 int
 	Unhired                             int   // nurses without a hire date
 	Median                              int32 // median in tenths of a year, rounded half up; -1: no hire date is known

@@ -155,8 +155,8 @@ func (r *reader) refusedParts(c *acuity.Change) (parts []httpapi.Detail) {
 	return parts
 }
 
-// refuseWhole returns true if something was applied. If not, because every part of the body exceeds a limit, it sends
-// an error response and returns false.
+// refuseWhole reports whether any part of a body was applied. If none was, because every part exceeds a limit, it
+// sends an error response.
 func refuseWhole(w http.ResponseWriter, r *http.Request, c *acuity.Change) bool {
 	rule, refused := exceeded(c)
 	if !refused {

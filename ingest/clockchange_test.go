@@ -218,7 +218,7 @@ func TestCancelFindsItsEventWhenTheClockChanges(t *testing.T) {
 }
 
 // TestCancelOfARepeatedHour: a cancellation finds its event in a repeated hour, whichever offset each message has,
-// because EVN-6 without an offset means both hours. With an offset or a different time, it means only that time.
+// because EVN-6 without an offset means both hours. With an offset or a different time, EVN-6 means only that time.
 func TestCancelOfARepeatedHour(t *testing.T) {
 	zone := zoneOf(t, "America/New_York")
 	first, second, later := "20261101014500-0400", "20261101014500-0500", "20261101100000-0500"

@@ -9,14 +9,14 @@ type Joined struct {
 	Head       *Visit // visit of which this visit is a part; nil: none
 	Ties       *ties  // nil: there are none
 	Links      *Links // nil: there are none
-	ByPatient  bool   // whether its messages name only the patient
-	HasForeign bool   // whether the head owns its statements
+	ByPatient  bool   // whether the messages of the visit name only the patient
+	HasForeign bool   // whether the head owns the statements of the visit
 }
 
 // ties are the visits that share a timeline with a visit.
 type ties struct {
 	Rest     []*Visit // for a head: the other visits, ascending by id
-	Borrowed []*Visit // visits that lend events to it
+	Borrowed []*Visit // visits that lend events to the visit
 	Lent     []Lent   // for a visit whose messages name only the patient: the visit that gets each event, by event index
 }
 

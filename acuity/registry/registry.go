@@ -17,8 +17,8 @@ import (
 	"svc/acuity/location"
 )
 
-// Registry has the unit, its rooms and its visits, and the work pending for the next steps. All parts of a [State]
-// share it.
+// Registry has the unit, its rooms and its visits, and the work pending for the next steps. All components of a
+// hospital's state share it.
 type Registry struct {
 	Keys   facts.Keys
 	Limits Limits

@@ -123,8 +123,8 @@ func (a *activation) addEvidence(v *patient, ev *acuity.Evidence) *FactorVerdict
 type mergedEntry struct {
 	FactorVerdict
 	face       acuity.Evidence  // the piece that is shown; zero: the factor replaced a factor that was not asserted again
-	assignedBy string           // rule that assigned the face
-	held       catalogue.Demand // demand of the face
+	assignedBy string           // rule that assigned the factor, according to face
+	held       catalogue.Demand // demand according to face
 	breaks     acuity.Instant   // when any piece of evidence next changes, shown or not; 0: never
 }
 

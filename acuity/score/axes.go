@@ -14,12 +14,12 @@ import (
 // .85 to .90 is commonly considered safe.
 var (
 	staffingThresholds = thresholds{-600, 0, 600, 1200, 1800}          // nurses short: -1, 0, 1, 2, 3
-	criticalThresholds = thresholds{0, 480, 600, 720, 840}             // share of nurses in 1:1: 0, .8, 1, 1.2, 1.4
+	criticalThresholds = thresholds{0, 480, 600, 720, 840}             // nurses required at 1:1 per nurse on duty: 0, .8, 1, 1.2, 1.4
 	reserveThresholds  = thresholds{-1200, -600, 0, 600, 1200}         // negated number of spare nurses; spare nurses: 2, 1, 0, -1, -2
 	capacityThresholds = thresholds{0, 480, 540, 600, 660}             // occupancy: 0, .8, .9, 1, 1.1
 	acuityThresholds   = thresholds{0, 21_000, 30_000, 39_000, 48_000} // score per nurse: 0, 35, 50, 65, 80
 	flowThresholds     = thresholds{0, 300, 450, 600, 750}             // moves per nurse: 0, .5, .75, 1, 1.25
-	skillThresholds    = thresholds{0, 200, 300, 400, 600}             // novices: 0, 1/3, 1/2, 2/3, 1
+	skillThresholds    = thresholds{0, 200, 300, 400, 600}             // fraction of novices: 0, 1/3, 1/2, 2/3, 1
 )
 
 // axisRules are the codes of the conditions of each axis.

@@ -162,7 +162,7 @@ func (v *Verdict) conclude(t *axisInput, readings *[acuity.AxisCount]axisReading
 		if a.HasValue = r.measured && !r.infinite; a.HasValue {
 			a.Value = rounded(r.num, r.den, 1000)
 			if acuity.Axis(i) == acuity.AxisReserve {
-				a.Value = rounded(-r.num, r.den, 1000) // slack, not shortage
+				a.Value = rounded(-r.num, r.den, 1000) // the value is the number of spare nurses, not the shortage
 			}
 		}
 		d.consider(acuity.Axis(i), r.level, p)

@@ -14,7 +14,7 @@ import (
 
 const testStart = acuity.Instant(1_900_000_000_000)
 
-// charted is evidence for a room with its start time.
+// charted is evidence for a room: a factor and the time since its start.
 type charted struct {
 	factor  string
 	age     time.Duration

@@ -122,8 +122,8 @@ type FactorVerdict struct {
 	Past     bool  // the factor had a demand when it began but no longer has one; a past factor is never stale
 	babies   uint8 // largest number of babies in the evidence
 
-	// Position of the factor's evidence within the room's: the index of the piece that is shown, the index of the first
-	// source, and the number of sources. A room has far fewer than 65,536 pieces.
+	// The position of the factor's evidence within the evidence of the room: the index of the piece that is shown,
+	// the index of the first source, and the number of sources. A room has far fewer than 65,536 pieces.
 	shown, from, sources uint16
 
 	Demand catalogue.Demand // current demand or floor of this factor; for an ADD-only factor, its ADD

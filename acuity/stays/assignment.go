@@ -39,10 +39,10 @@ func (k *Statements) touchEvidence(h *evidence.Statement) {
 	}
 }
 
-// bindingFor returns the owner of a statement about a room (docs/decisions.md#statement-owner): the patient in the room
-// at the statement's time; else the patient there at its receipt; else the first patient to arrive within the hour;
-// else the room itself, if no other feed knows the room. A patient placed in the room by a cancelled event was never
-// there, so a statement about such a patient has no owner.
+// bindingFor returns the owner of a statement about a room (docs/decisions.md#statement-owner): the patient in the
+// room at the statement's time; else the patient there when the statement was received; else the first patient to
+// arrive within the next hour; else the room itself, if no other feed knows the room. A patient placed in the room by
+// a cancelled event was never there, so a statement about such a patient has no owner.
 func (k *Statements) bindingFor(r *registry.Room, h *evidence.Statement) registry.Binding {
 	if h.Settled {
 		return registry.Binding{Kind: registry.ToRoom}

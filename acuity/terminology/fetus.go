@@ -256,8 +256,8 @@ func FetusOf(d *acuity.Diagnosis) string {
 	return FetusIn(d.Display)
 }
 
-// SameFetus reports whether two diagnoses with the same code may concern the same fetus, which is so unless their
-// display names name different fetuses.
+// SameFetus reports whether two diagnoses with the same code may concern the same fetus. They may, unless their
+// display names identify different fetuses.
 func SameFetus(a, b *acuity.Diagnosis) bool {
 	if a.Display == b.Display {
 		return true

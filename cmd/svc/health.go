@@ -10,8 +10,8 @@ import (
 	"svc/processors/projection"
 )
 
-// healthCheck is a reason why a process may not be ready. Its name is the label check of svc_healthy, a line of
-// /readyz, and a row of docs/reference/health.md.
+// healthCheck is a reason why a process may not be ready. Its name is the value of the label "check" of svc_healthy,
+// a line of /readyz, and a row of docs/reference/health.md.
 type healthCheck struct {
 	name      string
 	roles     string
@@ -91,8 +91,8 @@ func newProcess(within time.Duration) *lifecycle.Process {
 	return p
 }
 
-// checkProcessing returns a check that fails while an input has been pending for longer than most. If most is 0, the
-// limit is the one for verdicts, after which reads return 503.
+// checkProcessing returns a check that fails while an input has been pending for longer than the limit given by most.
+// If most is 0, the check uses the limit for verdicts, after which reads return 503.
 func checkProcessing(v *projection.Projection, most time.Duration) func(context.Context) error {
 	return func(context.Context) error { return view.PartitionFaults(v.Faults(most)) }
 }

@@ -47,8 +47,8 @@ func restoreFeeds(ctx context.Context, h *service, key string, before time.Time)
 	return past.Store(ctx, h.redis.Feeds())
 }
 
-// readNewest reads the newest records of each partition of a topic: those appended in the last week and before until.
-// A zero until sets no upper limit.
+// readNewest reads the newest records of each partition of a topic: those appended in the last week and before the
+// instant until. If until is zero, there is no upper limit.
 func readNewest(ctx context.Context, h *service, topic string, until time.Time, each func(stream.Record) error) error {
 	spans, err := h.cluster.Spans(ctx, topic, h.now().Add(-pastFeedsFor), until)
 	if err != nil {

@@ -146,7 +146,8 @@ func wireHistory(ctx context.Context, h *service) error {
 	return nil
 }
 
-// passOlderChanges calls each for the changes of a partition that the previous build did not add to the history.
+// passOlderChanges calls the function each with every change of a partition that the previous build did not add to
+// the history.
 func passOlderChanges(ctx context.Context, h *service, partition int32, each func(stream.Record) error) error {
 	topic := h.config.Topic(schemas.Verdicts())
 	from, err := h.cluster.Committed(ctx, h.historyGroup(), topic, partition)
@@ -163,7 +164,7 @@ func passOlderChanges(ctx context.Context, h *service, partition int32, each fun
 
 func (h *service) historyGroup() string { return h.config.TopicPrefix + history.Group }
 
-// passValues calls each for the committed values of a partition since an instant.
+// passValues calls the function each with every committed value of a partition since an instant.
 func (h *service) passValues(ctx context.Context, topic string, partition int32, since time.Time, each func([]byte) error) error {
 	spans, err := h.cluster.Spans(ctx, topic, since, time.Time{})
 	if err != nil {

@@ -117,8 +117,9 @@ const maxKept = 4096
 
 var spare = sync.Pool{New: func() any { return new(stores) }}
 
-// newStores returns empty stores for a body of size bytes. The capacity allows for one used resource per 2 KiB of the
-// body, which is enough for most bodies, because they also contain unused resources such as claims and reports.
+// newStores returns empty stores for a body of the given size in bytes. The capacity allows for one used resource per
+// 2 KiB of the body, which is enough for most bodies, because they also contain unused resources such as claims and
+// reports.
 func newStores(size int) *stores {
 	s, ok := spare.Get().(*stores)
 	if !ok {
