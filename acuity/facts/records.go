@@ -143,7 +143,7 @@ type CensusFacts struct {
 // Standing is a diagnosis that the newest census lists.
 type Standing struct {
 	acuity.Diagnosis
-	Start, Last acuity.Instant // Start is the onset, or the first census that lists the diagnosis if it has no onset; Last is the newest census
+	Start, Last acuity.Instant // Start is the onset, or else the first census that lists the diagnosis; Last is the newest census
 }
 
 // ListedNewborn is a newborn whom a census lists with the mother.
