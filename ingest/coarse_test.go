@@ -30,7 +30,7 @@ func seen(id, updated, when, category string) string {
 // today is the day of these tests in FHIR notation.
 const today = "2026-03-04"
 
-// coarseVisits has sets of messages, each about one visit, with times of hour, day or month precision.
+// coarseVisits contains sets of messages, each about one visit, with times of hour, day or month precision.
 var coarseVisits = map[string][]string{
 	"versions that repeat the day of the start": {
 		begun(today, "in-progress", "08:15", stays("L1", "08:10"), ""), begun(today, "in-progress", "09:15", "", ""),

@@ -121,7 +121,7 @@ func TestPrimaryOfTheTable(t *testing.T) {
 	}
 }
 
-// The table has each keyword of each area, and similar words that are not keywords.
+// The table lists each keyword of each area, and similar words that are not keywords.
 func TestAreaWords(t *testing.T) {
 	for text, want := range map[string]Area{
 		"TRI": areaTriage, "OBTRI": areaTriage, "Triage 2": areaTriage, "TRIAL": areaUnknown, "STRI": areaUnknown, "TR": areaUnknown,

@@ -223,14 +223,14 @@ type Input struct {
 	// UnnamedFetus is set by Fold. See acuity.PatientChart.
 	UnnamedFetus bool
 
-	scratch Cache // memory for a patient without a cache
+	scratch Cache // used for a patient without a cache
 	sortedResources
-	sorted  []orderedStatement   // memory for the statements being folded
+	sorted  []orderedStatement   // buffer for the statements being folded
 	said    [][]orderedStatement // statements for each code
 	members []member             // identities that have statements
 	out     []acuity.Evidence
 
-	fetuses  []string // memory for counting fetuses, as is tracings
+	fetuses  []string // buffer for counting fetuses, like tracings
 	tracings []tracing
 }
 

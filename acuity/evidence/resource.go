@@ -160,7 +160,7 @@ func (h *ResourceStatement) runs() bool {
 	return h.Kind == catalogue.KindMedication || h.Kind == catalogue.KindCondition
 }
 
-// sortedResources has the current resource statements, by kind.
+// sortedResources contains the current resource statements, by kind.
 type sortedResources struct {
 	newest       map[string]newest // newest version and retraction of each resource
 	observations Statements        // as statements without a resource

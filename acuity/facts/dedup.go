@@ -14,7 +14,7 @@ import (
 // The input was not applied.
 const ReasonReused = "request_reused"
 
-// Deduplication has the identities of the events and requests received in the last 24 h.
+// Deduplication contains the identities of the events and requests received in the last 24 h.
 type Deduplication struct {
 	Unit  *UnitState
 	ByID  Table[string, *DedupState]

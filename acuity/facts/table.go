@@ -2,7 +2,7 @@ package facts
 
 import "maps"
 
-// Table has the records of one kind, by key, and tracks which of them are not yet in the changelog. A deleted record
+// Table contains the records of one kind, by key, and tracks which of them are not yet in the changelog. A deleted record
 // leaves a tombstone until the deletion is written.
 type Table[K comparable, R Record] struct {
 	Rows map[K]R

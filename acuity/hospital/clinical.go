@@ -20,7 +20,7 @@ type clinicalIntake struct {
 	statements *stays.Statements
 	capacity   *capacity
 
-	spare []evidence.Statement // memory for the statements in a request
+	spare []evidence.Statement // buffer for the statements in a request
 }
 
 // applySignals applies the clinical statements in a request.

@@ -11,7 +11,7 @@ import (
 	"svc/acuity/hospital"
 )
 
-// The table has each code in the specification's default routes, with its effect on a patient in labor, and similar
+// The table lists each code in the specification's default routes, with its effect on a patient in labor, and similar
 // codes that have no effect.
 func TestDecisionsCodes(t *testing.T) {
 	const o15 = "high-eclampsia high-mag high-preeclampsia"

@@ -8,7 +8,8 @@ import (
 	"svc/acuity"
 )
 
-// The table has the demand, class and staleness of the 38 primary factors over time (docs/decisions.md#primary-demand).
+// The table lists the demand, class and staleness of the 38 primary factors over time
+// (docs/decisions.md#primary-demand).
 func TestDecisionsPrimaryFactors(t *testing.T) {
 	for id, want := range map[string][]axisReading{
 		"triage-initial":            {{0, "60 0"}, {19, "60 0"}, {20, "30 0"}, {359, "30 0"}, {360, "30 0 stale"}},
@@ -208,8 +209,8 @@ func TestDecisionsNewborns(t *testing.T) {
 	})
 }
 
-// The table has the floors, fractions, classes and windows of the 42 modifiers (docs/decisions.md#modifier-demand), in
-// a room with the row's primary factor.
+// The table lists the floors, fractions, classes and windows of the 42 modifiers (docs/decisions.md#modifier-demand),
+// in a room with the row's primary factor.
 func TestDecisionsModifiers(t *testing.T) {
 	type context struct{ primary, demand, class string }
 	antepartum := context{"ap-stable", "20", "1"}

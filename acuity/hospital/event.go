@@ -29,7 +29,7 @@ type eventStore struct {
 	settings   *facts.LocalSettings
 
 	versions map[encounterVersion]*intakeVersion // Encounter versions in this observation
-	spare    []registry.IntakeEvent              // memory for the events in an observation
+	spare    []registry.IntakeEvent              // buffer for the events in an observation
 }
 
 // applyEvents adds the events to their visits.

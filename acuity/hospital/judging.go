@@ -20,10 +20,10 @@ type scoring struct {
 	sums     score.UnitSums      // sums over the rooms of the verdict
 	before   score.Verdict       // verdict of the previous step, without the rooms
 	compared []*registry.Room    // rooms whose verdict may differ from the previous step, ordered by id
-	replaced []score.RoomVerdict // memory for the field Before of the compared rooms
+	replaced []score.RoomVerdict // buffer for the field Before of the compared rooms
 	overdue  bool                // whether the verdict differs from the last published one
 
-	previous, active []catalogue.Factor // memory for the factors of a room
+	previous, active []catalogue.Factor // buffer for the factors of a room
 }
 
 // judge computes the verdict at the time of the clock. Rooms that have not changed and are not due keep their verdicts.

@@ -67,7 +67,7 @@ func (m *Matcher) RereadAll(l *evidence.Statements) *evidence.Statements {
 // seed is the seed for hashing texts. The hashes never leave the process.
 var seed = maphash.MakeSeed()
 
-// Worklist has the codes that matched neither a rule nor a mapping.
+// Worklist contains the codes that matched neither a rule nor a mapping.
 type Worklist struct {
 	*registry.Registry
 	Matcher *Matcher

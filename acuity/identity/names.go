@@ -29,12 +29,12 @@ type Names struct {
 	ByEncounter map[string]*registry.Visit // keyed by the names of the visit's Encounters
 	Versions    map[string]*registry.Visit // visit that has the events of a version of an Encounter, by resource
 
-	// BySubject has the statements about patients who have no visit.
+	// BySubject contains the statements about patients who have no visit.
 	BySubject map[registry.SubjectName]*registry.Unassigned
 	ByPatient map[string][]*registry.Unassigned // keyed by the names of the patients
 	Resources map[string]Holder                 // holder of the statements of a resource
-	// Undecided has the visits with a statement whose patient may differ from the visit's. Its keys are the names of
-	// the patient in the statement. Outdated entries remain until the next Index.
+	// Undecided lists the visits with a statement whose patient may differ from the visit's. Its keys are the names
+	// of the patient in the statement. Outdated entries remain until the next Index.
 	Undecided map[string][]*registry.Visit
 }
 

@@ -15,7 +15,7 @@ type Intake struct {
 	Observation *acuity.Observation
 	Events      []IntakeEvent
 	Statements  []evidence.Statement // statements in this request
-	// WaitingFor has the statements that name a patient without a visit.
+	// WaitingFor lists the statements that name a patient without a visit.
 	WaitingFor []WaitingStatement
 	Subjects   []StatedSubject // the signals that name both a visit and a patient
 	Room       *Room           // room in a clinical request
@@ -24,7 +24,7 @@ type Intake struct {
 	Refused    int             // number of refused parts of the input
 	NewRooms   map[int32]bool  // rooms that the observation brings into use
 	Roomy      bool            // whether all rooms in the observation are within the limits
-	// NewVisits has the visits that are not yet in the index by patient, keyed by patient.
+	// NewVisits contains the visits that are not yet in the index by patient, keyed by patient.
 	NewVisits map[string]map[string]bool
 	InUse     int          // number of rooms in use; 0: not counted yet
 	Waiting   int          // number of waiting statements; -1: not counted yet

@@ -4,7 +4,7 @@ import (
 	"slices"
 )
 
-// Joined has the relations between a visit and other visits that are the same stay. Few visits have any.
+// Joined contains the relations between a visit and other visits that are the same stay. Few visits have any.
 type Joined struct {
 	Head       *Visit // visit of which this visit is a part; nil: none
 	Ties       *ties  // nil: there are none

@@ -17,7 +17,7 @@ import (
 	"svc/acuity/location"
 )
 
-// Registry has the unit, its rooms and its visits, and the work pending for the next steps. All components of a
+// Registry contains the unit, its rooms and its visits, and the work pending for the next steps. All components of a
 // hospital's state share it.
 type Registry struct {
 	Keys   facts.Keys

@@ -23,7 +23,8 @@ const (
 	marks = iota // number of marks
 )
 
-// marked has a list for each mark, with the rooms or visits that have the mark, in the order of marking.
+// marked contains, for each mark, a list of the rooms or visits that have the mark, in the order in which they were
+// marked.
 type marked[T any] [marks][]T
 
 // With returns the rooms or visits with a mark.
@@ -51,7 +52,7 @@ func (l *marked[T]) add(of T, several mark) {
 // Bit returns the number of the lowest mark.
 func (m mark) Bit() int { return bits.TrailingZeros16(uint16(m)) }
 
-// work lists the work for the next steps, and holds memory for these steps.
+// work lists the work for the next steps, and holds buffers for these steps.
 type work struct {
 	Rooms  marked[*Room]
 	Visits marked[*Visit]
@@ -72,7 +73,7 @@ type work struct {
 	AddedMoves   []acuity.Instant // moves added since the last step
 	DroppedMoves []acuity.Instant // moves dropped since the last step
 
-	Moved []acuity.Instant // memory for the moves of a visit
+	Moved []acuity.Instant // buffer for the moves of a visit
 }
 
 // MarkRoom adds marks to a room.

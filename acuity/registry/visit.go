@@ -234,7 +234,7 @@ type Visit struct {
 	babyIndex          int      // index among the mother's babies
 	InChecks           bool     // whether a housekeeping check is scheduled
 	InCancels          bool     // whether the list of visits with waiting cancels contains the visit
-	// Withdrawn has this visit's entries in the unit's index of withdrawn rooms.
+	// Withdrawn lists this visit's entries in the unit's index of withdrawn rooms.
 	Withdrawn []Withdrawn
 	Joined    Joined
 	Marks     mark

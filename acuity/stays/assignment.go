@@ -111,7 +111,7 @@ func firstOwnerAfter(r *registry.Room, from, to acuity.Instant) registry.Binding
 	return registry.Binding{}
 }
 
-// WithdrawnRooms has, by room id, the visits that cancelled events had placed in the room, ascending by event time.
+// WithdrawnRooms lists, by room id, the visits that cancelled events had placed in the room, ascending by event time.
 type WithdrawnRooms map[int32][]registry.RoomStay
 
 // appendWithdrawn appends the rooms in which cancelled events had placed the visit.

@@ -24,12 +24,12 @@ type Statements struct {
 
 	Kept int // number of statements
 
-	// pending has the records that WriteDirty must write, by number. A nil record means that the statement was removed.
-	// During a restore, pending has the records read so far.
+	// pending contains the records that WriteDirty must write, by number. A nil record means that the statement was
+	// removed. During a restore, pending contains the records read so far.
 	pending map[int64]*statementRecord
 
-	settled []evidence.Statement // memory for a room's settled statements
-	written facts.StatementState // memory for a record
+	settled []evidence.Statement // buffer for a room's settled statements
+	written facts.StatementState // buffer for a record
 }
 
 // AssignNumber assigns the next number to a statement.

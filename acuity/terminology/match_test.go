@@ -164,7 +164,7 @@ func anything(c *catalogue.Catalogue, r *catalogue.Route, code string) []Match {
 	return matches
 }
 
-// TestSignals has one line for each statement: kind, system, code, display, value, and the factors
+// TestSignals contains one line for each statement: kind, system, code, display, value, and the factors
 // that it activates. "-" deactivates, "?" is unreadable, "!" is unmapped.
 func TestSignals(t *testing.T) {
 	const critical = "high-critical-med-infusion"

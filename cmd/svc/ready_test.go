@@ -19,7 +19,7 @@ func TestReadyCommand(t *testing.T) {
 				t.Errorf("asked for %s", r.URL)
 			}
 			w.WriteHeader(status)
-			w.Write([]byte(body)) //nolint:errcheck // the test reads it
+			w.Write([]byte(body)) //nolint:errcheck // the client under test reads the response
 		}))
 		t.Cleanup(server.Close)
 		_, port, err := net.SplitHostPort(server.Listener.Addr().String())
