@@ -152,7 +152,7 @@ type primaryFold struct {
 	now      Primary
 	explicit catalogue.Factor
 	here     Area
-	where    string // point of care, which distinguishes unknown areas
+	where    string // point of care; it distinguishes areas of unknown kind
 	last     *AppliedEvent
 }
 

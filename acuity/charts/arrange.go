@@ -64,7 +64,7 @@ func isIn(r *registry.Room, census acuity.Instant) bool {
 	return false
 }
 
-// staleRoom is how long a room that only clinical ingest names counts as in use after its newest statement
+// staleRoom is how long a room counts as in use after its newest statement, if only clinical ingest names the room
 // (docs/decisions.md#clinical-only-rooms).
 const staleRoom = 48 * registry.HourOf
 

@@ -8,7 +8,7 @@ import (
 // Milli is a decimal number in thousandths, so that comparisons with thresholds use integers.
 type Milli int64
 
-// Comparator relates a value to a limit, or is the comparator sent with a number ("> 4").
+// Comparator is the relation between a value and a limit in a rule, or the comparator sent with a number ("> 4").
 type Comparator uint8
 
 // The comparators. A number sent without a comparator has Equal.

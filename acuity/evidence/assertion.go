@@ -47,8 +47,8 @@ func (r *assertion) renew(c *catalogue.Catalogue, s *terminology.MatchedSignal, 
 	r.by, r.from = m, s
 }
 
-// assume asserts the factor at an instant without a statement, because a missing repetition of a more severe factor
-// implies this one.
+// assume asserts the factor at an instant although no statement asserts it: a more severe factor was not asserted
+// again in time, which implies this one.
 func (r *assertion) assume(c *catalogue.Catalogue, at acuity.Instant, s *terminology.MatchedSignal, m terminology.Match) {
 	m.Factor, m.Variant = r.f, 0
 	r.renew(c, s, m, at, at)

@@ -230,7 +230,7 @@ type Input struct {
 	members []member             // identities that have statements
 	out     []acuity.Evidence
 
-	fetuses  []string // buffer for counting fetuses, like tracings
+	fetuses  []string // buffer for counting fetuses
 	tracings []tracing
 }
 

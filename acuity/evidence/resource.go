@@ -43,8 +43,8 @@ func (h *ResourceStatement) madeAt() acuity.Instant {
 	return min(h.Version.UpdatedAt, h.ReceivedAt)
 }
 
-// plain returns the statement as a [Statement] without a resource. The time of the version replaces the receipt, which
-// decides between facts with the same time (docs/decisions.md#older-never-overrides).
+// plain returns the statement as a [Statement], without its resource. The time of the version becomes the receipt,
+// because the receipt decides between facts with the same time (docs/decisions.md#older-never-overrides).
 func (h *ResourceStatement) plain() Statement {
 	p := h.Statement
 	p.ReceivedAt = h.madeAt()

@@ -181,7 +181,7 @@ type VisitState struct {
 // DedupState is the identity of an event or a request received in the last 24 h.
 type DedupState struct {
 	ID, Digest string
-	At         acuity.Instant // receipt
+	At         acuity.Instant // time of receipt
 	Version    int64          // version of the change that the request made; 0 for an event
 }
 
@@ -190,7 +190,7 @@ type MappingState struct {
 	acuity.Mapping
 	Version int64          // version of the change that set it
 	By      string         // id of the key that set it
-	At      acuity.Instant // receipt
+	At      acuity.Instant // time of receipt
 }
 
 // CodeState is a code that matched no rule and no mapping when it was last received.
@@ -219,7 +219,7 @@ type RuleState struct {
 	catalogue.Rule
 	Version int64          // version of the change that set it
 	By      string         // id of the key that set it
-	At      acuity.Instant // receipt
+	At      acuity.Instant // time of receipt
 }
 
 // PlaceState is a row of the hospital's location table.
@@ -227,7 +227,7 @@ type PlaceState struct {
 	acuity.Place
 	Version int64          // version of the change that set it
 	By      string         // id of the key that set it
-	At      acuity.Instant // receipt
+	At      acuity.Instant // time of receipt
 }
 
 // SwitchesState is the hospital's switches.
@@ -235,7 +235,7 @@ type SwitchesState struct {
 	acuity.Switches
 	Version int64          // version of the change that set them
 	By      string         // id of the key that set them
-	At      acuity.Instant // receipt
+	At      acuity.Instant // time of receipt
 }
 
 // ReferenceState is the newest state of a reference.

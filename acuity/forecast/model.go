@@ -44,7 +44,7 @@ type Model struct {
 	Arrivals [kinds * weekHours]float32
 	Weeks    [weekHours]float32                  // number of observations of each hour of the week
 	Newcomer [kinds * Horizon * cellSize]float32 // needs of new patients, by hours since arrival
-	Moves    [weekHours]float32                  // sums, by hour of the week
+	Moves    [weekHours]float32                  // sums of the moves, by hour of the week
 	Usual    [weekHours * 2]float32              // weight, sum of R
 	Ridge    [Horizon * 5]float32                // sums of x1², x1·x2, x2², x1·y, x2·y; see learnWeights
 	// UsualRooms and RidgeRooms are like Usual and Ridge, for C, the occupied rooms.
@@ -178,7 +178,7 @@ const (
 	nurses = iota // nurses required
 	single        // nurses required in rooms at 1:1 or more
 	rooms         // occupied rooms
-	points        // points
+	points
 )
 
 // need returns the need of a visit from its demand in 60ths and the score of its room.

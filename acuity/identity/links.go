@@ -56,8 +56,8 @@ func (j *Joins) readLinks(v *registry.Visit) {
 	}
 }
 
-// updateIndex replaces the names under which an index has a visit. If the number of claimants of a name crosses the
-// cap, all these claimants are joined again.
+// updateIndex replaces the names under which an index lists a visit. If the number of claimants of a name crosses the
+// cap, all claimants of that name are joined again.
 func (j *Joins) updateIndex(index map[string][]*registry.Visit, v *registry.Visit, before, after []string) {
 	if slices.Equal(before, after) {
 		return

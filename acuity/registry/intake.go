@@ -74,7 +74,7 @@ func (in *Intake) AnswerClinical() {
 type WaitingStatement struct {
 	V          *Visit // visit in the statement; nil: the statement names a patient
 	Unassigned *Unassigned
-	At         acuity.Instant // receipt
+	At         acuity.Instant // time of receipt
 }
 
 // StatedSubject is a signal that names both a visit and a patient.

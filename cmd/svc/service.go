@@ -169,7 +169,7 @@ func (h *service) openParts(ctx context.Context) (err error) {
 }
 
 // recordDenied records a refused request to the administration API by a key, or by a person with a token. Refusals
-// for feed keys are only logged, because their engines retry forever.
+// for feed keys are only logged, because interface engines retry forever.
 func (h *service) recordDenied(ctx context.Context, key *access.Key, method, route string, scope access.Scope) {
 	if scope == access.Admin {
 		h.refusals.Add(ctx, audit.Act{
