@@ -170,7 +170,8 @@ func refuseWhole(w http.ResponseWriter, r *http.Request, c *acuity.Change) bool 
 	return false
 }
 
-// exceeded returns the limit because of which no part of a body was applied. ok is false if some part was applied.
+// exceeded returns the limit that prevented every part of a body from being applied. ok is false if some part was
+// applied.
 func exceeded(c *acuity.Change) (rule string, ok bool) {
 	rule, over := hospital.Exceeded(c.Reason)
 	return rule, over && c.Outcome == acuity.Ignored

@@ -153,8 +153,8 @@ func TestRequestsThatCannotBeDone(t *testing.T) {
 	}
 }
 
-// TestRequestsThatCannotBeDoneInTheEnvelope: in the envelope, such requests are counted as rejected, each with an
-// issue.
+// TestRequestsThatCannotBeDoneInTheEnvelope: in the envelope, requests that cannot be executed are counted as
+// rejected, each with an issue.
 func TestRequestsThatCannotBeDoneInTheEnvelope(t *testing.T) {
 	patch := entry{`{"resourceType":"Parameters"}`, `"method":"PATCH","url":"Encounter/e"`}
 	d, _ := openUnit(t)

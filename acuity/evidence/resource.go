@@ -126,7 +126,7 @@ func (h *ResourceStatement) firstObservedAt(all []*ResourceStatement) acuity.Ins
 // resource is active again.
 type versionTimes struct {
 	start, end acuity.Instant
-	ended      bool // ended by the previous version
+	ended      bool // whether the previous version ended the resource
 }
 
 // resolve returns the times of the next version.

@@ -23,7 +23,7 @@ const reasonExists = "exists"
 // Record is one changelog record. It contains facts about one hospital. The kinds are [UnitState], [RoomState],
 // [VisitState], [StatementState], [ReferenceState], [DedupState], [CodeState] and [PastStaffingState]; [MappingState],
 // [RuleState], [PlaceState] and [SwitchesState] are local settings. The limits in the importing packages keep each
-// record below 64 KiB. A Record from [State.Dirty] is valid until the callback returns.
+// record below 64 KiB. A Record from hospital.State.Dirty is valid until the callback returns.
 type Record interface{ state() }
 
 func (*UnitState) state() {}

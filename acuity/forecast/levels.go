@@ -115,7 +115,7 @@ func (s *scene) judgeLevels() levels {
 				count[here] += cutsOfR - i
 				break
 			}
-			low, high := i, cutsOfR-1 // level(low) equals here, and level(high) is above it
+			low, high := i, cutsOfR-1 // level(low) equals the level here, and level(high) is above it
 			next := last
 			for high-low > 1 {
 				mid := (low + high) / 2

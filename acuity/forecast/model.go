@@ -93,7 +93,7 @@ type Ahead struct {
 // Correction holds a mean before correction, and the two corrections.
 type Correction struct{ Raw, ByUsual, FromUsual float32 }
 
-// NewModel returns the model of a hospital without any learned hours.
+// NewModel returns a model of a hospital that has not learned any hours.
 func NewModel(hospital string) *Model {
 	m := &Model{Version: Version, Hospital: hospital}
 	for h := range Horizon {

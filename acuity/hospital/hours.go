@@ -28,7 +28,7 @@ type observedHours struct {
 	staffed pastStaffing
 
 	past   *past // replay of past hours for a backfill; nil: must be created
-	isPast bool  // whether this unit belongs to such a replay, which makes the snapshots itself and removes nothing
+	isPast bool  // whether this is the unit of a replay, which makes the snapshots itself and removes nothing
 }
 
 // hourDue returns the next whole hour that needs a snapshot, or 0 if no hour needs one because the unit is not

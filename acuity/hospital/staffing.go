@@ -45,7 +45,7 @@ func setStaffing(f *facts.UnitState, in *registry.Intake, s *acuity.Staffing) {
 	f.Staffing = list
 }
 
-// dropReplaced drops the entries that a plan has replaced. A plan that does not mention call staff takes over the
+// dropReplaced drops the entries that a plan has replaced. A plan that does not mention call staff inherits the
 // previous call state.
 func dropReplaced(f *facts.UnitState, now acuity.Instant) {
 	list := f.Staffing

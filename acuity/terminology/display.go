@@ -88,8 +88,8 @@ func (l lexicon) scan(text string) meaning {
 		if n <= maxDisplayWord {
 			m = l[string(word[:n])]
 		}
-		// A slash means a combination only between two words of letters that are not units. It does not mean one in "4
-		// mg/250 mL" or "mcg/min" (docs/decisions.md#combinations).
+		// A slash means a combination only between two words of letters that are not units. In "4 mg/250 mL" or
+		// "mcg/min" it does not (docs/decisions.md#combinations).
 		if slash && letters && lastLetters && (m.traits|last.traits)&traitUnit == 0 {
 			all.traits |= traitMixed
 		}
