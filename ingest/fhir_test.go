@@ -16,7 +16,7 @@ const fhirBody = `{"resourceType":"Bundle","type":"transaction","entry":[
 	{"resource":{"resourceType":"Observation","id":"o2","status":"sent"}},
 	{"resource":{"resourceType":"Encounter","id":"e1","status":"in-progress","class":{"code":"IMP"},"identifier":[{"value":"VN1"}],"subject":{"reference":"urn:uuid:1"},"period":{"start":"2026-03-04T15:00:00Z"},"location":[{"location":{"display":"LDR04"}}]}}]}`
 
-// fhirAnswer contains the fields that an answer to FHIR has in addition to the common ones.
+// fhirAnswer contains the fields that only responses to FHIR requests have.
 type fhirAnswer struct {
 	Data struct {
 		Resources                     struct{ Received, Applied, Ignored, Rejected int }

@@ -115,8 +115,8 @@ func TestResponseBundles(t *testing.T) {
 	}
 }
 
-// TestOperationOutcomes: every other answer is an OperationOutcome, even if the request is refused before it reaches
-// the handler.
+// TestOperationOutcomes: every response that is not a Bundle is an OperationOutcome, even if the request is refused
+// before it reaches the handler.
 func TestOperationOutcomes(t *testing.T) {
 	for name, test := range map[string]struct {
 		path, body string

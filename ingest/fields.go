@@ -29,7 +29,7 @@ func (s *server) reader(o *acuity.Observation) *reader {
 	return &reader{now: o.ReceivedAt, zone: s.Zone(o.Hospital), pseudonym: pseudonym, places: Places{pseudonym: pseudonym}}
 }
 
-// object is a JSON object that is being parsed. The zero value has no fields, as a missing object.
+// object is a JSON object that is being parsed. The zero value represents a missing object and has no fields.
 type object struct {
 	*reader
 	*shape
@@ -134,7 +134,7 @@ func (o object) text(name string) string {
 	switch demanded := o.field(name); {
 	case s == "" && demanded.required:
 		o.fault(o.at(name), "minLength:1")
-	case demanded.max > 0 && int64(utf8.RuneCountInString(s)) > demanded.max: // like JSON Schema, counts characters
+	case demanded.max > 0 && int64(utf8.RuneCountInString(s)) > demanded.max: // characters, as in JSON Schema
 		o.fault(o.at(name), "maxLength:"+strconv.FormatInt(demanded.max, 10))
 		return ""
 	}
@@ -270,7 +270,7 @@ func (r *reader) rows(body []byte, name string, s *shape) iter.Seq[object] {
 	}
 }
 
-// peek returns the value of a field, even one that the shape lacks, or nil if there is none.
+// peek returns the value of a field, even of a field that is not in the shape, or nil if there is no value.
 func (o object) peek(name string) (raw []byte) {
 	for i := range o.fields {
 		if f := &o.fields[i]; string(f.name) == name {
@@ -334,8 +334,8 @@ func (r *reader) factorID(id, path string, primary bool) catalogue.Factor {
 // maxSkew is how far a time may be after the time of receipt without a warning, because bedside clocks may be fast.
 const maxSkew = 5 * time.Minute
 
-// time parses a time and returns the resolved instant. A coarse time is refined by the given moments, and then by that
-// of the event or snapshot.
+// time parses a time and returns the resolved instant. A coarse time is refined by the given moments, and then by the
+// time of the event or snapshot.
 func (o object) time(name string, beside ...acuity.Moment) acuity.Instant {
 	return o.resolve(o.moment(name), beside...)
 }

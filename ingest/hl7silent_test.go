@@ -246,7 +246,7 @@ func isRead(read map[string]bool, f messageFact) bool {
 // docs/reference/hl7-fields.md. Most of these rules depend only on the values.
 func (m *parted) isOverridden(f messageFact) bool {
 	trigger := m.first("MSH", 9, 2)
-	exact := func(v string) bool { return len(v) >= 14 && (strings.ContainsAny(v, "+-") || v[:8] != "20260304") } // with offset, or a week off
+	exact := func(v string) bool { return len(v) >= 14 && (strings.ContainsAny(v, "+-") || v[:8] != "20260304") } // has an offset, or is not near MSH-7
 	newborn := func() bool {
 		return strings.HasPrefix(strings.ToUpper(m.first("PV1", 2, 1)), "N") || m.first("PV1", 4, 1) == "N" || m.first("PV2", 36, 1) == "Y" || m.first("PID", 7, 1) >= "202602"
 	}

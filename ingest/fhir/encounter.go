@@ -16,7 +16,7 @@ func (p *parser) encounterField(r *resource, key []byte) bool {
 	case "status":
 		r.status = p.text()
 	case "class":
-		r.class = p.firstCoding() // in R5 this is a list, and the first is used
+		r.class = p.firstCoding() // R5 has a list of classes, of which the first is used
 	case "subject":
 		r.subject = p.reference()
 	case "period":
@@ -223,7 +223,7 @@ func (m *mapper) classify(r *resource, e *acuity.Event) {
 	e.Reasons = adt.ParseReasons(reasons.String())
 }
 
-// start returns when the Encounter began. For an Encounter that is planned for the future, that is the time of its
+// start returns the time at which the Encounter began or, if the Encounter is planned for the future, the time of its
 // version.
 func (m *mapper) start(r *resource, e *acuity.Event, now phase) (acuity.Instant, acuity.Moment) {
 	begun, ok := m.instant(r.during.start)
@@ -239,8 +239,8 @@ func (m *mapper) start(r *resource, e *acuity.Event, now phase) (acuity.Instant,
 	return m.instead(r, e, "period.start"), acuity.Moment{}
 }
 
-// firstPlaced returns the earliest exact start among the locations that lies within a coarse start of the Encounter,
-// or zero if there is none.
+// firstPlaced refines a coarse start of the Encounter, such as a date: it returns the earliest exact start of a
+// location within that period, or zero if there is none.
 func (d *document) firstPlaced(r *resource, begun acuity.Moment) (first acuity.Moment) {
 	if begun.IsExact() {
 		return first
@@ -279,8 +279,8 @@ func (m *mapper) setRelations(r *resource, e *acuity.Event, patient int32, start
 	m.setWhole(r, e, patient)
 }
 
-// setWhole determines the visit that contains an Encounter. If the patients are known to differ, that is the mother's
-// visit; if not, facts from other messages decide.
+// setWhole records the visit that contains an Encounter (partOf). If the patients are known to differ, that visit is
+// the mother's; if not, facts from other messages decide whether it is.
 func (m *mapper) setWhole(r *resource, e *acuity.Event, patient int32) {
 	t, ok := m.follow(&r.partOf, encounterKind, r)
 	if !ok {

@@ -12,8 +12,8 @@ import (
 	"svc/ingest/hl7"
 )
 
-// maxFocus is the maximum number of focuses that are read for one Observation; more than that cannot identify one
-// fetus.
+// maxFocus is the maximum number of focuses that are read for one Observation. An Observation with more cannot
+// identify one fetus.
 const maxFocus = 2
 
 // maxSites is the maximum number of body sites that are read.
@@ -92,7 +92,7 @@ func readFocusCode(p *parser, r *resource) {
 	r.addSites(first, int32(len(p.concepts))) //nolint:gosec // at most maxStored
 }
 
-// labelIn applies read to a text of the body and returns the fetus label found in it.
+// labelIn applies read to a string in the body and returns the fetus label found in the string.
 func (t *terms) labelIn(p span, read func(string) string) string {
 	if p.empty() {
 		return ""
@@ -101,7 +101,7 @@ func (t *terms) labelIn(p span, read func(string) string) string {
 	return read(string(text[:min(len(text), maxText)]))
 }
 
-// fetusText returns the label of the fetus that a text names. It caches the labels, because the same texts recur.
+// fetusText returns the label of the fetus that a string names. It caches the labels, because the same strings recur.
 func (t *terms) fetusText(p span) string {
 	if p.empty() {
 		return ""

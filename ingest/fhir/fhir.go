@@ -2,9 +2,9 @@
 // MedicationAdministrations become signals. Medications, Locations and Patients become facts that other resources
 // refer to.
 //
-// It accepts any Bundle, one resource, an array of resources, or {"resources": […]}. It decodes only used fields: a
-// name, birth date, address or narrative is never decoded. An error in one resource is reported as an [Issue] for
-// that resource and does not affect the others. A syntax error anywhere is a [Fault] of the whole body.
+// It accepts any Bundle, one resource, an array of resources, or {"resources": […]}. It decodes only the fields that
+// svc uses: a name, birth date, address or narrative is never stored. An error in one resource is reported as an
+// [Issue] for that resource and does not affect the others. A syntax error anywhere is a [Fault] of the whole body.
 package fhir
 
 import (
@@ -35,12 +35,12 @@ type Facts struct {
 	Places  []string        // for each event, the path of its Encounter, as in Issue
 	Signals []acuity.Signal // from Conditions, Observations and MedicationAdministrations
 
-	Creates []acuity.Create // the facts above that count only if they are new
+	Creates []acuity.Create // conditional creates: the facts above that apply only if their resource is new
 
 	References []acuity.Reference // Medications, Locations and Patients that references name
 
-	// Received is the number of resources, which is the sum of the other counts. Existing counts the resources of
-	// conditional creates that already exist, which is decided when the facts are applied.
+	// Received is the number of resources, which is the sum of the other counts. Existing counts conditional creates
+	// of resources that already exist; it is known only once the facts are applied.
 	Received, Applied, Existing, Ignored, Rejected int
 
 	Encounters, Measurements, Conditions int // included in Applied; a measurement is an Observation or a MedicationAdministration
@@ -61,17 +61,17 @@ type Facts struct {
 // Entry is the result of one entry of a Bundle.
 type Entry uint8
 
-// The results of an entry. An ignored entry has no resource or one of an unused type.
+// The results of an entry. An ignored entry has no resource, or a resource of a type that svc does not use.
 const (
 	EntryIgnored Entry = iota
 	EntryApplied
 	EntryExists // a conditional create of a known resource
 	EntryRejected
-	EntryNotAllowed   // the method of the request is a read
+	EntryNotAllowed   // the request is a GET or HEAD
 	EntryNotSupported // the request is not supported
 )
 
-// Issue tells the sender about a problem in one resource.
+// Issue reports a problem in one resource to the sender.
 type Issue struct {
 	Severity   string // error: the resource was rejected; warning; information
 	Code       string // stable
@@ -97,7 +97,7 @@ func (f *Fault) Error() string { return "fhir: " + f.Rule + " at " + f.Path }
 
 // These are the limits of one body. Elements beyond a limit within a resource are omitted, with an issue.
 const (
-	MaxResources  = 5_000   // of the used kinds
+	MaxResources  = 5_000   // resources of the types that svc uses
 	MaxFacts      = 5_000   // one resource can yield several: the events of an Encounter, the components of an Observation
 	maxStored     = 100_000 // codings, identifiers, components and locations together
 	maxIssues     = 1_000
@@ -109,7 +109,7 @@ const (
 	maxReasons    = 20  // in one Encounter
 	maxNested     = 2   // nesting of Bundles, or of Bundles in a list
 	maxTypes      = 200 // types of unused resources that are reported to the sender
-	maxItems      = 50  // in a list of parts of a Medication
+	maxItems      = 50  // ingredients of one Medication
 )
 
 // These are the limits of stored text, in bytes.
@@ -118,7 +118,7 @@ const (
 	maxPlace   = 80
 	maxService = 40
 	maxID      = 256
-	maxText    = 2000 // text before it is reduced
+	maxText    = 2000 // free text, before it is reduced to the words that rules use
 )
 
 // Decode parses a body: first all resources and then, when all references can be resolved, the facts. It returns a
@@ -161,8 +161,8 @@ type mapper struct {
 	stated bool // the body has an Encounter, a Condition, an Observation or a MedicationAdministration
 }
 
-// apply creates the facts. Encounters come first, so that the other resources find their visits in any order of the
-// body.
+// apply creates the facts. Encounters come first, so that the other resources find their visits whatever their order
+// in the body.
 func (m *mapper) apply() {
 	m.identify()
 	statements, visits := len(m.components), 0

@@ -26,7 +26,7 @@ func FuzzDecode(f *testing.F) {
 		}
 		f.Add(body)
 	}
-	f.Add([]byte(`{"resourceType":"Patient","id":"` + strings.Repeat("x", 2*maxPlace) + `","multipleBirthInteger":2}`)) // the name is a pseudonym
+	f.Add([]byte(`{"resourceType":"Patient","id":"` + strings.Repeat("x", 2*maxPlace) + `","multipleBirthInteger":2}`)) // a Patient's name is a pseudonym, which maxPlace does not limit
 	f.Fuzz(func(t *testing.T, body []byte) {
 		facts, fault := Decode(body, options())
 		if syntax := isSyntax(fault); syntax == valid(body) {
@@ -57,7 +57,7 @@ func check(t failer, f *Facts, size int) {
 	if len(f.Events) != len(f.Places) || len(f.Issues) > maxIssues {
 		t.Errorf("%d events, %d places, %d issues", len(f.Events), len(f.Places), len(f.Issues))
 	}
-	// Each fact needs at least one or two brackets in the body.
+	// Each fact takes at least four bytes of the body.
 	if facts := len(f.Events) + len(f.Signals); facts > 4+size/4 {
 		t.Errorf("%d facts of %d bytes", facts, size)
 	}

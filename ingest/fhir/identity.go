@@ -100,8 +100,8 @@ func (x *index) ownName(r *resource) string {
 	return b.String()
 }
 
-// resourceOf returns the pseudonym of a resource in the name space of its sender. Without an id, the name does not
-// include the patient, because senders refer to the same patient in many forms.
+// resourceOf returns the pseudonym of a resource in the name space of its sender. For a resource without an id, the
+// pseudonym does not depend on the patient, because senders refer to the same patient in many forms.
 func (x *index) resourceOf(r *resource) string {
 	if r.described && r.kind != encounterKind {
 		var b strings.Builder
@@ -251,7 +251,7 @@ func (x *index) nameOf(r *resource) string {
 	if len(id) == 0 {
 		if id = placeholder(x.bytes(r.fullURL)); len(id) > 0 && !isUnique(id) {
 			if r.kind == encounterKind {
-				return "" // its key describes it, including in the next body
+				return "" // the key is derived from the content, so it is the same in the next body
 			}
 			id = x.localName(id)
 		}

@@ -52,7 +52,7 @@ func (m *mapper) moves(r *resource, e *acuity.Event, start acuity.Instant) []mov
 			now, at = s, i
 		}
 	}
-	if now.at == 0 && len(stays) > 1 { // without a time, it is assumed to be the latest
+	if now.at == 0 && len(stays) > 1 { // a current location without a time is assumed to be the latest
 		now.at, now.moment = m.instead(r, e, "location.period.start"), acuity.Moment{}
 	}
 	now.at = max(now.at, start)
@@ -246,7 +246,8 @@ func (m *mapper) within(where *resource, name, physical string) acuity.Location 
 	return place
 }
 
-// recordWhole records that a location is part of a FHIR Location outside the body. For a bed, that may be the room.
+// recordWhole records that a location is part of a FHIR Location outside the body. For a bed, that Location may be
+// the room.
 func recordWhole(place *acuity.Location, elsewhere, name, physical string) {
 	switch {
 	case elsewhere == "":

@@ -18,10 +18,10 @@ type index struct {
 	keys map[string]int32 // by key
 	urls map[string]int32 // by fullUrl, only of resources to which others refer
 
-	numbered map[string][]int32 // resources to which others refer, by identifier; nil: not needed yet
+	numbered map[string][]int32 // resources to which others refer, by identifier; nil until first needed
 
 	visits   map[string]string                 // pseudonyms by the text of a reference
-	patients map[[2]string][2]string           // number and reference as sent, to the pseudonyms of each
+	patients map[[2]string][2]string           // pseudonyms of the number and the reference, by both as sent
 	targets  [len(kindNames)]map[string]target // by the text of a reference
 }
 
@@ -64,8 +64,8 @@ func (x *index) useNumbered(number string, want kind) {
 	}
 }
 
-// find returns the target of a reference to a resource of a kind, or false if the target is missing or of a different
-// kind.
+// find returns the target of a reference to a resource of the given kind. It returns false if the reference is
+// empty or names a resource of a different kind.
 func (x *index) find(ref *reference, want kind, from *resource) (target, bool) {
 	literal := x.bytes(ref.literal)
 	if len(literal) > 0 && literal[0] == '#' {
@@ -187,8 +187,9 @@ func (x *index) visit(r *resource) string {
 	return r.visit
 }
 
-// patientOf returns the pseudonyms of a patient. The first is derived from the number or, if that is unknown, from
-// the reference. If the first is from the number, the second is from the reference.
+// patientOf returns the pseudonyms of a patient. patient is derived from the number or, if that is unknown, from the
+// reference. subject is derived from the reference, but only if patient is derived from the number. at is the index
+// of the Patient in the body, or -1 if the body does not contain it.
 func (x *index) patientOf(ref *reference, from *resource) (patient, subject string, at int32) {
 	t, ok := x.follow(ref, patientKind, from)
 	if !ok {
@@ -228,8 +229,9 @@ func (x *index) setPseudonyms(r *resource) {
 
 // addReferable creates the fact of a Medication, a Location or a Patient that other messages may refer to by id or
 // number. A resource with only a placeholder gets no such fact, because other messages cannot refer to it.
-// addReferable returns true if another resource in the body uses the resource, or if the fact was created and nothing
-// in the body could use it.
+//
+// It reports whether the resource counts as applied: either another resource in the body uses it, or the fact was
+// created and the body has no resource that could use it.
 func (m *mapper) addReferable(r *resource) bool {
 	if r.deleted {
 		return false

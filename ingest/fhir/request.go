@@ -20,8 +20,8 @@ type request struct {
 	ifNoneExist, ifNoneMatch, ifMatch []byte
 }
 
-// requestOf returns the request in the next object, which is an entry. It is parsed before the resource, because it
-// decides whether the resource is parsed at all.
+// requestOf returns the request of the next object, which is an entry of a Bundle. The request is parsed before the
+// resource, because it determines whether the resource is parsed at all.
 func (p *parser) requestOf(c, n int32) request {
 	q := request{parser: p, container: c, index: n}
 	p.peekFields(func(key []byte) bool {
@@ -50,8 +50,8 @@ func (p *parser) requestOf(c, n int32) request {
 	return q
 }
 
-// isServed reports whether the request is supported. If not, it declines the entry, and no part of the entry is
-// applied.
+// isServed reports whether the request is supported. If the request is not supported, isServed declines the entry,
+// and no part of the entry is applied.
 func (q *request) isServed(of string) bool {
 	address, _, searches := bytes.Cut(q.url, []byte("?"))
 	last := address[bytes.LastIndexByte(address, '/')+1:]

@@ -34,18 +34,18 @@ func kindOf(name []byte) kind {
 	return otherKind
 }
 
-// isApplied reports whether resources of the kind become facts themselves; the other kinds only support them.
+// isApplied reports whether resources of the kind become events or signals.
 func (k kind) isApplied() bool { return k >= encounterKind && k <= administrationKind }
 
-// isNamed reports whether resources of the kind become facts that other resources refer to.
+// isNamed reports whether resources of the kind become references: facts that other resources refer to.
 func (k kind) isNamed() bool { return k >= medicationKind && k <= patientKind }
 
 // resource is one resource as it was sent. It has fields for every kind.
 type resource struct {
 	kind                            kind
 	contained, rejected, superseded bool
-	described                       bool  // has no name; its key describes its content
-	deleted                         bool  // its request deletes it
+	described                       bool  // has no name; its key is derived from its content
+	deleted                         bool  // its request is a DELETE
 	onlyNew                         bool  // a conditional create: the resource counts only if unknown
 	container, index                int32 // position in the body, see path
 	parent                          int32 // parent of a contained resource
@@ -117,7 +117,7 @@ type ingredient struct {
 	inactive bool
 }
 
-// typeOf returns the resourceType of the next object, wherever the field is. The scanner stays before the object.
+// typeOf returns the resourceType of the next object, wherever that field is. The scanner stays before the object.
 func (p *parser) typeOf() (name []byte) {
 	p.peekFields(func(key []byte) bool {
 		if string(key) != "resourceType" {
@@ -144,7 +144,7 @@ func (p *parser) peekFields(read func(key []byte) bool) {
 	}
 }
 
-// resource reads a resource of a used kind and returns its index.
+// resource reads a resource of a kind that svc uses and returns its index.
 func (p *parser) resource(r resource) int32 {
 	n := int32(len(p.resources)) //nolint:gosec // at most MaxResources
 	if n == MaxResources {
@@ -195,8 +195,8 @@ func rejectModified(p *parser, r *resource, key []byte) {
 	p.reject(r, "modifier_extension", field)
 }
 
-// isExtended reports whether the next value contains an extension: neither null nor an empty list. The scanner stays
-// before it.
+// isExtended reports whether the next value contains an extension, that is, whether it is neither null nor an empty
+// list. The scanner stays before the value.
 func (s *scanner) isExtended() bool {
 	switch s.space() {
 	case '[':
@@ -210,7 +210,8 @@ func (s *scanner) isExtended() bool {
 // modifierExtension is the field for extensions that may change the meaning of other elements.
 const modifierExtension = "modifierExtension"
 
-// elementOf returns the FHIRPath name of a field; for every value[x], that is "value".
+// elementOf returns the FHIRPath name of a field. For a choice such as valueQuantity, that is the part without the
+// type: value.
 func elementOf(key []byte) string {
 	for _, choice := range []string{"value", "effective", "onset", "abatement"} {
 		if len(key) > len(choice) && strings.HasPrefix(string(key), choice) {

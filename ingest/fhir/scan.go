@@ -95,8 +95,8 @@ func (s *scanner) fields() iter.Seq[[]byte] {
 	}
 }
 
-// nameSet is the set of names of an object's fields. It uses the array few, which is enough for most objects, before
-// a map.
+// nameSet is the set of names of an object's fields. It stores the first names in an array, which is enough for most
+// objects, and any further names in a map.
 type nameSet struct {
 	few  [16][]byte
 	n    int // number of names in few

@@ -289,8 +289,8 @@ func (m *mapper) observation(r *resource) bool {
 	return said
 }
 
-// measure sets the value of a signal and adds it to the facts. A value with a reason for its absence was not
-// measured, so the signal retracts an earlier value.
+// measure sets the value of a signal and adds the signal to the facts. If the value is absent and a reason is given,
+// nothing was measured, so the signal retracts an earlier value.
 func (m *mapper) measure(r *resource, s *acuity.Signal, v *value, field string) {
 	if s.Status == acuity.SignalActive {
 		if v.kind == noValue && v.absent {
@@ -327,8 +327,8 @@ func (m *mapper) stateOf(r *resource) []byte {
 	return m.bytes(r.status)
 }
 
-// stateIn returns the meaning of a resource's status. It returns false for "unknown" and for the silent statuses, which
-// mean nothing. For any other status that is not in states, it also rejects the resource.
+// stateIn returns the meaning of a resource's status. It returns false for "unknown" and for the statuses in silent,
+// which have no effect. For any other status that is not in states, it also rejects the resource.
 func stateIn[S any](m *mapper, r *resource, states map[string]S, silent ...string) (state S, ok bool) {
 	status := string(m.stateOf(r))
 	if r.rejected {

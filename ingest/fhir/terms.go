@@ -78,8 +78,8 @@ func (t *terms) display(p span) string {
 	return cached(&t.masked, t.bytes(p), func(text string) string { return codes.MaskDisplay(text[:min(len(text), maxText)]) })
 }
 
-// system returns the code system that a URI identifies. Without a URI, it guesses the system from the code and
-// returns guessed true.
+// system returns the code system that a URI identifies. Without a URI, it guesses the system from the code, and
+// guessed is true.
 func (t *terms) system(p span, code string) (system codes.System, guessed bool) {
 	uri, _, _ := bytes.Cut(t.bytes(p), []byte("|")) // the URI may end in |version
 	switch string(uri) {
@@ -136,7 +136,7 @@ func add(dst []acuity.Coding, c acuity.Coding) []acuity.Coding {
 	return append(dst, c)
 }
 
-// reduced returns only the words of a free text that rules use, because the rest could identify a person.
+// reduced returns only those words of a free text that rules use, because the other words could identify a person.
 func (t *terms) reduced(p span) string {
 	if p.empty() {
 		return ""
@@ -243,7 +243,7 @@ func (t *terms) measured(r *resource, s *acuity.Signal, q *quantity, field strin
 	return v
 }
 
-// inUnit returns a number with a unit. It caches units, because the same few recur.
+// inUnit returns a number with a unit. It caches the parsed units, because the same units recur.
 func (t *terms) inUnit(n codes.Milli, unit []byte) codes.Value {
 	v := cached(&t.units, unit, func(unit string) codes.Value { return codes.NumberValue(0, unit) })
 	v.Number = n

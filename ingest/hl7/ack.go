@@ -27,7 +27,7 @@ type Fault struct {
 	Segment   string
 	Sequence  int
 	Field     int // 0: the whole segment
-	// Reason is a stable code for an error that Condition and the place do not identify, or "".
+	// Reason is a stable code for an error that the fields above do not identify, or "".
 	Reason string
 }
 
@@ -86,8 +86,8 @@ func (m *Message) mode(field int) string {
 	return ""
 }
 
-// Ack appends the acknowledgment of the message to dst. It uses the sender's delimiters and UTF-8, with sender and
-// receiver swapped. If none is to be sent, Ack appends nothing.
+// Ack appends the acknowledgment of the message to dst, in UTF-8 and with the sender's delimiters. The sender and the
+// receiver of the message are swapped. If no acknowledgment is to be sent, Ack appends nothing.
 func (m *Message) Ack(dst []byte, a Acknowledgment) []byte {
 	code, send := m.Code(a)
 	if !send {
@@ -131,7 +131,7 @@ func (m *Message) Ack(dst []byte, a Acknowledgment) []byte {
 	return w.b
 }
 
-// usualAck is a size in bytes that most acknowledgments without an error fit into.
+// usualAck is the size in bytes of a buffer that is large enough for most acknowledgments without an error.
 const usualAck = 192
 
 const hl7Time = "20060102150405-0700"

@@ -120,7 +120,7 @@ func stamp(at acuity.Instant, p acuity.Precision) string {
 	if at == 0 {
 		return ""
 	}
-	if p > acuity.Second { // with an offset for which the instant is the first of a minute, hour or day
+	if p > acuity.Second { // in a zone whose offset makes the instant the start of a minute, hour or day
 		layout := []string{acuity.Minute: "200601021504", acuity.Hour: "2006010215", acuity.Day: "20060102", acuity.Month: "200601", acuity.Year: "2006"}[p]
 		for minutes := range 2 * 15 * 60 {
 			zone := time.FixedZone("", (minutes-15*60+1)*60)
@@ -151,7 +151,7 @@ func (s *segment) text() string {
 	return "|" + strings.TrimRight(strings.Join(s.fields[1:], "|"), "|")
 }
 
-// said returns the part of an event that another message can express. It omits the identity and the
+// said returns the part of an event that encode can express in another message. It omits the identity and the
 // warnings about the wording of the first message.
 func said(e acuity.Event) acuity.Event {
 	e.ID, e.Digest, e.Warnings = "", "", nil

@@ -24,7 +24,7 @@ const (
 	KindVisit        = "visit"
 	KindPatientVisit = "visit-of-patient"
 	KindPatient      = "patient"
-	KindMessage      = "message" // made of all bytes of an HL7 message
+	KindMessage      = "message" // derived from all bytes of an HL7 message
 	KindEvent        = "event"
 	KindDigest       = "digest"
 )
@@ -296,7 +296,7 @@ func (m *Message) trigger() []byte {
 	return b
 }
 
-// Type returns the trigger event in MSH-9.2, as in "A01", or "" if MSH-9.2 does not have the form of an event.
+// Type returns the trigger event in MSH-9.2, such as "A01", or "" if MSH-9.2 does not have the form of an event.
 func (m *Message) Type() string { return string(m.trigger()) }
 
 // effects maps the trigger events that have an effect. Every other event is [acuity.EventOther].

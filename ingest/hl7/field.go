@@ -21,7 +21,7 @@ func (m *Message) field(s segment, n int) []byte {
 		return nil
 	}
 	b := m.raw[m.marks[at]+1 : m.marks[at+1]]
-	for m.continued && len(b) > 0 && isTerminator(b[len(b)-1]) { // a segment of several lines has line ends between them
+	for m.continued && len(b) > 0 && isTerminator(b[len(b)-1]) { // in a segment of several lines, a field may end with a line end
 		b = b[:len(b)-1]
 	}
 	return b

@@ -21,7 +21,7 @@ func (e *HeaderError) Error() string { return ErrNoHeader.Error() + ": " + e.Rea
 // Is reports whether target is [ErrNoHeader].
 func (*HeaderError) Is(target error) bool { return target == ErrNoHeader }
 
-// Fault returns why the message is refused: MSH-2 is not a valid ST of encoding characters.
+// Fault returns why the message is refused: MSH-2 does not contain valid encoding characters.
 func (e *HeaderError) Fault() *Fault {
 	return &Fault{Code: AE, Condition: 102, Segment: "MSH", Sequence: 1, Field: 2, Reason: e.Reason}
 }
@@ -54,7 +54,7 @@ func (m *Message) headerError(reason string) error {
 
 // delimiters reads MSH-1 and MSH-2: five different characters other than letters, digits and line ends. The last two
 // may be missing. A space after the component separator means that the sender does not use that delimiter. delimiters
-// returns the reason why they are unusable, or "".
+// returns the reason why the characters cannot be used, or "".
 func (m *Message) delimiters() (reason string) {
 	raw := m.raw
 	if bytes.HasPrefix(raw, usualHeader) { // the usual delimiters need no further check

@@ -172,7 +172,7 @@ func TestJoinedSegments(t *testing.T) {
 }
 
 // TestOddLines: a line that is not a segment is reported with its number, and a text of several lines is reported
-// only once. MSH ends with its line, so the text after it does not change how the message is answered.
+// only once. MSH always ends with its line, so a line of text after MSH does not change the acknowledgment.
 func TestOddLines(t *testing.T) {
 	for name, test := range map[string]struct {
 		lines []string

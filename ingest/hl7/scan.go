@@ -1,8 +1,8 @@
 // Package hl7 decodes HL7 v2 ADT messages into visit events.
 //
-// A [Message] is a view of the bytes of a message. [Message.Scan] finds the used segments and their fields; a field
-// is copied and unescaped only when it is read. [Message.Facts] returns the event, [Message.Ack] the acknowledgment;
-// [Split] splits a batch. There is no I/O and no clock: the caller passes the time of receipt.
+// A [Message] is a view of the bytes of a message. [Message.Scan] finds the segments that svc uses and their fields;
+// a field is copied and unescaped only when it is read. [Message.Facts] returns the event, and [Message.Ack] the
+// acknowledgment. [Split] splits a batch. There is no I/O and no clock: the caller passes the time of receipt.
 //
 // Names, birth dates, addresses and free text are never decoded into values. From PID-7, only "younger than 28 days"
 // is stored, and from PV2-3 only the hints that [adt.ParseReasons] finds. Identifiers are replaced by pseudonyms.
@@ -114,7 +114,7 @@ func (m *Message) scan(raw []byte) error {
 			} else {
 				code = warnLineContinued
 				m.continued = true
-				m.marks = m.marks[:open.last] // the line continues the segment, so this is not its end
+				m.marks = m.marks[:open.last] // the segment goes on, so the recorded position is not its end
 				end = m.mark(open, name, pos)
 			}
 			if !inside { // one warning for all lines of one text
@@ -155,9 +155,9 @@ func isUpper(c byte) bool  { return c >= 'A' && c <= 'Z' }
 func isDigit(c byte) bool  { return c >= '0' && c <= '9' }
 func isLetter(c byte) bool { return c|0x20 >= 'a' && c|0x20 <= 'z' }
 
-// slot returns where the view stores the segment with the given name, found on line number. It returns nil for an
-// unused segment and for one that the view already has. For the latter, repeated is the line to ignore: the one whose
-// name is not in standard form, because it may be text, or the second.
+// slot returns where to store the segment with the given name, which is on line number. It returns nil for a segment
+// that svc does not use, and for a repeated segment. For a repeated segment, repeated is the number of the line to
+// ignore: the line whose name is not in standard form, because it may be text, or else the second line.
 func (m *Message) slot(name string, number, odd int) (s *segment, repeated int) {
 	switch name {
 	case "MSH":

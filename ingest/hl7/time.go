@@ -274,8 +274,8 @@ func (w Wall) IsValid() bool {
 }
 
 // endOf returns the first instant after a coarse time, or 0 for an exact time. read converts a wall time to an
-// instant. Not only months differ in length: when the clocks change, a day has 23 or 25 hours, and a repeated hour
-// lasts up to 2 hours. A time in a skipped hour means the hour after it.
+// instant. Days and hours also differ in length: when the clocks change, a day has 23 or 25 hours, and a repeated
+// hour lasts up to 2 hours. A time in a skipped hour means the hour after it.
 func (w Wall) endOf(p acuity.Precision, read func(Wall) acuity.Instant) acuity.Instant {
 	switch p {
 	case acuity.Minute:

@@ -354,7 +354,7 @@ func (d *decoder) diagnosis(s segment, triplet [][]byte, first bool, repeat int,
 	}
 	name := d.id(triplet[2], position{"DG1", repeat, 3})
 	if len(name) == 0 && first {
-		name = d.id(d.at(d.field(s, 2), 1), position{"DG1", repeat, 2}) // the older field for the system; I9 is not a known one
+		name = d.id(d.at(d.field(s, 2), 1), position{"DG1", repeat, 2}) // DG1-2 is the older field for the code system; I9 is not a known system
 	}
 	system, guessed := codes.NormalSystem(string(name), code)
 	if guessed {
