@@ -244,7 +244,7 @@ func (r *reader) drainNotices() []Notice {
 	return all
 }
 
-// placesForWarnings returns the places of the body's facts, which warnings from applying them refer to.
+// placesForWarnings returns the places of the body's facts, to which the warnings from applying these facts refer.
 func (r *reader) placesForWarnings() *Places {
 	kept := r.places
 	kept.readWarnings = r.warnings

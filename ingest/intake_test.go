@@ -13,8 +13,8 @@ import (
 	"svc/ingest"
 )
 
-// TestIntakes: every body is counted for its feed, even if nothing was appended, because it shows that the sender is
-// alive.
+// TestIntakes: every body is counted for its feed, even if nothing was appended, because any body shows that the
+// sender is alive.
 func TestIntakes(t *testing.T) {
 	for name, test := range map[string]struct{ path, body, want string }{
 		"kept":                     {"fhir", `{"resourceType":"Encounter","id":"e","status":"arrived"}`, "1 0 0 true"},

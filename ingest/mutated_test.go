@@ -34,7 +34,7 @@ func TestNoFactOfAMutatedRequestIsLost(t *testing.T) {
 	for _, body := range filesOf(t, "fhir/testdata/*.json") {
 		bases = append(bases, mutant{"fhir", body})
 	}
-	for range 20 { // there is only one of each of these
+	for range 20 { // a single request of each kind, repeated to balance the many FHIR and HL7 requests
 		bases = append(bases, mutant{"clinical", clinicalBody}, mutant{"census", censusBody}, mutant{"adt", adtBody},
 			mutant{"batch", `{"events":[` + adtBody + `,{"eventType":"A03","occurredAt":"2026-03-04T15:20:00Z","visitId":"V1"}]}`})
 	}

@@ -139,7 +139,7 @@ func (p *Places) part(path string) string {
 	return p.locate(path)
 }
 
-// statementWarnings are warnings about facts on a visit or a patient rather than about an event.
+// statementWarnings are the warnings that concern facts about a visit or a patient, not events.
 var statementWarnings = []string{"reference_waiting", "value_unreadable"}
 
 // encounter returns the path of the FHIR resource that a warning is about or, if it is unknown, the warning's own path.

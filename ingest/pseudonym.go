@@ -37,7 +37,7 @@ func NewPseudonyms(key []byte) Pseudonyms {
 // Begin sets the key of p and of all its copies. It must be called once, before the first pseudonym is made.
 func (p Pseudonyms) Begin(key []byte) { p.key.Store(&key) }
 
-// keyed is a reusable HMAC state. Setting up the key takes as long as a short pseudonym.
+// keyed is a reusable HMAC state. Setting up the key takes as long as computing a short pseudonym.
 type keyed struct {
 	mac hash.Hash
 	buf []byte // never holds a value: an idle state must not retain a message

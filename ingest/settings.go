@@ -56,8 +56,9 @@ func (a *acts) setSettings(w http.ResponseWriter, r *http.Request) {
 // response.
 //
 // In the first half, the switches are appended to the log, which orders the hospital's acts, and If-Match is checked.
-// The second half uses the version of the first, so the last act wins in both, even if two administrators act at
-// once. If the second half fails, reads of the settings show that, and setting them again sets both.
+// The second half uses the version that the first half returned. Therefore, if two administrators act at once, both
+// halves end with the settings of the later act. If the second half fails, reads of the settings show that the change
+// is incomplete, and repeating the request completes it.
 func (a *acts) setHospital(w http.ResponseWriter, r *http.Request, hospital *access.Hospital, answer *settingsAnswer) bool {
 	err := error(nil)
 	if answer.Applied {

@@ -11,8 +11,8 @@ import (
 	"svc/internal/httpapi/limit"
 )
 
-// These are the maximum waits for a sender while its hospital exceeds its share of the CPUs. HTTP can respond with
-// "retry later". MLLP cannot, and its peers repeat messages that are not acknowledged.
+// These are the maximum waits for a sender while its hospital exceeds its share of the CPUs. An HTTP response can ask
+// the sender to retry later. MLLP has no such response, but its peers repeat messages that are not acknowledged.
 const (
 	enterPatience   = time.Second
 	messagePatience = 5 * time.Second
@@ -20,8 +20,8 @@ const (
 
 type shareKey struct{} // key of the *limit.Share in the context of a request
 
-// serveShared serves a request with a body. A large body waits until the hospital may have another large body read.
-// After the maximum wait, the response is 429, and none of the body is read.
+// serveShared serves a request with a body. A request with a large body waits until another large body of its
+// hospital may be read. After the maximum wait, the response is 429, and none of the body is read.
 func (s *server) serveShared(w http.ResponseWriter, r *http.Request, serve func(r *http.Request)) {
 	if s.Share == nil {
 		serve(r)

@@ -161,7 +161,7 @@ func within(inner, outer string) bool {
 	return ok && (rest == "" || rest[0] == '.' || rest[0] == '[')
 }
 
-// For JSON, the test replaces the value of each leaf of the tree.
+// leaf is one value in the tree of a JSON body. The test replaces the value of each leaf in turn.
 
 type leaf struct {
 	tokens []any // member names and array indexes, from the root
@@ -274,7 +274,7 @@ func resourceFacts(t *testing.T, body string, byDesign map[string]map[string]boo
 				if name, ok := o["resourceType"].(string); ok && name != "Bundle" {
 					if kind == "" {
 						kind, from = name, i
-					} else if _, used := byDesign[name]; used && len(l.tokens) > i { // a resource of a used type inside a container
+					} else if _, used := byDesign[name]; used && len(l.tokens) > i { // a resource, inside a container, of a type that svc uses
 						kind, from = name, i
 					}
 				}
@@ -349,13 +349,13 @@ func saysNoMore(r map[string]any, kind string, l leaf, from int) bool {
 	switch {
 	case kind == "Condition" && slices.Contains(l.tokens, any("contained")): // contained_not_used names the whole resource
 		return true
-	case strings.HasPrefix(path, "clinicalStatus.") && path != "clinicalStatus.coding.code": // the code applies, else the text
+	case strings.HasPrefix(path, "clinicalStatus.") && path != "clinicalStatus.coding.code": // the code has precedence over the text
 		return true
-	case path == "focus.reference", strings.HasPrefix(path, "bodySite.coding."): // so does the code's text
+	case path == "focus.reference", strings.HasPrefix(path, "bodySite.coding."): // the text of the code also identifies the fetus
 		return true
 	case path == "contained.resourceType" && r["focus"] != nil: // the reference identifies the fetus, regardless of its target
 		return true
-	case slices.Contains(l.tokens, any("contained")) && r["modifierExtension"] != nil: // ignored, and its reference is not listed
+	case slices.Contains(l.tokens, any("contained")) && r["modifierExtension"] != nil: // the resource is ignored, and its references are not listed
 		return true
 	case kind == "Condition" && first == "clinicalStatus": // the verification status has precedence
 		return regexp.MustCompile("(?i)refuted|error|differential").MatchString(code("verificationStatus")) ||
@@ -370,7 +370,7 @@ func saysNoMore(r map[string]any, kind string, l leaf, from int) bool {
 		return true
 	case kind == "Medication" && first == "code":
 		return r["ingredient"] != nil
-	case kind == "Observation" && first == "code": // the components contain it
+	case kind == "Observation" && first == "code": // the Observation only groups its components
 		return r["component"] != nil && !strings.Contains(writeAny(slices.Collect(maps.Keys(r))), `"value`)
 	case kind == "Observation" && strings.HasPrefix(first, "value") && regexp.MustCompile("cancelled|entered-in-error").MatchString(code("status")):
 		return true
@@ -463,8 +463,8 @@ func isByDesign(l leaf, from int) bool {
 		in("referenceRange", "strength") || in("valueQuantity", "low", "high", "valueRange") && (last == "system" || last == "code")
 }
 
-// leftOut returns the elements that docs/reference/fhir-elements.md lists as not read, by resource type; "" is every
-// type.
+// leftOut returns the elements that docs/reference/fhir-elements.md lists as not read, by resource type. The type ""
+// has the elements that are not read in any resource.
 func leftOut(t *testing.T) map[string]map[string]bool {
 	t.Helper()
 	page, err := os.ReadFile("../docs/reference/fhir-elements.md")

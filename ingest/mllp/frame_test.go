@@ -143,7 +143,7 @@ func FuzzReader(f *testing.F) {
 				t.Fatalf("message %q", m)
 			}
 			if strings.ContainsAny(m, "\x0b\x1c") {
-				continue // what followed the 0x0B, or arrived together with the 0x1C, made it ordinary data
+				continue // ordinary data, because of the bytes that follow the 0x0B or arrived together with the 0x1C
 			}
 			again, _, err := all(bytes.NewReader(mllp.Append(nil, []byte(m))), limit+1)
 			if len(again) != 1 || again[0] != m || !errors.Is(err, io.EOF) {

@@ -165,8 +165,8 @@ func (l *connTable) remove(c *conn) {
 	}
 }
 
-// awaitMessage allows a connection to wait for a message until an instant. It returns false if the server is
-// stopping.
+// awaitMessage sets the deadline by which the next message on a connection must begin. It returns false if the server
+// is stopping.
 func (l *connTable) awaitMessage(c *conn, until time.Time) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -177,7 +177,7 @@ func (l *connTable) awaitMessage(c *conn, until time.Time) bool {
 	return c.socket.SetReadDeadline(until) == nil
 }
 
-// receiveUntil allows a connection to finish a started message until an instant.
+// receiveUntil sets the deadline by which a connection must have received a message that has begun.
 func (l *connTable) receiveUntil(c *conn, until time.Time) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -27,7 +27,7 @@ type Counter struct {
 	events  int                      // number of events in pending observations with places
 }
 
-// New returns an empty counter. known returns the change of an observation if it is still cached.
+// New returns an empty counter. known returns the change of an observation if that change is still cached.
 func New(known func(ingest.Position) (change []byte, seen bool), now func() time.Time) *Counter {
 	return &Counter{known: known, now: now, pending: map[ingest.Position]kept{}}
 }

@@ -35,7 +35,7 @@ func NewPast(now time.Time) *Past {
 }
 
 const (
-	pastWindow = 24 * time.Hour // older observations are outside every window of a feed; only the latest time matters
+	pastWindow = 24 * time.Hour // older observations are outside every window of a feed; all of them are counted in one step
 	pastStep   = time.Minute    // resolution of the restored counts
 )
 

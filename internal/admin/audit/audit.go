@@ -1,8 +1,8 @@
 // Package audit describes administrative acts: actor, time, action, subjects.
 //
-// The record of an act is written before the act takes effect. If it cannot be written, the act is not executed. An
-// act can still fail after its record. Then a second record of the act has an action that ends in [Failed], or in
-// [Unclear] if it is unknown whether the act was executed.
+// The record of an act is written before the act takes effect. If the record cannot be written, the act is not
+// executed. If an act fails after its record was written, a second record is written. The action of the second record
+// ends in [Failed], or in [Unclear] if it is unknown whether the act was executed.
 //
 // An [Act] has ids of subjects and versions of states. It contains no secret, no text that an administrator wrote,
 // and no patient data.
@@ -44,7 +44,8 @@ const (
 	Unclear = ".unclear" // the act may have taken effect: the store did not respond
 )
 
-// recordNotDoneWithin is the timeout for writing the second record, because the caller is waiting for its response.
+// recordNotDoneWithin is the timeout for writing the second record. It is short, because the caller is waiting for
+// its response.
 const recordNotDoneWithin = 2 * time.Second
 
 // RecordNotDone records that an act was not, or may not have been, executed. It works even after the request has ended.
@@ -56,8 +57,8 @@ func (record Record) RecordNotDone(ctx context.Context, act Act, how string) err
 }
 
 // Do records acts and executes them together. If do fails, it writes a second record for each recorded act. If an act
-// could not be recorded, or if the error is [access.ErrOvertaken], nothing was executed; after any other error, it is
-// unknown whether something was.
+// could not be recorded, do is not called. If the error is [access.ErrOvertaken], do changed nothing; after any other
+// error of do, it is unknown whether do changed something.
 func (record Record) Do(ctx context.Context, do func() error, acts ...Act) error {
 	recorded, err := writeEach(acts, func(act Act) error { return record(ctx, act) })
 	how := Failed
@@ -118,7 +119,7 @@ func writeEach(acts []Act, write func(Act) error) (written []Act, err error) {
 // Query selects acts of one hospital, newest first.
 type Query struct {
 	Hospital string
-	Action   string    // only this action, even if it failed; a word that ends in "." is a prefix; "": all actions
+	Action   string    // only this action, including its failures; a word that ends in "." is a prefix; "": all actions
 	Since    time.Time // start, inclusive; zero: no limit
 	Until    time.Time // end, exclusive; zero: now
 	Before   int64     // Cursor of the previous page; 0: the newest acts

@@ -29,7 +29,7 @@ func group(use, short string, below ...*cobra.Command) *cobra.Command {
 	return cmd
 }
 
-// AdminCommand returns the command svc admin, which administers the people who may see the pages.
+// AdminCommand returns the command svc admin, which administers access to the pages.
 func AdminCommand(w cli.Env) *cobra.Command {
 	return group("admin", "administer access to the pages", append(cli.PagesCommands(w), linkCommand(w))...)
 }

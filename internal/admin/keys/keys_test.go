@@ -209,8 +209,8 @@ func TestOthersSeeAndDoNothing(t *testing.T) {
 	}
 }
 
-// TestUnknownFields: a mistyped expiry would create a key that never expires. A mistyped overlap
-// would keep a key valid for a day.
+// TestUnknownFields: the response warns about an unknown field. Without the warning, a mistyped expiry would create a
+// key that never expires, and a mistyped overlap would keep a key valid for a day.
 func TestUnknownFields(t *testing.T) {
 	h := open(t)
 	made, _ := h.ask("admin", "POST", "/api/admin/keys", `{"name":"n","scopes":["all"],"expires":"90d"}`, 200)

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// TestLastUse: the last use of a key that is in constant use is written once a minute. An
-// unavailable store does not stop that.
+// TestLastUse: the last use of a key that is in constant use is written once a minute, even if the store was
+// unavailable for a time.
 func TestLastUse(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, stop := context.WithCancel(t.Context())

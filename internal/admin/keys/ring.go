@@ -81,8 +81,8 @@ func (r *Ring) valid(hospital string) (n int) {
 	return n
 }
 
-// Rotate creates a successor of a key in the same lineage. The old key remains valid for at most the overlap. Both
-// changes are stored, or neither.
+// Rotate creates a successor of a key in the same lineage. The old key remains valid for at most the given overlap.
+// Both changes are stored, or neither.
 func (r *Ring) Rotate(ctx context.Context, by string, seen int64, old access.Key, overlap time.Duration) (access.Key, string, error) {
 	now := r.Now()
 	if !old.Valid(now) {

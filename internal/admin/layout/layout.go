@@ -11,7 +11,7 @@ import (
 	"svc/internal/httpapi"
 )
 
-// Layout is the position of a unit's rooms, in cells of a grid that starts with column 1 and row 1.
+// Layout has the positions of a unit's rooms, in cells of a grid that starts with column 1 and row 1.
 type Layout struct {
 	Hospital  string
 	Columns   int32
