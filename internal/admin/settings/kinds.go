@@ -170,7 +170,7 @@ func (s *Store) PutUsers(ctx context.Context, seen int64, c users.Changes) error
 	return s.WriteAll(ctx, slices.Sorted(maps.Keys(hospitals)), seen, entries...)
 }
 
-// Office returns the administration of users and links. It records each change in the audit log.
+// Office returns a [users.Office] that changes the users and links in s, and records each change in the audit log.
 func (s *Store) Office(record audit.Record, now func() time.Time) *users.Office {
 	return &users.Office{Register: s.Users, Seen: s.Seen, Put: s.PutUsers, Audit: record, Now: now}
 }

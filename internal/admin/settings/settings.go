@@ -1,4 +1,5 @@
-// Package settings stores the settings that administrators change in a Kafka topic. Secrets and addresses are sealed.
+// Package settings stores, in a Kafka topic, the settings that administrators change. Secrets and addresses are
+// sealed.
 package settings
 
 import (
@@ -131,7 +132,7 @@ func (s *Store) PutHospital(ctx context.Context, seen int64, h *access.Hospital)
 	return put(ctx, s, seen, h.ID, kindHospital, h.ID, administration.HospitalCodec, h)
 }
 
-// Ring returns the keys in the settings. Changes to them are recorded in the audit log.
+// Ring returns a [keys.Ring] that changes the keys in s, and records each change in the audit log.
 func (s *Store) Ring(record audit.Record, now func() time.Time) *keys.Ring {
 	return &keys.Ring{Register: s.Register, Seen: s.Seen, Put: s.PutKeys, Audit: record, Now: now}
 }

@@ -174,7 +174,7 @@ func (s *alerts) createRecipient(w http.ResponseWriter, r *http.Request) {
 
 func (s *alerts) changeRecipient(w http.ResponseWriter, r *http.Request) {
 	old, known := s.Register.Recipient(hospitalOf(r), pathID(r))
-	if !known { // the errors in a malformed body are reported even then
+	if !known { // a malformed body is reported even if the recipient is unknown
 		old = &outbound.Recipient{Label: "-", EmailShown: "-"}
 	}
 	p := *old

@@ -71,7 +71,7 @@ func change[T any](r *Register, all byHospital[T], hospital, id string, setting 
 	}
 }
 
-// Webhooks returns the webhooks of a hospital, by id.
+// Webhooks returns the webhooks of a hospital, sorted by id.
 func (r *Register) Webhooks(hospital string) []*outbound.Webhook {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
@@ -86,7 +86,7 @@ func (r *Register) Webhook(hospital, id string) (*outbound.Webhook, bool) {
 	return w, known
 }
 
-// Recipients returns the recipients of a hospital, by id.
+// Recipients returns the recipients of a hospital, sorted by id.
 func (r *Register) Recipients(hospital string) []*outbound.Recipient {
 	r.mu.RLock()
 	defer r.mu.RUnlock()

@@ -77,7 +77,7 @@ func (f *faults) unless(ok bool, path, rule string) {
 	}
 }
 
-// If ok is false, fits adds a fault to a well-formed request.
+// fits records a fault of a well-formed request unless ok is true.
 func (f *faults) fits(ok bool, path, rule string) {
 	if !ok {
 		f.misfits = append(f.misfits, httpapi.Detail{Path: path, Rule: rule})

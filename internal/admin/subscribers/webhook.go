@@ -233,7 +233,7 @@ func (s *webhooks) createWebhook(w http.ResponseWriter, r *http.Request) {
 
 func (s *webhooks) changeWebhook(w http.ResponseWriter, r *http.Request) {
 	old, known := s.Register.Webhook(hospitalOf(r), pathID(r))
-	if !known { // the errors in a malformed body are reported even then
+	if !known { // a malformed body is reported even if the webhook is unknown
 		old = &outbound.Webhook{URL: "-", RatePerSecond: outbound.DefaultRate, TimeoutSeconds: outbound.DefaultTimeout}
 	}
 	in := webhookChangeShape{webhookSettings: webhookSettings{

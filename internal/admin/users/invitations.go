@@ -119,8 +119,8 @@ func (o *Office) Invitations(hospital string) []Link {
 	return all
 }
 
-// Withdraw ends the link of an invited person, and returns it. If the link is used at the same time, only one of the
-// two succeeds. The errors are [ErrNoLink] and those of Put.
+// Withdraw ends the link of an invited person, and returns the link. If the person uses the link at the same time,
+// either the use or the withdrawal succeeds, but not both. The errors are [ErrNoLink] and those of Put.
 func (o *Office) Withdraw(ctx context.Context, by, hospital, user string) (link Link, err error) {
 	err = audit.Retry(ctx, func() error {
 		seen, now := o.Seen(), cut(o.Now())

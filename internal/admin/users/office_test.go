@@ -227,8 +227,8 @@ func TestRolesCover(t *testing.T) {
 	}
 }
 
-// TestProviderSignsIn: a person has the same id in each hospital and under each key, and the roles
-// in the current token, except where an administrator has disabled the person.
+// TestProviderSignsIn: a person has the same id in each hospital, whichever key made the hash of the person's
+// identity. The person has the roles in the current token, except where an administrator has disabled the person.
 func TestProviderSignsIn(t *testing.T) {
 	t.Parallel()
 	w := &world{now: noon}

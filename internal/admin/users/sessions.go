@@ -27,7 +27,7 @@ type Session struct {
 	// Epochs are the epochs of the user when the session began, ascending by hospital. The session is invalid in a
 	// hospital without an epoch, or where the user now has a different epoch.
 	Epochs []SessionEpoch
-	// ShownAt is when the newest secret that the session has displayed was created. Zero means none.
+	// ShownAt is the creation time of the newest secret that the session has displayed. Zero means none.
 	ShownAt time.Time
 }
 
@@ -101,8 +101,7 @@ func endOf(s *Session, now time.Time, by, reason string) audit.Act {
 	return audit.Act{Hospital: s.Hospital, At: now, By: by, Action: ActEnd, Subject: s.User, Before: s.ID[:min(len(s.ID), 16)], Reason: reason}
 }
 
-// EndSessions ends sessions of one person in all hospitals. reason is the stable word in the audit records of these
-// ends.
+// EndSessions ends sessions of one person in all hospitals. reason is the stable word for the audit records.
 func (o *Office) EndSessions(ctx context.Context, reason string, all ...Session) error {
 	if len(all) == 0 {
 		return nil
