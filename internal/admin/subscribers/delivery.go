@@ -198,8 +198,8 @@ func (s *webhooks) listOwnDeliveries(w http.ResponseWriter, r *http.Request) {
 	httpapi.OK(w, r, page)
 }
 
-// mayRead reports whether the caller's key may list the deliveries to an endpoint. The endpoint may name any key of
-// the same lineage.
+// mayRead reports whether the caller's key may list the deliveries to an endpoint: the endpoint names this key or
+// another key of the same lineage.
 func (s *webhooks) mayRead(r *http.Request, hook *outbound.Webhook) bool {
 	caller := httpapi.Caller(r.Context())
 	return slices.ContainsFunc(hook.ReaderKeys, func(id string) bool {

@@ -52,7 +52,7 @@ func (w *world) ends(reason string) (all []audit.Act) {
 	return all
 }
 
-// TestASVS724NewSessionForEachSignIn (ASVS 7.2.4): a sign-in begins a session with a new name, and ends the browser's
+// TestASVS724NewSessionForEachSignIn (ASVS 7.2.4): a sign-in begins a session with a new id, and ends the browser's
 // previous session, even if that was another person's. Other sessions continue.
 func TestASVS724NewSessionForEachSignIn(t *testing.T) {
 	t.Parallel()

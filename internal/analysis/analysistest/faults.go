@@ -62,7 +62,7 @@ func (l *Output) Change(partition int32, place int) *acuity.Change {
 	return c
 }
 
-// Pair returns two consecutive changes of the victim that inputs caused and that want accepts.
+// Pair returns two consecutive changes of the victim that want accepts. Inputs, not timers, caused both changes.
 func (l *Output) Pair(want func(c, next *acuity.Change) bool) (partition int32, place, next int) {
 	l.TB.Helper()
 	partition, places := l.ChangesOf(Victim)
@@ -124,7 +124,7 @@ func (l *Output) SnapshotOf() (partition int32, place int, version int64) {
 
 func anyPair(_, _ *acuity.Change) bool { return true }
 
-// renumber adds by to the versions of the victim's changes, from an index on.
+// renumber adds by to the versions of the victim's changes, starting with the change at index from.
 func (l *Output) renumber(partition int32, from int, by int64) {
 	for i := from; i < len(l.Changes[partition]); i++ {
 		if string(l.Changes[partition][i].Key) == Victim {

@@ -53,7 +53,7 @@ func NewKafka(tb testing.TB) *Kafka {
 	return b
 }
 
-// Log opens the observations as the independent client.
+// Log opens the topic of observations with the independent client (kafka-go).
 func (b *Kafka) Log() *inputlog.Log {
 	b.TB.Helper()
 	l, err := inputlog.OpenLog(&b.Options, schemas.Observations().Name)

@@ -91,7 +91,7 @@ func (l *Processed) commit(n int32, task stream.Task, at time.Time) {
 	task.Committed()
 }
 
-// AgeChanges puts the hourly snapshots into their changes, as builds before the snapshots topic did. It returns the
+// AgeChanges puts the hourly snapshots into their changes, as releases without a snapshots topic did. It returns the
 // number of snapshots.
 func (l *Processed) AgeChanges() int {
 	l.TB.Helper()
@@ -137,7 +137,7 @@ func (l *Processed) Show(_ int64, charts []verdict.Chart) {
 	}
 }
 
-// Verify writes the inputs, the changelog and the snapshots to a Kafka, and returns a verifier for them.
+// Verify writes the inputs, the changelog and the snapshots to b, and returns a verifier for them.
 func (l *Processed) Verify(b *Kafka) *verify.Verify {
 	l.TB.Helper()
 	b.Write(schemas.Observations().Name, slices.Concat(l.Inputs...))
@@ -146,7 +146,7 @@ func (l *Processed) Verify(b *Kafka) *verify.Verify {
 	return l.Verifier(b)
 }
 
-// Verifier returns a verifier for inputs, changelog and snapshots that are already on a Kafka.
+// Verifier returns a verifier for inputs, changelog and snapshots that b already has.
 func (l *Processed) Verifier(b *Kafka) *verify.Verify {
 	return &verify.Verify{
 		Inputs:    b.Log().Source(),

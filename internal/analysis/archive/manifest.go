@@ -24,7 +24,7 @@ type Plan struct {
 	Format    tables.Format `json:"format"`
 	Hospitals []string      `json:"hospitals"` // ascending; empty: all
 	From      *time.Time    `json:"from"`      // null: from the beginning
-	To        *time.Time    `json:"to"`        // null: up to the end at the start of the export
+	To        *time.Time    `json:"to"`        // null: up to the end of the log when the export began
 	Spans     []Piece       `json:"partitions"`
 	Segment   int64         `json:"segmentOffsets"` // offsets per segment
 }

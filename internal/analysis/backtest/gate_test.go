@@ -14,7 +14,7 @@ import (
 	"svc/internal/analysis/simulate"
 )
 
-// year enables the tests that take minutes, as make backtest does.
+// year enables the tests that take minutes. make backtest sets it.
 var year = flag.Bool("year", false, "the gates on whole years of small and medium units, and what docs/forecast.md tells")
 
 // madeUnit is a simulated unit.

@@ -187,7 +187,7 @@ func (r *Report) addSample(h int, hour int32, f *forecast.Ahead, required float6
 	}
 }
 
-// warned is the probability from which on a level counts as forecast, as in the API.
+// warned is the probability at or above which a level counts as forecast, as in the API.
 const warned = .5
 
 // leads collects how long in advance the forecast announced each onset of orange.
@@ -218,7 +218,7 @@ func (l *leads) observe(level acuity.Level, past []origin, hour int32, counts fu
 
 // Lead is how long in advance the forecast announced that a unit became orange or red.
 type Lead struct {
-	Onsets int     `json:"onsets"` // times that the unit became orange or red
+	Onsets int     `json:"onsets"` // number of times that the unit became orange or red
 	Within []Share `json:"within"`
 	Median float64 `json:"medianHours"` // over all onsets; 0: not announced
 }
