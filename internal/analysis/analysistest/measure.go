@@ -13,7 +13,7 @@ import (
 	"svc/internal/stream"
 )
 
-// CPU returns the processor time that the process has used.
+// CPU returns the CPU time that the process has used.
 func CPU(b *testing.B) time.Duration {
 	b.Helper()
 	var usage syscall.Rusage

@@ -36,8 +36,8 @@ type Export struct {
 	// Progress is called with the number of finished offsets and the total, from several goroutines. It may be nil.
 	Progress func(done, total int64)
 	Pace     *rate.Limiter
-	// Segment is the number of offsets that are written as one unit; 0 means 100,000. An interruption loses at most one
-	// segment per processor.
+	// Segment is the number of offsets that are written as one unit; 0 means 100,000. An interruption loses at most
+	// one segment per CPU.
 	Segment int64
 }
 

@@ -199,11 +199,11 @@ const (
 	leastDays = 7 // minimum length of the period, in days
 )
 
-// bandErrors is the tolerance of the coverage of the band, in standard errors, for a short period. Eight coverages are
+// bandErrors is the tolerance for the band's coverage over a short period, in standard errors. Eight coverages are
 // checked, so with a limit of two standard errors, a calibrated forecast would fail one in four backtests.
 const bandErrors = 3
 
-// wideAtFirst raises the upper limit of the coverage of the band for a short period, because the band of a model that
+// wideAtFirst raises the upper limit for the band's coverage over a short period, because the band of a model that
 // has learned for only a few weeks starts wide and narrows. In 30 simulated units that had learned for 14 days, the
 // band contained 84, 86, 87 and 87% of the next 14 days at 1, 2, 4 and 8 hours ahead.
 const wideAtFirst = .04

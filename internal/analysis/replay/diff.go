@@ -52,7 +52,8 @@ func (d *Diff) Write(ctx context.Context, out Output) (*DiffSummary, error) {
 	return &sum.DiffSummary, err
 }
 
-// Each calls each for every row, one partition after the other. A row is valid until each returns.
+// Each passes every row to the function each, one partition after the other. A row is valid until that function
+// returns.
 func (d *Diff) Each(ctx context.Context, each func(*DiffRow)) (*DiffSummary, error) {
 	var sum diffSum
 	err := d.foldPartitions(ctx, 1, func(ctx context.Context, s stream.Span, in inputs) error {
@@ -133,7 +134,7 @@ func (d *Diff) compare(ctx context.Context, s stream.Span, in inputs, write func
 	return p.run(in, sum)
 }
 
-// heldFrom returns, for each hospital, the instant from which on all its changes are in the topic.
+// heldFrom returns, for each hospital, the instant since which the topic has all changes of the hospital.
 func (d *Diff) heldFrom(ctx context.Context, recorded stream.Span) (map[string]acuity.Instant, error) {
 	held, version := map[string]acuity.Instant{}, map[string]int64{}
 	err := d.Changes.Read(ctx, recorded, func(r stream.Record) error {
@@ -180,7 +181,7 @@ func (p *partitionDiff) unit(hospital string) (u *diffUnit, err error) {
 	return u, nil
 }
 
-// foldInput folds an input, after it has read the recorded change of that input.
+// foldInput reads the recorded change of an input, and then folds the input.
 func (p *partitionDiff) foldInput(in *inputlog.Input) error {
 	for p.applied < in.Offset {
 		if more, err := p.readRecorded(); err != nil {

@@ -12,13 +12,13 @@ import (
 	"svc/internal/analysis/inputlog"
 )
 
-// Refold recomputes the changes of one hospital from its inputs. It calls the same functions as the live processor and
-// has no logic of its own. It is not safe for concurrent use.
+// Refold recomputes the changes of one hospital from its inputs. It calls the same functions as the live processor
+// and has no logic of its own. It is not safe for concurrent use.
 //
-// Refold knows only the log, so the clock of an input is its time of receipt. The live processor may have applied an
-// input later, and its wall clock may have fired a timer in between; in that case, it applied the input at the instant
-// of the timer. A caller that has the recorded change sets [acuity.Observation.AppliedAt] of the input to the recorded
-// instant, and gets the same versions.
+// Refold knows only the log, so it applies each input at the time of receipt. The live processor may have applied an
+// input later, and its wall clock may have fired a timer in between; in that case, the processor applied the input at
+// the instant of the timer. A caller that has the recorded change sets [acuity.Observation.AppliedAt] of the input to
+// the recorded instant, and gets the same versions.
 type Refold struct {
 	unit   *hospital.State
 	rules  Override
@@ -42,8 +42,8 @@ func NewRefold(hospitalID string, rules Override) (*Refold, error) {
 	return &Refold{unit: u, rules: rules}, nil
 }
 
-// Apply calls each for the changes that are due before an input, and then for the change that the input causes. A
-// change is valid until each returns.
+// Apply passes to each the changes that are due before an input, and then the change that the input causes. A change
+// is valid until each returns.
 func (f *Refold) Apply(in *inputlog.Input, each func(*acuity.Change)) {
 	if in.Observation == nil {
 		f.advanceTo(in.At, each)
@@ -61,7 +61,7 @@ func (f *Refold) Apply(in *inputlog.Input, each func(*acuity.Change)) {
 	}
 }
 
-// advanceTo calls each for all changes that are due up to an instant.
+// advanceTo passes to each all changes that are due up to an instant.
 func (f *Refold) advanceTo(to acuity.Instant, each func(*acuity.Change)) {
 	for more := true; more; {
 		if f.change, more = f.unit.Advance(to); more {

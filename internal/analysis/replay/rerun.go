@@ -32,7 +32,8 @@ type Rerun struct {
 	From, To  time.Time // window of the reported changes; zero: unbounded
 	Rules     Override
 	// Wait limits the changes to a multiple of the log's original speed. It is called with the instant of each input
-	// from From on, and by several goroutines if partitions are read concurrently. If Wait is nil, there is no limit.
+	// that is not before From, by several goroutines if partitions are read concurrently. If Wait is nil, there is no
+	// limit.
 	Wait func(ctx context.Context, at time.Time) error
 	Pace *rate.Limiter
 	// Progress is called with the number of records read and their total.
@@ -56,7 +57,7 @@ func (r *Rerun) Write(ctx context.Context, out Output) (rows int64, err error) {
 	})
 }
 
-// remake calls each for every change that the inputs of one partition cause.
+// remake passes to each every change that the inputs of one partition cause.
 func (r *Rerun) remake(in inputs, each func(*acuity.Change) error) error {
 	folds := map[string]*Refold{}
 	var hospital string
@@ -82,7 +83,7 @@ func (r *Rerun) remake(in inputs, each func(*acuity.Change) error) error {
 	}); err != nil || r.To.IsZero() {
 		return err
 	}
-	for _, hospital = range slices.Sorted(maps.Keys(folds)) { // computes the changes that are due until To
+	for _, hospital = range slices.Sorted(maps.Keys(folds)) { // computes the changes that are due before To
 		folds[hospital].advanceTo(acuity.At(r.To)-1, emit)
 	}
 	return fault
@@ -104,7 +105,7 @@ type Output struct {
 var ErrFolder = errors.New("the folder is not empty")
 
 // writeRows folds the partitions and writes their rows. If the output is a folder, it processes as many partitions
-// concurrently as there are processors.
+// concurrently as there are CPUs.
 func writeRows[R any](ctx context.Context, r *Rerun, out Output,
 	fold func(ctx context.Context, s stream.Span, in inputs, write func(*R) error) error,
 ) (int64, error) {
@@ -164,7 +165,7 @@ func writeFile[R any](name string, f tables.Format, rows func(write func(*R) err
 	return os.Rename(file.Name(), name)
 }
 
-// inputs calls each for every requested input of one partition, in the order of the log.
+// inputs passes every requested input of one partition to each, in the order of the log.
 type inputs func(each func(*inputlog.Input) error) error
 
 // foldPartitions calls fold for each partition, at most atOnce concurrently. A requested hospital without any record in
@@ -212,7 +213,7 @@ func (e AbsentError) Error() string {
 	return fmt.Sprintf("the log has no records for hospital %q", string(e))
 }
 
-// readInputs calls each for the inputs of the hospitals, in the order of the partition.
+// readInputs passes the inputs of the hospitals to each, in the order of the partition.
 func (r *Rerun) readInputs(ctx context.Context, s stream.Span, shared *inputlog.Share, each func(in *inputlog.Input) error) error {
 	in := inputlog.ReadInputs(ctx, r.Inputs.Read, s, r.Hospitals)
 	in.Progress = shared.AddProgress

@@ -141,7 +141,7 @@ func (c *standing) elapse(to acuity.Instant) {
 	}
 }
 
-// closeHours closes all hours that end up to an instant.
+// closeHours closes all hours that end at or before an instant.
 func (t *timeline) closeHours(at acuity.Instant) {
 	hour := at - at%anHour
 	if t.hour == 0 {

@@ -101,7 +101,7 @@ func (u *unit) stays() float64 {
 	return 1
 }
 
-// nextDay schedules the arrivals of the day and the next call of nextDay.
+// nextDay schedules the arrivals of the day and the next call to nextDay.
 func (c *calendar) nextDay(u *unit) {
 	midnight := c.today
 	tomorrow := u.hourOf(midnight, 24)
@@ -151,7 +151,7 @@ func (c *calendar) scheduleAppointments(u *unit, midnight clock, regime float64)
 	local := u.local(midnight)
 	weekend := local.Weekday() == time.Saturday || local.Weekday() == time.Sunday
 	off := isHoliday(local)
-	working := float64(u.births) / 250 * regime // births for a working day of the year
+	working := float64(u.births) / 250 * regime // births per working day
 	book := func(share, weekends float64, slots []float64, as func(pathway)) {
 		mean := share * working
 		switch {

@@ -17,7 +17,7 @@ const (
 	outageLeast, outageMost  = 5 * hour, 28 * hour
 	chanceLate               = .025 // charted late
 	lateMedian, lateSpread   = 40 * minute, .8
-	chanceTwice              = .06 // only with chaos, as are the next three constants
+	chanceTwice              = .06 // used only with chaos, like the next three constants
 	chanceWrong              = .05
 	chanceDisorder           = .25
 	disorderMost             = 45 * minute
