@@ -143,7 +143,7 @@ type refusal struct {
 // rule is a broken rule as the API reports it, such as maxLength:100.
 type rule string
 
-// String explains the rule to people if its name alone does not.
+// String returns the rule in words if its name alone does not explain it.
 func (r rule) String() string {
 	switch r {
 	case "factor", "key", "recipient", "webhook":
@@ -351,14 +351,14 @@ func ReadDevFile(data string) (*DevFile, error) {
 // answerWithin is the timeout for connecting to a svc dev on this machine.
 const answerWithin = 2 * time.Second
 
-// RunningDev reads dev.json and checks that svc dev accepts connections at one of its addresses, host:port. svc dev
-// does not remove the file when it exits, so the file alone does not prove that svc dev is running.
+// RunningDev reads dev.json and checks that svc dev accepts connections at the host:port that address returns. svc
+// dev does not remove the file when it exits, so the file alone does not prove that svc dev is running.
 func RunningDev(data string, address func(*DevFile) string) (*DevFile, error) {
 	d, err := ReadDevFile(data)
 	if err != nil {
 		return nil, err
 	}
-	conn, err := net.DialTimeout("tcp", address(d), answerWithin) //nolint:noctx // it has its own limit
+	conn, err := net.DialTimeout("tcp", address(d), answerWithin) //nolint:noctx // DialTimeout has its own limit
 	if err != nil {
 		return nil, fmt.Errorf("the svc dev that wrote %s is not running", DevFilePath(data))
 	}

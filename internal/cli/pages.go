@@ -18,8 +18,7 @@ const (
 	layoutPath = "/api/admin/layout"
 )
 
-// PagesCommands returns the commands of svc admin that use the API. They administer the people
-// who may see the pages.
+// PagesCommands returns the commands of svc admin that use the API. They administer access to the pages.
 func PagesCommands(w Env) []*cobra.Command {
 	return []*cobra.Command{users(w), walls(w), layout(w)}
 }

@@ -114,11 +114,11 @@ func plain(text string) string {
 	}, text)
 }
 
-// Progress reports the progress of long work on standard error. On a terminal it draws a bar; elsewhere, it prints a
-// line every few seconds. It is safe for concurrent use.
+// Progress reports the progress of a long operation on standard error. On a terminal it draws a bar; elsewhere, it
+// prints a line every few seconds. It is safe for concurrent use.
 type Progress struct {
 	out  io.Writer
-	what string // label of the work
+	what string // label of the operation
 	unit string // unit of the count
 	now  func() time.Time
 	bar  *progressbar.ProgressBar // nil: print lines instead
@@ -139,7 +139,7 @@ const (
 // IsTerminal reports whether a file is a terminal.
 func IsTerminal(f *os.File) bool { return term.IsTerminal(int(f.Fd())) }
 
-// NewProgress returns the progress of a piece of work.
+// NewProgress returns the progress of an operation. what is its label, and unit is the unit of the counts.
 func NewProgress(w Env, what, unit string) *Progress {
 	p := &Progress{out: w.Stderr, what: what, unit: unit, now: w.Now}
 	if w.Terminal {

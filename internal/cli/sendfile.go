@@ -23,7 +23,7 @@ type payload struct {
 	body   []byte
 }
 
-// readFile calls each for every payload of a file. The name - means standard input.
+// readFile passes every payload of a file to each. The name - means standard input.
 func readFile(ctx context.Context, name string, each func(payload) error) error {
 	in, err := OpenInput(ctx, name)
 	if err != nil {
@@ -64,7 +64,7 @@ func readPayloads(in io.Reader, each func(payload) error) error {
 	}
 }
 
-// readFHIR calls each for every JSON value of a file: a JSON file has one value; NDJSON has one per line.
+// readFHIR passes every JSON value of a file to each: a JSON file has one value; NDJSON has one per line.
 func readFHIR(in io.Reader, each func(payload) error) error {
 	for values := json.NewDecoder(in); ; {
 		var body json.RawMessage
@@ -79,7 +79,7 @@ func readFHIR(in io.Reader, each func(payload) error) error {
 	}
 }
 
-// readHL7 calls each for every message of a file. Batch segments (FHS, BHS, BTS, FTS) are skipped, because the server
+// readHL7 passes every message of a file to each. Batch segments (FHS, BHS, BTS, FTS) are skipped, because the server
 // acknowledges each message separately.
 func readHL7(in io.Reader, each func(payload) error) error {
 	lines := bufio.NewScanner(in)

@@ -19,8 +19,8 @@ func FeedCommands(w Env) []*cobra.Command {
 	return []*cobra.Command{sendCommand(w), simulateCommand(w), listenCommand(w), statusCommand(w)}
 }
 
-// statusCommand returns the command svc status, which prints GET /api/ingest/status for people. Its exit code is 1
-// unless the status is ok. With a source as argument, it shows the status of that source.
+// statusCommand returns the command svc status, which prints the status of the feeds (GET /api/ingest/status) as a
+// table. Its exit code is 1 unless the status is ok. With a source as argument, it shows the status of that source.
 func statusCommand(w Env) *cobra.Command {
 	run := func(ctx context.Context, c *client) error {
 		if c.flags.NArg() > 0 {
@@ -121,8 +121,8 @@ func (s *statusData) print(out io.Writer) error {
 	return err
 }
 
-// sourceStatus prints GET /api/ingest/status/{source} for people, for svc status SOURCE. The source may be given by the
-// name of its key.
+// sourceStatus prints the status of one source (GET /api/ingest/status/{source}) as a table, for svc status SOURCE.
+// The source may be given by the name of its key.
 func (c *client) sourceStatus(ctx context.Context) error {
 	ask := request(http.MethodGet, "/api/ingest/status/{id}", func(c *client, s *sourceData) error { return s.print(c.Stdout) })
 	err := ask(ctx, c)

@@ -84,7 +84,7 @@ var secretFile = fields(
 	field{"secret-file", "secret", "`file` with a secret chosen by the partner (default: a generated secret)", secretField},
 )
 
-// overlapField is a number of hours.
+// overlapField is the overlap of a rotation. The request contains it as a number of hours.
 var overlapField = fieldKind{
 	words: []string{"0", "1h", "24h", "7d"}, preset: "24h", filled: true,
 	value: func(_ *client, text string) (any, error) {

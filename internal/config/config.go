@@ -60,7 +60,7 @@ type Config struct {
 	OIDC                         OIDC
 	SMTP                         SMTP
 	SMS                          SMS
-	Senders                      map[outbound.Channel]outbound.Sender // set by svc dev: senders to people; nil: SMTP and SMS
+	Senders                      map[outbound.Channel]outbound.Sender // set by svc dev: senders of e-mail and SMS; nil: the configured ones
 	CORSOrigins                  []string
 	LogLevel                     string
 	ShutdownWithin               time.Duration
@@ -180,7 +180,7 @@ const (
 	NeedRedis                       // reads or writes the view
 	NeedIngest                      // computes pseudonyms
 	NeedProcess                     // is a member of a consumer group
-	NeedNotify                      // sends to partners and people
+	NeedNotify                      // sends webhooks, e-mail and SMS
 	NeedSecrets                     // decrypts sealed settings
 	NeedPseudonyms                  // changes the pseudonym key
 	NeedPages                       // serves pages

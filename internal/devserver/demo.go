@@ -28,18 +28,18 @@ const (
 	demoNote    = "Demo: %d requests covering %s were applied; the unit now continues in real time.\n"
 )
 
-// DemoSource is the source of the observations of a demo's past, in place of the id of an API key, because no key
-// exists yet when they are appended.
+// DemoSource is the source of a demo's past observations. It replaces the id of an API key, because no key exists yet
+// when these observations are appended.
 const DemoSource = "demo"
 
 // Append appends the body of one request of a feed to the log of a hospital, as if it had been received at an instant.
 // The instants of successive calls never decrease.
 type Append func(feed, hospital string, zone *time.Location, at time.Time, body []byte) error
 
-// Demo keeps a simulated unit running. [Demo.Seed] appends its past to the log before anything reads the log, so that
-// the past is processed as it would have been at the time, with the nurses on duty and the levels of that time.
-// [Demo.Run] sends each later request when it is due. The state is a file in the data folder, so the demo continues
-// after a restart.
+// Demo keeps a simulated unit running. [Demo.Seed] appends the unit's history to the log before anything reads the
+// log, so that the history is processed as it would have been at the time, with the nurses on duty and the levels of
+// that time. [Demo.Run] sends each later request when it is due. The state is a file in the data folder, so the demo
+// continues after a restart.
 type Demo struct {
 	cli.Env
 	server *Server
@@ -63,8 +63,8 @@ type demoState struct {
 	At      time.Time       `json:"at"`     // when the state was saved
 }
 
-// Demo returns the demo for --demo: the one that is saved in the data folder, or a new unit whose past ends now. A
-// saved demo's time advanced like real time while no process ran it. Demo returns nil if --demo is not set.
+// Demo returns the demo for --demo: the one that is saved in the data folder, or a new unit whose history ends now.
+// While no process ran a saved demo, its time advanced like real time. Demo returns nil if --demo is not set.
 func (s *Server) Demo() (*Demo, error) {
 	if !s.options.demo {
 		return nil, nil //nolint:nilnil // --demo is not set
@@ -140,14 +140,14 @@ func (d *Demo) Seed(add Append) error {
 // MarkSeeded records, in the state file, that the requests appended by Seed are in the log.
 func (d *Demo) MarkSeeded() { d.save() }
 
-// AlertsReady is closed once the notifier has processed the past and the recipients of alerts exist.
+// AlertsReady is closed once the notifier has processed the demo's history and the recipients of alerts exist.
 func (d *Demo) AlertsReady() <-chan struct{} { return d.alerts }
 
 // Hospital returns the id of the demo's hospital.
 func (d *Demo) Hospital() string { return hospitalID }
 
-// Run waits for the greeting, creates the recipients of alerts, and sends requests until ctx ends. notified waits until
-// the notifier has read the past.
+// Run waits for the greeting, creates the recipients of alerts, and sends requests until ctx ends. notified waits
+// until the notifier has read the demo's history.
 func (d *Demo) Run(ctx context.Context, notified func(context.Context) error) error {
 	select {
 	case <-d.server.greeted:

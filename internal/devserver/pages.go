@@ -158,7 +158,7 @@ type caught struct {
 	Subject    string           `json:"subject,omitempty"`
 	Text       string           `json:"text"`
 	HTML       string           `json:"html,omitempty"`
-	Link       string           `json:"link,omitempty"`     // the link in the text with which the alert is acknowledged
+	Link       string           `json:"link,omitempty"`     // the link, from the text, that acknowledges the alert
 	Callback   string           `json:"callback,omitempty"` // for an SMS: the URL for its delivery report
 	Attempt    int              `json:"attempt"`
 }

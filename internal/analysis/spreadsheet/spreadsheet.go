@@ -72,9 +72,9 @@ func (f *Fault) Error() string {
 	return fmt.Sprintf("line %d: %s: %s", f.Line, f.Column, f.Rule)
 }
 
-// Read calls each for every row of a file whose first line has the column names. The columns may be in any order; the
-// required columns must exist. A field in a missing column is empty. most is the maximum number of rows, at which
-// reading stops; 0 means no limit. An error in the content of the file is a [*Fault].
+// Read calls the function each for every row of a file whose first line has the column names. The columns may be in
+// any order; the required columns must exist. A field in a missing column is empty. most is the maximum number of
+// rows, at which reading stops; 0 means no limit. An error in the content of the file is a [*Fault].
 func Read(in io.Reader, columns, required []string, most int, each func(line int, field func(column string) string)) error {
 	reader := csv.NewReader(in)
 	reader.FieldsPerRecord = -1

@@ -41,7 +41,7 @@ type snapshotCheck struct {
 	optional hourSet // computed hours that need not be in the topic, and are not compared
 
 	levels  verdict.LevelTime
-	counted acuity.Instant // from here on, the time in each level was known
+	counted acuity.Instant // since this instant, the time in each level is known
 }
 
 // hourSet is a set of hours of a hospital, by generation.
@@ -159,7 +159,7 @@ func (u *unitCheck) finishSnapshots() {
 		case !folded:
 			return false
 		case u.p.old(acuity.Instant(snapshot.Hour) * acuity.Instant(time.Hour/time.Millisecond)):
-			return true // cut at an instant that only a compacted change had
+			return true // taken at the instant of a change that was compacted
 		default:
 			d.Fault = ForeignSnapshot
 		}
@@ -168,7 +168,7 @@ func (u *unitCheck) finishSnapshots() {
 	})
 }
 
-// deletedSnapshot reports whether retention may have deleted a snapshot that was cut at an instant.
+// deletedSnapshot reports whether retention may have deleted a snapshot that was taken at an instant.
 func (p *partitionCheck) deletedSnapshot(at acuity.Instant) bool { return at < p.snapshotsKept }
 
 // snapshotOf decodes a record of the snapshots topic ahead of the fold.

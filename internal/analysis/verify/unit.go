@@ -82,7 +82,7 @@ func (u *unitCheck) foldInput(in *inputlog.Input) {
 		in.At = u.queue[i].AppliedAt
 	}
 	if i >= 0 && !u.together {
-		// Some changes from before that time are no longer in the changelog.
+		// Earlier changes were compacted, so the comparison begins with the change that this input caused.
 		u.queue = u.queue[i:]
 		i = 0
 	}
@@ -152,7 +152,7 @@ func (u *unitCheck) compareChange(c *acuity.Change, in stream.Position) {
 	switch {
 	case c.Snapshot == nil:
 	case carried:
-		u.snapshots.optional.add(c.Snapshot) // that build's history processor copies it, but may not have done so yet
+		u.snapshots.optional.add(c.Snapshot) // the history processor copies the snapshot to the topic, but may not have done so yet
 	default:
 		u.compareSnapshot(c, in, seconds)
 	}
@@ -266,7 +266,7 @@ func (u *unitCheck) compareDue(c *acuity.Change) {
 	}
 }
 
-// compareRest checks the changes after the last input, which timers caused.
+// compareRest checks the changes that timers caused after the last input.
 func (u *unitCheck) compareRest() {
 	for u.Difference == nil {
 		if u.skipCopies(); len(u.queue) == 0 {

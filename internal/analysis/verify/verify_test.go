@@ -59,8 +59,8 @@ func TestReportAsJSON(t *testing.T) {
 	}
 }
 
-// Builds before the snapshots topic wrote the snapshots into the changes. They are compared there, and the history
-// processor copies them into the topic some time later.
+// Releases without a snapshots topic wrote the snapshots into the changes. verify compares those snapshots in the
+// changes; the history processor copies them into the topic some time later.
 func TestVerifyChangesOfAnOlderBuild(t *testing.T) {
 	for name, copied := range map[string]int{"nothing is copied": 0, "some hours are copied": 2} {
 		t.Run(name, func(t *testing.T) {
