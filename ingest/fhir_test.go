@@ -180,8 +180,8 @@ func TestCanariesInFHIR(t *testing.T) {
 	d.search(t, a.raw, bad.raw, refused.raw)
 }
 
-// TestContainedStatementsAreNamed: contained Medications, Locations and Patients are used, and the identity of
-// contained Encounters. Any other contained resource is named in the answer.
+// TestContainedStatementsAreNamed: contained Medications, Locations and Patients are used, and so is the identity of
+// contained Encounters. Any other contained resource is named in the response.
 func TestContainedStatementsAreNamed(t *testing.T) {
 	with := func(contained string) string {
 		return strings.Replace(encounter("in-progress", "10:00", stays("LDR 1", "08:10"), ""), `{"resourceType":"Encounter"`,

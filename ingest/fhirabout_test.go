@@ -10,8 +10,8 @@ import (
 	"svc/acuity/hospital"
 )
 
-// TestConditionsWithoutAnIDEnd: a Condition without an id ends when a later one says that it is resolved. The two may
-// identify the visit in different ways.
+// TestConditionsWithoutAnIDEnd: a Condition without an id ends when a later version says that it is resolved. The two
+// versions may identify the visit in different ways.
 func TestConditionsWithoutAnIDEnd(t *testing.T) {
 	const (
 		uuid    = "urn:uuid:11111111-2222-4333-8444-555555555555"

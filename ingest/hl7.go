@@ -175,7 +175,7 @@ func (r *reader) exchange(body []byte, charset hl7.Charset, hospital string, opt
 	return x, nil
 }
 
-// options returns what a message does not contain.
+// options returns the options for decoding the messages of one request.
 func (s *server) options(caller access.Key, o *acuity.Observation) hl7.Options {
 	options := hl7.Options{
 		Pseudonym: func(dst []byte, kind string, value []byte) []byte {

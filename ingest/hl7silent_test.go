@@ -262,7 +262,7 @@ func (m *parted) isOverridden(f messageFact) bool {
 	case "MSH-18.1", "MSH-18.2": // JSON is UTF-8
 		return true
 	case "MSH-15.1", "MSH-16.1":
-		return true // TestAck covers the modes; the code in JSON may be the same in both
+		return true // TestAck covers the modes; the code in JSON may be the same in both modes
 	case "PID-3.1", "PID-3.5", "PID-21.1", "PID-21.5": // only one of several numbers is used
 		return repeated() && (m.get(f.s, f.field, f.repetition, 5) != "MR" || f.component == 5 && f.repetition == 0) || !repeated() && f.component == 5
 	case "PV1-10.1": // the service's name takes precedence

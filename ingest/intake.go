@@ -184,7 +184,7 @@ func showControlID(id string, pseudonym func(kind, value string) string) string 
 const (
 	maxControlID = 64
 	maxWord      = 4  // letters
-	leastHex     = 16 // characters of a hexadecimal number; a shorter one may contain a word
+	leastHex     = 16 // characters; a shorter hexadecimal number may contain a word
 )
 
 func requestID(r *http.Request) string { return httpapi.PlainRequestID(r.Context()) }

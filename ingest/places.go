@@ -51,7 +51,7 @@ func (p *Places) Refusal(i int, reason string) Notice {
 	return n
 }
 
-// ControlID returns the control id of the message, if the body has exactly one.
+// ControlID returns the control id of the message if the body has exactly one message, and "" if not.
 func (p *Places) ControlID() string {
 	if len(p.controlIDs) != 1 {
 		return ""

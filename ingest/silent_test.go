@@ -161,7 +161,7 @@ func within(inner, outer string) bool {
 	return ok && (rest == "" || rest[0] == '.' || rest[0] == '[')
 }
 
-// leaf is one value in the tree of a JSON body. The test replaces the value of each leaf in turn.
+// For JSON, the test replaces the value of each leaf of the tree.
 
 type leaf struct {
 	tokens []any // member names and array indexes, from the root

@@ -80,7 +80,8 @@ func TestFeedsOfAUnit(t *testing.T) {
 	}
 }
 
-// TestClinicalNamesItsRoom: the answer uses the room's label in the unit state, whatever its name in the request.
+// TestClinicalNamesItsRoom: the response uses the room's label in the unit state, whatever the request calls the
+// room.
 func TestClinicalNamesItsRoom(t *testing.T) {
 	d := open(t)
 	d.unit()

@@ -206,7 +206,7 @@ func (m *mapper) classOf(r *resource) byte {
 	return 'O'
 }
 
-// classify sets the patient class, the service and the other facts about the kind of patient.
+// classify sets the class and the service of the patient, and the hints found in the reasons for the visit.
 func (m *mapper) classify(r *resource, e *acuity.Event) {
 	e.Class = m.classOf(r)
 	e.Service = m.serviceOf(&r.service)

@@ -68,8 +68,8 @@ func (r *resource) addSites(first, last int32) {
 	r.lastSite = last
 }
 
-// readFocusCode parses an extension. The standard extension focusCode is a code for what an Observation is about,
-// such as a fetus.
+// readFocusCode parses an extension. Only the standard extension focusCode is used: a code for what an Observation is
+// about, such as a fetus.
 func readFocusCode(p *parser, r *resource) {
 	var url span
 	first := int32(len(p.concepts)) //nolint:gosec // at most maxStored
@@ -123,7 +123,8 @@ func (t *terms) fetusOfConcept(c *concept) string {
 	return ""
 }
 
-// fetusOfSite returns the fetus label of a concept with a text, display or code that contains only the name of a fetus.
+// fetusOfSite returns the label of the fetus that a body site names in a text, display or code that contains nothing
+// else.
 func (t *terms) fetusOfSite(c *concept) string {
 	texts := []span{c.text}
 	for _, coding := range t.codings[c.first:c.last] {
@@ -297,8 +298,8 @@ func (m fetusReader) namesOf(ref *reference, from *resource) personNames {
 	return personNames{reference: patient}
 }
 
-// differs reports whether the pseudonyms belong to different patients: at least one kind differs, and no kind is
-// equal.
+// differs reports whether the pseudonyms belong to different patients: at least one kind of pseudonym differs, and no
+// kind is equal.
 func (n personNames) differs(o personNames) bool {
 	differ := func(a, b string) bool { return a != "" && b != "" && a != b }
 	equal := func(a, b string) bool { return a != "" && a == b }

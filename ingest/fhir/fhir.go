@@ -17,7 +17,7 @@ import (
 	"svc/internal/httpapi/syntax"
 )
 
-// Options hold what a body does not contain.
+// Options has the data that decoding a body needs in addition to the body.
 type Options struct {
 	// Pseudonym returns the keyed pseudonym of a value. Values of different kinds never share a pseudonym.
 	Pseudonym  func(kind, value string) string
@@ -107,7 +107,7 @@ const (
 	maxIdentifier = 20  // in one resource
 	maxContained  = 50  // in one resource
 	maxReasons    = 20  // in one Encounter
-	maxNested     = 2   // nesting of Bundles, or of Bundles in a list
+	maxNested     = 2   // how deep Bundles may be nested, in each other or in a list
 	maxTypes      = 200 // types of unused resources that are reported to the sender
 	maxItems      = 50  // ingredients of one Medication
 )

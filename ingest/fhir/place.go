@@ -38,8 +38,9 @@ const (
 	active                        // its status is active
 )
 
-// moves returns the locations of an Encounter in chronological order. The first is at the start of the Encounter. If
-// no location is known, it returns a single move without a location (docs/decisions.md#encounter-without-location).
+// moves returns the moves of an Encounter between its locations, in chronological order. The first move is at the
+// start of the Encounter. If no location is known, moves returns a single move without a location
+// (docs/decisions.md#encounter-without-location).
 func (m *mapper) moves(r *resource, e *acuity.Event, start acuity.Instant) []move {
 	stays, ward := m.stays(r)
 	if len(stays) == 0 {
@@ -123,8 +124,9 @@ func (m *mapper) stays(r *resource) (stays []stay, ward string) {
 	return withRooms(stays), ward
 }
 
-// warnUnusedLocation warns about the first location of an Encounter that does not assign a room although the patient
-// may currently be there: the location is active, or the Encounter has begun and the location has no end.
+// warnUnusedLocation warns about an Encounter whose locations do not assign a room, although the patient may
+// currently be at one of them. The warning names the first location that is active or that, if the Encounter has
+// begun, has neither a status nor an end.
 func (d *document) warnUnusedLocation(r *resource, begun bool) {
 	for i := range d.locations[r.firstLocation:r.lastLocation] {
 		l := &d.locations[r.firstLocation:r.lastLocation][i]

@@ -20,9 +20,9 @@ type index struct {
 
 	numbered map[string][]int32 // resources to which others refer, by identifier; nil until first needed
 
-	visits   map[string]string                 // pseudonyms by the text of a reference
+	visits   map[string]string                 // pseudonyms of visits, by reference as sent
 	patients map[[2]string][2]string           // pseudonyms of the number and the reference, by both as sent
-	targets  [len(kindNames)]map[string]target // by the text of a reference
+	targets  [len(kindNames)]map[string]target // targets of each kind, by reference as sent
 }
 
 // target is the target of a reference: a resource in the body, or the name or number of a resource elsewhere.
@@ -292,8 +292,8 @@ func (m *mapper) addReference(r *resource) {
 	}
 }
 
-// addPatient creates the fact of a Patient: the reference and the number mean the same patient. The fact also says
-// whether the patient is currently a newborn and, only for newborns, the position in a multiple birth.
+// addPatient creates the fact that the reference and the number of a Patient mean the same patient. The fact also
+// says whether the patient is currently a newborn and, only for newborns, the position in a multiple birth.
 func (m *mapper) addPatient(r *resource) {
 	m.setPseudonyms(r)
 	at := cmp.Or(m.time(r, r.updated, "meta.lastUpdated"), m.ReceivedAt)

@@ -181,8 +181,8 @@ func (d *document) hasIdentifier(r *resource, value string) bool {
 // here returns a span that begins at the end of a list with n elements; its end is set later.
 func (m *mapper) here(n int) acuity.Span { return acuity.Span{From: int32(n)} } //nolint:gosec // at most MaxFacts
 
-// create records that the facts of a resource, starting at first, belong to a conditional create. The resource is
-// identified by its name and, for a visit, its number.
+// create records that the facts of a resource, which begin at the positions in first, belong to a conditional create.
+// The resource is identified by its name and, for a visit, its number.
 func (m *mapper) create(r *resource, first acuity.Create) {
 	first.Events.To, first.Signals.To = m.here(len(m.facts.Events)).From, m.here(len(m.facts.Signals)).From
 	first.References.To = m.here(len(m.facts.References)).From

@@ -8,7 +8,7 @@ import (
 	"svc/acuity"
 )
 
-// Options hold what a message does not contain.
+// Options has the data that decoding a message needs in addition to the message.
 type Options struct {
 	// Pseudonym appends the keyed pseudonym of a value to dst. Values of different kinds
 	// never share a pseudonym.

@@ -48,7 +48,8 @@ func nameOf(text []byte) (name string, n int) {
 	return name, 3 + blanks(text[3:])
 }
 
-// segmentNames are the segments of ADT messages, of batches, and some in other messages (HL7 v2.3 to v2.9).
+// segmentNames has the names of the segments of ADT messages and batches, and of some segments of other messages (HL7
+// v2.3 to v2.9).
 var segmentNames = func() map[string]bool {
 	names := map[string]bool{}
 	for name := range strings.FieldsSeq(`ABS ACC ADD AL1 ARV AUT BHS BLG BTS CON CTD CTI DB1 DG1 DRG DSC EVN FHS FT1 FTS GP1 GP2 GSP GSR

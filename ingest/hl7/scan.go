@@ -65,9 +65,9 @@ type segment struct {
 	odd         int // line number if the name is not in standard form, or 0
 }
 
-// Scan makes m a view of the message in raw. The caller must not change raw while m is in use. It skips MLLP framing
-// and a byte order mark. transport is the declared character set; without one, MSH-18 declares it. The only error is
-// [ErrNoHeader]; [Message.Facts] finds all other faults.
+// Scan makes m a view of the message in raw. The caller must not change raw while m is in use. Scan skips MLLP
+// framing and a byte order mark. transport is the declared character set; without one, MSH-18 declares it. The only
+// error is [ErrNoHeader]; [Message.Facts] finds all other faults.
 func (m *Message) Scan(raw []byte, transport Charset) error {
 	raw = trimFrame(raw)
 	if err := m.scan(raw); err != nil {

@@ -181,8 +181,8 @@ func addOutcomes(sum *feeds.Counts, c *acuity.Change, messages int) {
 	addOutcome(sum, outcome, c.Reason, int64(messages))
 }
 
-// addOutcome counts n messages by their outcome. A message is ignored if it adds nothing to what is known, or for a
-// reason that has a separate warning.
+// addOutcome counts n messages by their outcome. reason says why a message was ignored; if the facts in the message
+// were already known, the message also counts as unchanged.
 func addOutcome(c *feeds.Counts, outcome acuity.Outcome, reason string, n int64) {
 	switch outcome {
 	case acuity.Applied, acuity.Time:

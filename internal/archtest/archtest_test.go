@@ -34,7 +34,7 @@ var plan = map[string]folder{
 	"acuity/codes":                     {std: domainStd},
 	"acuity/catalogue":                 {imports: []string{"=acuity/codes"}, std: domainStd},                                                                                                                                                                                                                            // the demand and the codes of each factor
 	"acuity/terminology":               {imports: []string{"=acuity", "=acuity/codes", "=acuity/catalogue"}, std: domainStd},                                                                                                                                                                                            // the meaning of codes
-	"acuity/score":                     {imports: []string{"=acuity", "=acuity/codes", "=acuity/catalogue"}, std: domainStd},                                                                                                                                                                                            // judges a chart at an instant
+	"acuity/score":                     {imports: []string{"=acuity", "=acuity/codes", "=acuity/catalogue"}, std: domainStd},                                                                                                                                                                                            // evaluates a chart at an instant
 	"acuity/adt":                       {imports: []string{"=acuity", "=acuity/codes", "=acuity/catalogue", "=acuity/terminology"}, std: domainStd},                                                                                                                                                                     // the events of a visit
 	"acuity/location":                  {imports: []string{"=acuity", "=acuity/adt"}, std: domainStd},                                                                                                                                                                                                                   // which room a location is
 	"acuity/evidence":                  {imports: []string{"=acuity", "=acuity/codes", "=acuity/catalogue", "=acuity/terminology"}, std: domainStd},                                                                                                                                                                     // the evidence from the statements about one patient
@@ -87,7 +87,7 @@ var plan = map[string]folder{
 	"internal/registry":                {imports: []string{"internal/authorities", "schemas", "github.com/go-chi/chi", "github.com/twmb/franz-go/pkg/sr"}}, // maps a schema id on the wire to its schema
 	"internal/authorities":             {},                                                                                                                 // the certificate authorities of a PEM file
 	"internal/feeds":                   {},
-	"internal/stream/logfiles":         {imports: []string{"github.com/twmb/franz-go/pkg/kmsg"}}, // the files of the embedded Kafka, before it opens them
+	"internal/stream/logfiles":         {imports: []string{"github.com/twmb/franz-go/pkg/kmsg"}}, // checks the files of the embedded Kafka before it opens them
 	"internal/stream": {
 		imports:    []string{"internal/authorities", "internal/stream/logfiles", "github.com/twmb/franz-go", "github.com/google/uuid", "golang.org/x/sync"},
 		goroutines: true,

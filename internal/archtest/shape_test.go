@@ -184,7 +184,7 @@ func eachFile(t *testing.T, f func(file string, source []byte)) {
 	}
 }
 
-// count adds one file.
+// count adds the sizes of one file.
 func (s *size) count(file string, source []byte) error {
 	parsed, err := parser.ParseFile(token.NewFileSet(), file, source, parser.SkipObjectResolution)
 	if err != nil {

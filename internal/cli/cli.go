@@ -17,7 +17,7 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// Env is the environment of a command: variables, outputs and clock. A test passes its own.
+// Env is the environment of a command: variables, outputs and clock. Tests pass a simulated environment.
 type Env struct {
 	LookupEnv      func(string) (string, bool)
 	Stdout, Stderr io.Writer

@@ -93,7 +93,8 @@ func readKey(file string, key *string) error {
 	return nil
 }
 
-// devServer returns the running svc dev for a command without a server flag. flag names that flag in the error.
+// devServer returns the running svc dev, for a command that was given no server flag. flag is the name of that flag,
+// for the error.
 func devServer(flag, data string) (*DevFile, error) {
 	running, err := RunningDev(data, (*DevFile).API)
 	if err != nil {

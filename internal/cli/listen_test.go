@@ -110,7 +110,7 @@ func TestListen(t *testing.T) {
 		{signedRequest(t, url, hookTestSecret, "evt_1", "first", now), 204, `verified  ping  evt_1  DUPLICATE, 2 times  first$`},
 		{signedRequest(t, url, "a secret of somebody else", "evt_3", "", now), 401, `REFUSED \(X-Svc-Signature wrong, webhook-signature wrong\)  ping  evt_3$`},
 		{signedRequest(t, url, hookTestSecret, "evt_1", "first", now.Add(-time.Hour)), 401, `REFUSED \(X-Svc-Signature valid, webhook-signature stale\)  ping  evt_1  first$`},
-		{signedRequest(t, url, "a secret of somebody else", "evt_3", "", now), 401, `ping  evt_3$`}, // the first was not verified
+		{signedRequest(t, url, "a secret of somebody else", "evt_3", "", now), 401, `ping  evt_3$`}, // the first delivery was not verified, so this one is not a duplicate
 		{strange, 204, `verified  ping  evt_5  \[31mred$`},
 	} {
 		if got := statusOf(t, tt.request); got != tt.status {

@@ -22,7 +22,7 @@ type simulateOptions struct {
 	pace  float64 // 0: as fast as the server accepts
 	lines bool    // print lines to standard output instead of sending
 
-	start, span, zone, speed string // the texts of the flags
+	start, span, zone, speed string // values of the flags, not yet parsed
 	to                       sendOptions
 }
 

@@ -144,7 +144,7 @@ type Office struct {
 	Now   func() time.Time
 }
 
-// set stores a layout as the next version after before; 0 means that the hospital had no layout.
+// set stores a layout with the version after before. If before is 0, the hospital had no layout.
 func (o *Office) set(ctx context.Context, by string, seen, before int64, l *Layout) error {
 	l.Version = before + 1
 	act := audit.Act{

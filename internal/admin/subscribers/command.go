@@ -86,7 +86,7 @@ type commanded struct {
 
 type replayed struct {
 	CommandID string            `json:"commandId"`
-	Count     *int              `json:"count"` // number of deliveries; null: unknown yet
+	Count     *int              `json:"count"` // number of deliveries; null: not known yet
 	DryRun    bool              `json:"dryRun"`
 	Warnings  []httpapi.Warning `json:"warnings"`
 }
@@ -248,7 +248,7 @@ func Await(ctx context.Context, lists Progresses, c *outbound.Command, enough fu
 func (s *webhooks) retry(w http.ResponseWriter, r *http.Request) {
 	c := s.newCommand(r, outbound.VerbRetry)
 	d, ok, err := s.Lists.Delivery(r.Context(), c.Hospital, pathID(r))
-	if !ok { // to retry a delivery, outdated data suffices
+	if !ok { // outdated data is enough to retry a delivery
 		s.requireListed(w, r, ok, err)
 		return
 	}

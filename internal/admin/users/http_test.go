@@ -15,7 +15,7 @@ import (
 	"svc/internal/httpapi/access"
 )
 
-// served returns the endpoints of a world with a user usr_1 in north and in south.
+// served returns the endpoints of a world in which each of the hospitals north and south has a user usr_1.
 func served(t *testing.T) (*world, *Office, func(method, path, body string, headers ...string) (int, string)) {
 	t.Helper()
 	w := &world{now: noon}

@@ -13,7 +13,7 @@ import (
 	"svc/internal/admin/audit"
 )
 
-// invited returns the invitations that the endpoint lists, as texts.
+// invited returns the invitations that the endpoint lists, as strings.
 func invited(t *testing.T, ask func(method, path, body string, headers ...string) (int, string)) []string {
 	t.Helper()
 	code, body := ask("GET", "/api/admin/users", "")

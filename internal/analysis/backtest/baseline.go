@@ -38,8 +38,8 @@ func (p *persistence) ahead(*[forecast.Horizon]int) [forecast.Horizon]float64 {
 	return list
 }
 
-// hourOfWeek forecasts the recent mean at that hour of the week, in which the mean at that hour of the day counts as
-// one more observation. Without any data for that hour of the day, it forecasts the current value.
+// hourOfWeek forecasts the recent mean at the same hour of the week, to which the mean at the same hour of the day
+// contributes as one more observation. Without any data for that hour of the day, it forecasts the current value.
 type hourOfWeek struct {
 	weight, sum [168]float64
 	now         float64
@@ -99,7 +99,8 @@ func (l *lastWeek) ahead(*[forecast.Horizon]int) [forecast.Horizon]float64 {
 	return list
 }
 
-// blend forecasts the mean at that hour of the week, plus a learned fraction of the current deviation from it.
+// blend forecasts the mean at the same hour of the week, plus a learned fraction of the current deviation from that
+// mean.
 type blend struct {
 	hourOfWeek
 	past   []blendPast // forecasts of the last eight hours
@@ -206,7 +207,8 @@ func (c *chances) brier(came acuity.Level) float64 {
 // levelBaselines are the simple methods with which the forecast levels are compared.
 var levelBaselines = []string{"persistence", "hour-of-week", "transitions"}
 
-// transitions counts which level follows a level after some hours, and which levels occur at an hour of the week.
+// transitions counts, for each number of hours ahead, which level followed which level, and how often each level
+// occurred at each hour of the week.
 type transitions struct {
 	count [forecast.Horizon][4][4]float64
 	usual [168][4]float64

@@ -34,7 +34,7 @@ type foreignForecast struct {
 // Comparison compares svc's model with an external model, on the hours that both forecast.
 type Comparison struct {
 	Name      string   `json:"name"`
-	Forecasts int      `json:"forecasts"` // one per hour and model
+	Forecasts int      `json:"forecasts"` // number of compared forecasts of each model
 	Missing   int      `json:"missing"`   // hours that the external model did not forecast
 	Unused    int      `json:"unused"`    // lines for hours that were not measured
 	Models    []Errors `json:"models"`    // the forecast, the external model, the baselines
@@ -155,7 +155,7 @@ func newComparison(f *Foreign) *Comparison {
 	}
 }
 
-// add counts one hour ahead of an origin if the external model forecast it.
+// add counts one hour ahead of an origin if the external model has a forecast for that hour.
 func (c *Comparison) add(f *Foreign, o *origin, h int, required, occupied float64) {
 	theirs, there := f.at[target{o.snapshot.Hour, h + 1}]
 	if !there {

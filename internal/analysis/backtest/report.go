@@ -23,7 +23,7 @@ type Report struct {
 	To        time.Time `json:"to"`   // last compared hour
 	Warmup    int       `json:"warmupHours"`
 	Hours     int       `json:"hours"`     // number of observed hours that were compared
-	Forecasts int       `json:"forecasts"` // one per hour
+	Forecasts int       `json:"forecasts"` // number of forecasts of these hours, up to eight for each hour
 	Required  float64   `json:"meanNursesRequired"`
 
 	Models []Errors `json:"models"` // the forecast first
@@ -32,7 +32,7 @@ type Report struct {
 
 	Census []Errors `json:"census"` // for the occupied rooms, in the order of Models
 
-	Compared *Comparison `json:"compared,omitempty"` // with an external model
+	Compared *Comparison `json:"compared,omitempty"` // comparison with an external model
 
 	Band [forecast.Horizon]float64 `json:"coverage80"` // share of hours within P10 … P90
 	// WithinOne is the share of forecasts that were off by at most one nurse.
@@ -40,7 +40,7 @@ type Report struct {
 
 	Below   [forecast.Horizon][forecast.Quantiles]float64 `json:"shareBelowQuantile"`
 	Pinball [forecast.Horizon]float64                     `json:"pinball"` // mean over the quantiles, in nurses
-	Levels  []LevelErrors                                 `json:"levels"`  // with the nurses on duty at the origin; the forecast first
+	Levels  []LevelErrors                                 `json:"levels"`  // levels with the nurses on duty at the origin; the first element is svc's forecast
 	Came    []LevelErrors                                 `json:"levelsAsTheyCame"`
 	Orange  Rate                                          `json:"orange"`
 	Lead    Lead                                          `json:"lead"`

@@ -40,13 +40,13 @@ type backtestCommand struct {
 	*kafkacli.Command
 	options backtest.Options
 	source  string
-	from    string // text of the flag
+	from    string // value of the flag, not yet parsed
 	to      string
 	gate    bool
 	compare string
 	out     string
 
-	models, warmup, zone string // texts of the flags
+	models, warmup, zone string // values of the flags, not yet parsed
 }
 
 // errGate means that a forecast is not good enough.

@@ -162,7 +162,7 @@ func (l *Log) requestOffsets(ctx context.Context, partitions int, question func(
 const (
 	readBytes = 1 << 20
 	readQueue = 512                   // records
-	readWait  = 20 * time.Millisecond // the reader requests beyond the span, and waits this long before it closes
+	readWait  = 20 * time.Millisecond // maximum wait for records beyond the span, which the last request also asks for and which delays closing the reader
 )
 
 // ErrGone means that retention has deleted records in the span.

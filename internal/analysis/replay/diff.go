@@ -91,7 +91,7 @@ type partitionDiff struct {
 // diffUnit is one hospital in a comparison.
 type diffUnit struct {
 	timeline
-	recording, replaying *Refold // under the rules of the time and under the given rules; the same if no rules are given
+	recording, replaying *Refold // under the rules in force at the time, and under the given rules; the same Refold if no rules are given
 	made                 []step  // steps that one input causes
 	version              int64   // last recorded version
 }

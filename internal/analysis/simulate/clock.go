@@ -65,7 +65,7 @@ func (c Course) Turned(now time.Time, speed float64) Course {
 	return append(slices.Clone(c), Turn{c.Unit(now), now, speed})
 }
 
-// last returns the index of the last turn for which is returns true, or -1 if there is none.
+// last returns the index of the last turn that satisfies the predicate, or -1 if there is none.
 func (c Course) last(is func(Turn) bool) int {
 	for i, turn := range slices.Backward(c) {
 		if is(turn) {

@@ -70,7 +70,7 @@ func (v *visit) drawComplaint() {
 	v.sendSignals()
 }
 
-// drawComplications draws the complications of a labor that lasts span.
+// drawComplications draws the complications of a labor with the given duration.
 func (v *visit) drawComplications(span clock) {
 	v.treatRisks()
 	if v.is(.55) {

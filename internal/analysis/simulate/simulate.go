@@ -26,8 +26,8 @@ type Options struct {
 	Births  int           // births per year; 0: as in the profile
 	// Steady omits late records and outages.
 	Steady bool
-	// Clock maps each instant of the unit to the instant at which requests are dated and sent. If it is nil, both are
-	// equal. It must never run backwards.
+	// Clock maps each instant of the unit to the instant at which requests are dated and sent. If Clock is nil, both
+	// instants are equal. Clock must never run backwards.
 	Clock func(time.Time) time.Time
 }
 

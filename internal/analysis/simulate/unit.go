@@ -48,7 +48,8 @@ func newUnit(o *Options, p profile) *unit {
 	return u
 }
 
-// markOf returns letters that depend on the options.
+// markOf returns letters that depend on the options, so that simulations with different options write different
+// numbers.
 func (u *unit) markOf() string {
 	const letters = 36 * 36 * 36 * 36 * 36
 	hash := mixed(u.options.Seed)

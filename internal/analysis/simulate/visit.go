@@ -140,7 +140,7 @@ var (
 	nitrousOxide = &drug{"7486", "nitrous oxide inhalation gas"}
 )
 
-// medication returns the signal for a drug that has been running, or was started, at an instant.
+// medication returns the signal for a drug with the given status and start.
 func (v *visit) medication(d *drug, status string, started clock) signal {
 	return signal{Kind: "medication", System: "RxNorm", Code: d.code, Display: d.display, Status: status, StartedAt: v.text(started)}
 }
@@ -204,7 +204,8 @@ func (v *visit) sendSignals() {
 	v.faults.forward(v.unit, pathClinical, &clinicalBody{v.room.id, list})
 }
 
-// watch measures the woman from now on, at first at one interval, later at a longer one. It replaces an earlier watch.
+// watch begins to measure the woman's vital signs, at first at one interval and later at a longer one. It replaces an
+// earlier watch.
 func (v *visit) watch(every, later clock) {
 	v.watched++
 	turn := v.watched

@@ -175,7 +175,7 @@ func (p *Trials) run(ctx context.Context, t *trial, ofHospital chan struct{}, ru
 	t.mu.Unlock()
 }
 
-// pastSum sums the rows of a difference.
+// pastSum sums up the rows of a replay diff.
 type pastSum struct {
 	changes map[integrations.PastChange]time.Duration
 	rooms   map[integrations.PastChange]map[string]bool

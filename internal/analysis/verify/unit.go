@@ -158,7 +158,7 @@ func (u *unitCheck) compareChange(c *acuity.Change, in stream.Position) {
 	}
 }
 
-// skipCopies drops the copies of the newest change that checkpoints write.
+// skipCopies drops the copies of the newest change. Checkpoints write such copies.
 func (u *unitCheck) skipCopies() {
 	for len(u.queue) > 0 && u.seen && u.queue[0].Version == u.last.Version && string(u.queue[0].value) == string(u.last.value) {
 		u.queue = u.queue[1:]

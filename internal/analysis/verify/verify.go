@@ -50,8 +50,8 @@ type Verify struct {
 	Patience time.Duration
 
 	Hospitals []string // empty: all
-	// Held is the instant from which every change is still in the changelog. Older changes may have been compacted; for
-	// that time, the log is folded without a comparison.
+	// Held is the instant since which the changelog has every change. Changes before Held may have been compacted;
+	// for that time, the log is folded without a comparison.
 	Held acuity.Instant
 	// If Plain is true, everything is derived again at every step, which is about a hundred times slower; see
 	// [hospital.Fold]. If it is false, everything is derived again once per day of the log and at the end.

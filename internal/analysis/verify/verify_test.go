@@ -355,8 +355,8 @@ func TestVerifyCannotRead(t *testing.T) {
 	}
 }
 
-// A view that is still behind when patience runs out is stale. If the timeout interrupted the read, the read would fail
-// and hide that.
+// A view that is still behind when patience runs out is stale. If the timeout interrupted the read, the read would
+// fail and hide that the view is stale.
 func TestVerifyStaleView(t *testing.T) {
 	l := analysistest.Live(t, analysistest.Shifts(60, 1, time.Minute))
 	v := l.Verify(analysistest.NewKafka(t))
