@@ -113,7 +113,7 @@ const (
 	ProgressView    Progress = "view_pending"
 )
 
-// Mount adds all paths under /api/ingest that accept facts to a router that uses the shell.
+// Mount adds to r, a router that uses the shell, all paths under /api/ingest that accept facts.
 func Mount(r chi.Router, c Config) {
 	s := &server{c}
 	contract.Mount(r, c.Shell, s, feedRoutes())

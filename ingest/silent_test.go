@@ -454,7 +454,7 @@ func isByDesign(l leaf, from int) bool {
 		}
 	}
 	if names[0] == "dataAbsentReason" || len(names) > 1 && names[1] == "dataAbsentReason" {
-		return true // only its presence matters
+		return true // only the presence of the element matters
 	}
 	in := func(holders ...string) bool {
 		return slices.ContainsFunc(names[:len(names)-1], func(n string) bool { return slices.Contains(holders, n) })

@@ -29,7 +29,7 @@ type Options struct {
 	Source string // lineage of the API key; resource ids are unique within it (docs/decisions.md#resource-identity)
 }
 
-// Facts is the content of a body.
+// Facts are the facts decoded from a body.
 type Facts struct {
 	Events  []acuity.Event  // from Encounters, in the order of the body
 	Places  []string        // for each event, the path of its Encounter, as in Issue

@@ -19,10 +19,10 @@ import (
 type terms struct {
 	*document
 	masked  map[string]string
-	sought  map[string]string      // by text, the words that rules use
-	units   map[string]codes.Value // by unit as sent, values without their number
+	sought  map[string]string      // words that rules use, by text
+	units   map[string]codes.Value // values without their number, by unit as sent
 	systems map[string]codes.System
-	fetuses map[string]string // by text, fetus labels
+	fetuses map[string]string // fetus labels, by text
 }
 
 // string returns a text without control characters and surrounding spaces, or "" if the text has more than the given

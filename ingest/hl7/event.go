@@ -226,8 +226,8 @@ type Sender struct {
 	// OriginalMode makes acknowledgments use original mode, whatever MSH-15 and MSH-16 contain, because some engines
 	// fill these fields but still expect AA.
 	OriginalMode bool
-	// ProductionOnly refuses a message with AR if MSH-11 does not mark it as production. Without it, such a message
-	// is applied with a warning.
+	// ProductionOnly refuses a message with AR if MSH-11 does not mark it as production. If ProductionOnly is false,
+	// such a message is applied with a warning.
 	ProductionOnly bool
 }
 

@@ -182,8 +182,8 @@ func spaceControl(r rune) rune {
 	return r
 }
 
-// unescape appends b with its escape sequences resolved. Unknown and unterminated sequences remain in the text, and
-// clean is then false. Sequences for highlighting and character sets also remain.
+// unescape appends b to out, with the escape sequences of b resolved. Sequences for highlighting and character sets
+// remain in the text. Unknown and unterminated sequences also remain, and clean is then false.
 func (m *Message) unescape(out, b []byte) (text []byte, clean bool) {
 	clean = true
 	for m.escape != 0 {

@@ -59,7 +59,7 @@ type Server struct {
 	Limits Limits
 	Now    func() time.Time
 	Log    *slog.Logger
-	Counts *Counts // several servers may share it
+	Counts *Counts // may be shared by several servers
 }
 
 // Serve accepts connections until ctx ends. It then closes the listener and the idle connections, and waits for started

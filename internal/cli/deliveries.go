@@ -63,7 +63,7 @@ func (a *attemptData) outcome() string {
 	return a.Class
 }
 
-// deliveryFilters are the flags that select deliveries.
+// deliveryFilters adds the flags that select deliveries.
 func deliveryFilters(_ *client, cmd *cobra.Command) {
 	OneOf(cmd, new(string), "channel", "", "only deliveries by this channel: webhook, email or sms", "webhook", "email", "sms")
 	flags := cmd.Flags()

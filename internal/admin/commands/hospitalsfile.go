@@ -18,7 +18,7 @@ import (
 	"svc/internal/httpapi/access"
 )
 
-// read reads the file, and returns the errors in its lines.
+// read reads the file, and returns its rows and the errors in its lines.
 func (o *hospitalImport) read(ctx context.Context, file string) (rows []importedHospital, faults []string, err error) {
 	text, err := cli.OpenInput(ctx, file)
 	if err != nil {

@@ -66,7 +66,7 @@ func ReadMappings(in io.Reader, most int) (rows []Line[Mapping], faults []*sprea
 	return rows, faults, err
 }
 
-// WriteMappings writes a terminology map that [ReadMappings] reads.
+// WriteMappings writes a terminology map in the form that [ReadMappings] reads.
 func WriteMappings(out io.Writer, rows []Mapping) error {
 	w := csv.NewWriter(out)
 	records := [][]string{mappingColumns}

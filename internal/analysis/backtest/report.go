@@ -40,7 +40,7 @@ type Report struct {
 
 	Below   [forecast.Horizon][forecast.Quantiles]float64 `json:"shareBelowQuantile"`
 	Pinball [forecast.Horizon]float64                     `json:"pinball"` // mean over the quantiles, in nurses
-	Levels  []LevelErrors                                 `json:"levels"`  // levels with the nurses on duty at the origin; the first element is svc's forecast
+	Levels  []LevelErrors                                 `json:"levels"`  // with the nurses on duty at the origin; svc's forecast first
 	Came    []LevelErrors                                 `json:"levelsAsTheyCame"`
 	Orange  Rate                                          `json:"orange"`
 	Lead    Lead                                          `json:"lead"`

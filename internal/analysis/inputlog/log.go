@@ -162,7 +162,7 @@ func (l *Log) requestOffsets(ctx context.Context, partitions int, question func(
 const (
 	readBytes = 1 << 20
 	readQueue = 512                   // records
-	readWait  = 20 * time.Millisecond // maximum wait for records beyond the span, which the last request also asks for and which delays closing the reader
+	readWait  = 20 * time.Millisecond // maximum wait of the last request, which asks for records beyond the span
 )
 
 // ErrGone means that retention has deleted records in the span.

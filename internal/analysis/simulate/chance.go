@@ -31,7 +31,7 @@ func mixed(z uint64) uint64 {
 	return z ^ z>>31
 }
 
-// is reports true with probability p.
+// is returns true with probability p.
 func (c chance) is(p float64) bool { return c.Float64() < p }
 
 // span draws a log-normal span from its median and the standard deviation of its logarithm. It is at most eight times

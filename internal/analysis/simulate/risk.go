@@ -48,7 +48,7 @@ func (v *visit) has(code string) bool {
 	return slices.ContainsFunc(v.diagnoses, func(d diagnosis) bool { return d.code == code })
 }
 
-// drawComplaint draws the complaint at arrival and its finding.
+// drawComplaint draws the complaints and findings at arrival, and sends them.
 func (v *visit) drawComplaint() {
 	if v.is(.08 * v.load()) {
 		v.observe("observation", "local", "FETAL_MOVEMENT_DECREASED", "Decreased fetal movement", "yes")
