@@ -59,7 +59,7 @@ func (m *parted) text() string {
 	return b.String()
 }
 
-// get returns a component of a field's repetition. Components are numbered from 1, repetitions from 0.
+// get returns a component of one repetition of a field. Components are numbered from 1, repetitions from 0.
 func (m *parted) get(s, field, repetition, component int) string {
 	if field >= len(m.segments[s]) {
 		return ""

@@ -264,8 +264,8 @@ func (p *unitProbe) smallest(t *testing.T, m mutant) mutant {
 	return m
 }
 
-// less returns the request without each of its parts in turn: segments, then fields; objects, then
-// leaves.
+// less returns copies of the request, each without one of its parts: for an HL7 message, first the segments and then
+// the fields; for JSON, all nodes of the tree, outer nodes first.
 func (m mutant) less(t *testing.T) (all []string) {
 	t.Helper()
 	if m.feed == "hl7" {

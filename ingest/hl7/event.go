@@ -331,7 +331,7 @@ const (
 	warnCharsetAssumed = "charset_assumed"    // no character set is declared and the text is not UTF-8: read as Windows-1252
 	warnCharsetInvalid = "charset_invalid"    // declared as UTF-8, but invalid
 	warnCharsetUnknown = "charset_unknown"    // the declared character set is unknown
-	warnCode           = "code_unreadable"    // too long, or not in the table: not used
+	warnCode           = "code_unreadable"    // too long, or not in the table; the code is not used
 	warnEscape         = "escape_unknown"     // the escape remains in the text
 	warnEventTime      = "event_time_missing" // the next available time is used
 	warnIgnored        = "event_ignored"      // an event without effect

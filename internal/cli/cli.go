@@ -90,7 +90,7 @@ func Run(ctx context.Context, root *cobra.Command, args []string, w Env) int {
 	}
 }
 
-// execute returns the path of the command that args name, and its error.
+// execute runs the command that args name, and returns its path and its error.
 func execute(ctx context.Context, root *cobra.Command, args []string, w Env) (path string, err error) {
 	root.SetArgs(append([]string{}, args...)) // nil would make cobra read os.Args
 	root.SetOut(w.Stdout)

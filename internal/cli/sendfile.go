@@ -23,7 +23,7 @@ type payload struct {
 	body   []byte
 }
 
-// readFile passes every payload of a file to each. The name - means standard input.
+// readFile calls each with every payload of a file. The name - means standard input.
 func readFile(ctx context.Context, name string, each func(payload) error) error {
 	in, err := OpenInput(ctx, name)
 	if err != nil {
@@ -64,7 +64,7 @@ func readPayloads(in io.Reader, each func(payload) error) error {
 	}
 }
 
-// readFHIR passes every JSON value of a file to each: a JSON file has one value; NDJSON has one per line.
+// readFHIR calls each with every JSON value of a file. A JSON file has one value; an NDJSON file has one per line.
 func readFHIR(in io.Reader, each func(payload) error) error {
 	for values := json.NewDecoder(in); ; {
 		var body json.RawMessage
@@ -79,8 +79,8 @@ func readFHIR(in io.Reader, each func(payload) error) error {
 	}
 }
 
-// readHL7 passes every message of a file to each. Batch segments (FHS, BHS, BTS, FTS) are skipped, because the server
-// acknowledges each message separately.
+// readHL7 calls each with every message of a file. Batch segments (FHS, BHS, BTS, FTS) are skipped, because the
+// server acknowledges each message separately.
 func readHL7(in io.Reader, each func(payload) error) error {
 	lines := bufio.NewScanner(in)
 	lines.Buffer(nil, ingest.MaxMessage)

@@ -85,8 +85,8 @@ func (o *simulateOptions) run(ctx context.Context, w Env) error {
 	return nil
 }
 
-// send sends the requests. ADT events of the past come first, in batches, as a hospital sends its history, because the
-// forecast learns only from batches. All other requests follow in order.
+// send sends the requests. ADT events of the past come first. They are sent in batches, because the forecast learns
+// only from batches; hospitals send their history in the same way. All other requests follow in order.
 func (o *simulateOptions) send(requests iter.Seq[simulate.Request], now time.Time, each func(payload) error) error {
 	// The forecast learns from the last 28 days. A longer history is sent event by event.
 	learnt := o.unit.Start.After(now.Add(-28 * 24 * time.Hour).Add(-time.Minute))

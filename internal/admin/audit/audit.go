@@ -56,9 +56,9 @@ func (record Record) RecordNotDone(ctx context.Context, act Act, how string) err
 	return record(ctx, act)
 }
 
-// Do records acts and executes them together. If do fails, it writes a second record for each recorded act. If an act
-// could not be recorded, do is not called. If the error is [access.ErrOvertaken], do changed nothing; after any other
-// error of do, it is unknown whether do changed something.
+// Do records acts and then calls do, which executes them together. If an act could not be recorded, do is not called.
+// If do fails, Do writes a second record for each act. If the error is [access.ErrOvertaken], do changed nothing;
+// after any other error of do, it is unknown whether do changed something.
 func (record Record) Do(ctx context.Context, do func() error, acts ...Act) error {
 	recorded, err := writeEach(acts, func(act Act) error { return record(ctx, act) })
 	how := Failed

@@ -267,8 +267,8 @@ func TestBodiesThatAreRefused(t *testing.T) {
 	}
 }
 
-// TestFailedActsAreOnRecord: another process changes a key in the meantime, so only the second
-// attempt revokes it. The audit log contains the first attempt as failed.
+// TestFailedActsAreOnRecord: if another process changes a setting during the first attempt to revoke a key, the
+// second attempt revokes the key. The audit log contains the first attempt as failed.
 func TestFailedActsAreOnRecord(t *testing.T) {
 	h := open(t)
 	made, _ := h.ask("admin", "POST", "/api/admin/keys", `{"name":"n","scopes":["all"]}`, 200)

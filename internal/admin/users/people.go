@@ -75,12 +75,12 @@ var ErrNoAccess = errors.New("the person does not have access to any hospital")
 const ActDrop = "user.drop"
 
 // SignIn applies the roles that an identity provider assigns to a person, one for each hospital. Subjects are keyed
-// hashes of the person's identity; the first is made with the newest key. SignIn returns the session of the person and
-// the hospitals in which it is valid. Hospitals where an administrator has locked the person are excluded. If no
+// hashes of the person's identity; the first is made with the newest key. SignIn returns the session of the person
+// and the hospitals in which it is valid. Hospitals where an administrator has locked the person are excluded. If no
 // hospital remains, the error is [ErrNoAccess].
 //
-// In a hospital without a role, the user record remains with [NoRole]. So a lock remains, and the epoch never
-// decreases: assigning a role again does not revive an ended session.
+// In a hospital without a role, the user record remains with [NoRole]. The record keeps the lock and the epoch, so
+// assigning a role again does not unlock the person or revive an ended session.
 func (o *Office) SignIn(
 	ctx context.Context, subjects [][]byte, label string, roles map[string]Role, in SignIn,
 ) (s Session, may []User, err error) {

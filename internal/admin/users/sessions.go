@@ -46,7 +46,8 @@ func (s *Session) EpochIn(hospital string) (int64, bool) {
 	return s.Epochs[i].Epoch, true
 }
 
-// mostSessions is the maximum number of concurrent sessions of a person. One more session ends the oldest.
+// mostSessions is the maximum number of concurrent sessions of a person. If the person signs in once more, the oldest
+// session ends.
 const mostSessions = 10
 
 // SignIn describes the browser at which a person signs in.

@@ -62,7 +62,8 @@ func (l *Output) Change(partition int32, place int) *acuity.Change {
 	return c
 }
 
-// Pair returns two consecutive changes of the victim that want accepts. Inputs, not timers, caused both changes.
+// Pair returns two consecutive changes of the victim that were caused by inputs, not timers, and for which want
+// returns true.
 func (l *Output) Pair(want func(c, next *acuity.Change) bool) (partition int32, place, next int) {
 	l.TB.Helper()
 	partition, places := l.ChangesOf(Victim)

@@ -168,7 +168,7 @@ const (
 // ErrGone means that retention has deleted records in the span.
 var ErrGone = errors.New("the records have been deleted")
 
-// Read passes every record of a span to each, in order. A missing offset is an error.
+// Read calls each with every record of a span, in order. A missing offset is an error.
 func (l *Log) Read(ctx context.Context, s stream.Span, each func(stream.Record) error) error {
 	if s.From >= s.End {
 		return nil
@@ -199,7 +199,7 @@ func (l *Log) Read(ctx context.Context, s stream.Span, each func(stream.Record) 
 	return nil
 }
 
-// Read passes every record of a span to each, in order.
+// Read is a function that calls each with every record of a span, in order.
 type Read func(ctx context.Context, s stream.Span, each func(stream.Record) error) error
 
 // Source reads a topic.

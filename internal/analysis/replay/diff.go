@@ -52,7 +52,7 @@ func (d *Diff) Write(ctx context.Context, out Output) (*DiffSummary, error) {
 	return &sum.DiffSummary, err
 }
 
-// Each passes every row to the function each, one partition after the other. A row is valid until that function
+// Each calls the function each with every row, one partition after the other. A row is valid until that function
 // returns.
 func (d *Diff) Each(ctx context.Context, each func(*DiffRow)) (*DiffSummary, error) {
 	var sum diffSum

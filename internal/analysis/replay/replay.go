@@ -42,8 +42,8 @@ func NewRefold(hospitalID string, rules Override) (*Refold, error) {
 	return &Refold{unit: u, rules: rules}, nil
 }
 
-// Apply passes to each the changes that are due before an input, and then the change that the input causes. A change
-// is valid until each returns.
+// Apply calls each with the changes that are due before an input, and then with the change that the input causes. A
+// change is valid until each returns.
 func (f *Refold) Apply(in *inputlog.Input, each func(*acuity.Change)) {
 	if in.Observation == nil {
 		f.advanceTo(in.At, each)
@@ -61,7 +61,7 @@ func (f *Refold) Apply(in *inputlog.Input, each func(*acuity.Change)) {
 	}
 }
 
-// advanceTo passes to each all changes that are due up to an instant.
+// advanceTo calls each with every change that is due up to an instant.
 func (f *Refold) advanceTo(to acuity.Instant, each func(*acuity.Change)) {
 	for more := true; more; {
 		if f.change, more = f.unit.Advance(to); more {

@@ -57,7 +57,7 @@ func (r *Rerun) Write(ctx context.Context, out Output) (rows int64, err error) {
 	})
 }
 
-// remake passes to each every change that the inputs of one partition cause.
+// remake calls each with every change that the inputs of one partition cause.
 func (r *Rerun) remake(in inputs, each func(*acuity.Change) error) error {
 	folds := map[string]*Refold{}
 	var hospital string
@@ -165,7 +165,7 @@ func writeFile[R any](name string, f tables.Format, rows func(write func(*R) err
 	return os.Rename(file.Name(), name)
 }
 
-// inputs passes every requested input of one partition to each, in the order of the log.
+// inputs is a function that calls each with every requested input of one partition, in the order of the log.
 type inputs func(each func(*inputlog.Input) error) error
 
 // foldPartitions calls fold for each partition, at most atOnce concurrently. A requested hospital without any record in
@@ -213,7 +213,7 @@ func (e AbsentError) Error() string {
 	return fmt.Sprintf("the log has no records for hospital %q", string(e))
 }
 
-// readInputs passes the inputs of the hospitals to each, in the order of the partition.
+// readInputs calls each with every input of the hospitals, in the order of the partition.
 func (r *Rerun) readInputs(ctx context.Context, s stream.Span, shared *inputlog.Share, each func(in *inputlog.Input) error) error {
 	in := inputlog.ReadInputs(ctx, r.Inputs.Read, s, r.Hospitals)
 	in.Progress = shared.AddProgress

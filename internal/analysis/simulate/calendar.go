@@ -93,7 +93,7 @@ func (u *unit) week(t clock) float64 { return max(0, float64(t-u.from)/float64(w
 // load returns the frequency of modifiers relative to the start.
 func (u *unit) load() float64 { return 1 + growthYear*u.week(u.now)/52 }
 
-// stays returns the length of stays relative to the start.
+// stays returns the current length of stays as a multiple of their length at the start.
 func (u *unit) stays() float64 {
 	if u.week(u.now) >= regimeWeek {
 		return regimeStays

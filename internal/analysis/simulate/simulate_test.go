@@ -160,7 +160,7 @@ func (u *unit) accept(t testing.TB, r simulate.Request) (acuity.Change, []acuity
 	return c, found
 }
 
-// fold applies all requests and passes the verdict of every hour to each.
+// fold applies all requests and calls each with the verdict of every hour.
 func fold(t testing.TB, o simulate.Options, each func(*score.Verdict)) *unit {
 	t.Helper()
 	u := newUnit()
