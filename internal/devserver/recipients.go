@@ -16,7 +16,7 @@ type demoRecipient struct {
 	Phone string `json:"phone"`
 }
 
-// demoTier is a tier of the demo. Its recipients are indexes in the list of recipients.
+// demoTier is a tier of the demo. to and escalateTo are indexes into demoRecipients.
 type demoTier struct {
 	id             string
 	to, escalateTo []int

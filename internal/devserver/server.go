@@ -1,5 +1,5 @@
-// Package devserver is the environment of the roles in svc dev: servers, keys, files, a greeting, a webhook receiver,
-// an alert outbox, a demo. It does not import the roles; the command connects them to it.
+// Package devserver provides the environment in which svc dev runs the roles: servers, keys, files, a greeting, a
+// webhook receiver, an alert outbox, a demo. It does not import the roles; the command connects them to it.
 package devserver
 
 import (
@@ -163,7 +163,7 @@ func (s *Server) open(ctx context.Context) error {
 func (s *Server) listen(ctx context.Context, address string) (net.Listener, error) {
 	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", address)
 	if err == nil {
-		s.closers = append(s.closers, func() { listener.Close() }) //nolint:errcheck // the server closes it, too
+		s.closers = append(s.closers, func() { listener.Close() }) //nolint:errcheck // the server that uses the listener closes it, too
 	}
 	return listener, err
 }

@@ -35,7 +35,7 @@ func (e *examination) checkKeys(ctx context.Context, cluster *stream.Cluster, to
 	})
 }
 
-// key compares one key. roles are the roles that need it.
+// key compares one key in the options with the installed key id. roles names the roles that need this key.
 func (e *examination) key(
 	name, option, roles string, installed map[string]seal.Fingerprint, id string, ringOf func() (*seal.Keyring, error),
 ) {

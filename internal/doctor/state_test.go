@@ -169,7 +169,7 @@ func TestDoctorTraces(t *testing.T) {
 	args := []string{"--kafka", kafka, "--redis", redis, "--partitions", "3"}
 	status := http.StatusOK
 	handler := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.URL.Path != "/v1/traces" && r.Method != "PRI" { // PRI begins HTTP/2, and thereby gRPC
+		if r.URL.Path != "/v1/traces" && r.Method != "PRI" { // PRI is the HTTP/2 connection preface, which a gRPC client sends
 			t.Errorf("path %s", r.URL.Path)
 		}
 		w.WriteHeader(status)

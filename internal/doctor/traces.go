@@ -7,7 +7,7 @@ import (
 	"svc/internal/tracing"
 )
 
-// checkTraces checks the collector of traces, if one is configured.
+// checkTraces checks the trace collector, if one is configured.
 func (e *examination) checkTraces(ctx context.Context) {
 	limited, cancel := context.WithTimeout(ctx, within)
 	defer cancel()

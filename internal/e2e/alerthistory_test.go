@@ -41,8 +41,8 @@ func closedRuns(t *testing.T, admin *partner) (all map[string]string) {
 	return all
 }
 
-// awaitPastAlerts waits until the messages of the demo's past are listed. They are listed once the
-// last alert run of the past is in the ledger.
+// awaitPastAlerts waits until the API lists the demo's past alert e-mails. It lists them once the last past alert run
+// is in the ledger.
 func awaitPastAlerts(t *testing.T, admin *partner) {
 	t.Helper()
 	eventually(t, 5*time.Minute, func() error {
@@ -58,7 +58,7 @@ func awaitPastAlerts(t *testing.T, admin *partner) {
 	})
 }
 
-// TestDevStoppedEarly: if a demo is killed or stopped while its past is being computed, it has the alert episodes of
+// TestDevStoppedEarly: if a demo is killed or stopped while it computes its past alerts, it has all alert episodes of
 // its 28 days after the next start.
 func TestDevStoppedEarly(t *testing.T) {
 	t.Parallel()

@@ -38,7 +38,7 @@ func TestAlertPeak(t *testing.T) {
 	if err := json.Unmarshal([]byte(body), &alert); err != nil || alert.Data.OpenRooms == nil || alert.Data.Peak == nil {
 		t.Fatalf("no peak: %v %s", err, body)
 	}
-	// The response from predict has the same peak, because its state is at most a minute newer.
+	// The forecast from predict has the same peak, because the state that it uses is at most a minute newer.
 	got, want := alert.Data.Peak, f.StaffingForecast.Peak
 	for _, h := range f.StaffingForecast.Hours {
 		if h.End.Equal(got.At) && (!got.At.Equal(want.At) || got.NursesP90 != want.NursesP90) {

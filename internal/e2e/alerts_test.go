@@ -33,8 +33,8 @@ func (d *desk) surge() {
 	d.p.accepted(d.t, "staffing", `{"nursesOnDuty":1,"callStaffAvailable":true}`)
 }
 
-// onDuty adds a charge nurse and a director. The director is called if the nurse does not answer
-// within a minute.
+// onDuty adds a charge nurse and a director as recipients. An alert escalates to the director if the nurse does not
+// acknowledge it within a minute.
 func (d *desk) onDuty(hospital string) {
 	d.t.Helper()
 	charge := d.say("alerts", "add", "--label", "Charge nurse", "--email", "charge@"+hospital+".example", "--phone", "+15550100")
@@ -94,7 +94,7 @@ func (d *desk) acknowledge(link string) {
 		}
 		return nil
 	}
-	// If the page reports the acknowledgment, the list must have it.
+	// Once the page reports the acknowledgment, the list must contain it.
 	if err := listed(); err != nil && strings.Contains(page, "Acknowledged at") {
 		d.t.Error(err)
 	}
@@ -191,8 +191,8 @@ func TestDevLastWord(t *testing.T) {
 	})
 }
 
-// TestAlertsOnServers repeats TestDevAlerts on a real Kafka and Redis, with a real SMTP server and
-// an SMS gateway. One unit acknowledges its alert; the other does not, so its director is called.
+// TestAlertsOnServers repeats TestDevAlerts on a real Kafka and Redis, with a real SMTP server and an SMS gateway.
+// One unit acknowledges its alert; the alert of the other unit escalates to the director.
 func TestAlertsOnServers(t *testing.T) {
 	needServers(t)
 	t.Parallel() // the test waits until an alert is escalated
@@ -244,8 +244,8 @@ func TestAlertsOnServers(t *testing.T) {
 		return nil
 	})
 
-	// The unit that did not acknowledge was raised later. By the time its director is called, an escalation for the
-	// other unit would have been sent, too.
+	// South's alert was raised after north's. By the time south's alert escalates, an escalation of north's alert
+	// would have been sent, too.
 	relay.await(t, "director@south.example", 2*time.Minute)
 	if n := relay.count("director@north.example"); n != 0 {
 		t.Errorf("escalated %d times though answered", n)

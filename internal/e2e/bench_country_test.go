@@ -145,7 +145,7 @@ func (s *system) startRole(b *testing.B, name string, size *country, args ...str
 	private := "127.0.0.1:" + mustFreePort(b)
 	began := time.Now()
 	n := start(b, name, append(args, "--private-listen", private), s.env...)
-	// If no processor runs, no reader has a current view.
+	// The view is excluded, because no reader has a current view while no processor runs.
 	n.awaitFor(5*time.Minute, "http://"+private+"/readyz?exclude=view&exclude=forecast&exclude=lists")
 	b.ReportMetric(time.Since(began).Seconds(), name+"-start-s")
 	s.perHospital(b, n, "http://"+private, name, size)

@@ -17,8 +17,8 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 )
 
-// admission returns an admission, transfer or discharge of a made-up visit, about as long as a real
-// message.
+// admission returns the n-th HL7 message of a test load: an admission, transfer, update or discharge of a made-up
+// visit. It is about as long as a real message.
 func admission(n int) string {
 	now := time.Now().UTC().Format("20060102150405") + "+0000"
 	event := []string{"A01", "A02", "A08", "A03"}[n%4]
@@ -130,7 +130,7 @@ func closedLoop(b *testing.B, lasting time.Duration, do func(c, n int) error) fl
 	return float64(count.Load()) / lasting.Seconds()
 }
 
-// appliedBy returns the number of observations that a processor has applied.
+// appliedBy returns a function that reads the number of observations that a processor has applied.
 func appliedBy(b *testing.B, private string) func() float64 {
 	return func() float64 {
 		done, err := figure(private, "svc_process_records_total")

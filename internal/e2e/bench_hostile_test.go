@@ -20,9 +20,9 @@ const (
 	hostileAtOnce = 6  // connections of the hostile hospital; each sends without a pause
 )
 
-// BenchmarkHostileDev measures ten calm hospitals on a svc dev that a hostile hospital attacks. The hostile hospital
-// sends the largest valid bodies, each as soon as the previous one is answered, and ignores 429. E2E_HOSTILE is the
-// duration; in five minutes, growing memory or backlog would be visible.
+// BenchmarkHostileDev measures how svc dev serves ten calm hospitals while a hostile hospital attacks it. The hostile
+// hospital sends the largest valid bodies, each as soon as the previous one is answered, and ignores 429. E2E_HOSTILE
+// is the duration; a run of five minutes shows whether memory or the backlog grows.
 func BenchmarkHostileDev(b *testing.B) {
 	d := startDev(b, b.TempDir())
 	against(b, calmPartners(b, d, calmHospitals), newPartner(d.BaseURL, d.HospitalID, d.APIKey), d.node)
@@ -39,7 +39,7 @@ func BenchmarkHostileKafka(b *testing.B) {
 	against(b, s.partners[1:], s.partners[0], s.front, s.processor("p1"), s.processor("p2"))
 }
 
-// against reports how calm hospitals are answered, first without the hostile hospital and then with it.
+// against measures the responses to calm hospitals, first without the hostile hospital and then with it.
 func against(b *testing.B, calm []*partner, foe *partner, nodes ...*node) {
 	b.Helper()
 	lasting, err := time.ParseDuration(cmp.Or(os.Getenv("E2E_HOSTILE"), "20s"))

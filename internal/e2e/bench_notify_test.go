@@ -29,7 +29,7 @@ type notified struct {
 	node    *node
 	writer  *kgo.Client
 	units   []string
-	arrived sync.Map // id of an event: chan struct{}
+	arrived sync.Map // chan struct{} by event id
 
 	mu       sync.Mutex
 	versions []int64
@@ -59,8 +59,8 @@ func startNotify(b *testing.B, units int) *notified {
 	return n
 }
 
-// change writes a change of the level of a unit. The returned channel is closed when the event of
-// the change arrives.
+// change writes a change of a unit's level. The returned channel is closed when the endpoint receives the event for
+// this change.
 func (n *notified) change(unit int) (arrived chan struct{}, err error) {
 	n.mu.Lock()
 	defer n.mu.Unlock() // so that versions are in order in the log

@@ -16,11 +16,11 @@ import (
 // on the same broker. Each of the three rounds runs svc and Kafka Streams one after the other, so that both have the
 // same share of a busy machine; the ratios compare the medians.
 //
-// SVC_PEERS names a folder with the peers: streams is a Maven project, which kstreams runs, and gopeers is a Go program
-// that fills topics and measures. PEERS_RECORDS (500,000) is the number of records to catch up with.
+// SVC_PEERS names a folder with the peers: streams is a Maven project, which kstreams runs, and gopeers is a Go
+// program that fills topics and measures. PEERS_RECORDS (500,000) is the number of records to catch up with.
 //
-// An x-streams figure is svc divided by Streams. Streams is warm after its first 40% of the records; x-streams-first
-// includes them.
+// An x-streams figure is svc's result divided by that of Kafka Streams after its warm-up, the first 40% of the
+// records. x-streams-first includes the warm-up.
 func BenchmarkPeers(b *testing.B) {
 	if why := peersMissing(); why != "" {
 		fmt.Println("Peers: not run,", why) // go test does not print why a benchmark is skipped

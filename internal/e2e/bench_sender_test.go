@@ -159,7 +159,7 @@ func (s *system) rawLoop(b *testing.B) (do func(n int) error, stop func()) {
 		}
 	})
 
-	var waiting sync.Map // by value: chan struct{}
+	var waiting sync.Map // chan struct{} by record value
 	from := map[int32]kgo.Offset{}
 	for n := range int32(partitions) {
 		from[n] = kgo.NewOffset().AtStart()

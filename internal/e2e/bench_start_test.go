@@ -21,11 +21,11 @@ import (
 // BenchmarkRestore lets a processor restore one partition in which 200 hospitals have made 300,000 changes in seven
 // days.
 //
-// start-to-ready-ms is the time from the start of the process until it is ready. restore-ms is the part after the group
-// has assigned the partition: requesting the end offset, the barrier, reading, decoding and deriving. MB/s are the
-// decompressed keys and values of the last checkpoint and later records, divided by restore-ms; start-MB/s divides them
-// by the whole time. cpu-ms is the processor time of the process, because wall-clock time says little on a busy
-// machine.
+// start-to-ready-ms is the time from the start of the process until it is ready. restore-ms is the part after the
+// group has assigned the partition: finding the end offset, waiting for the barrier, reading and decoding the
+// records, and deriving the state. MB/s are the decompressed keys and values of the last checkpoint and later
+// records, divided by restore-ms; start-MB/s divides them by start-to-ready-ms. cpu-ms is the processor time of the
+// process, because wall-clock time says little on a busy machine.
 func BenchmarkRestore(b *testing.B) {
 	const records, hospitals, rooms = 300_000, 200, 20
 	s := bench(b, 1)
@@ -117,7 +117,7 @@ func BenchmarkNotifyStart(b *testing.B) {
 				}
 				total += of.Lag
 			}
-			if len(lag.Lag) == 0 || total > 2*partitions { // the marker of a transaction is committed with the next record
+			if len(lag.Lag) == 0 || total > 2*partitions { // the offset after a transaction marker is committed only with the next record
 				return fmt.Errorf("%d records to read", total)
 			}
 			return nil

@@ -133,7 +133,7 @@ var viewNames struct {
 	n int
 }
 
-// window opens a window on a server.
+// window opens a browser window for the server at base.
 func (b *browser) window(t testing.TB, base string, as viewing) *view {
 	t.Helper()
 	viewNames.Lock()

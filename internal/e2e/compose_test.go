@@ -101,14 +101,14 @@ func newComposed(t *testing.T, port string) *composed {
 	return c
 }
 
-// command returns docker compose with the file of this tree.
+// command returns a docker compose command that uses this repository's Compose file.
 func (c *composed) command(args ...string) *exec.Cmd {
 	cmd := exec.Command("docker", append([]string{"compose", "-f", "deploy/compose.yaml"}, args...)...)
 	cmd.Dir, cmd.Env = filepath.Join("..", ".."), append(os.Environ(), c.env...)
 	return cmd
 }
 
-// asDocumented runs the commands of the page, and returns the address and the key that the commands
+// asDocumented runs the commands in docs/deployment.md, and returns the address and the key that these commands
 // export.
 func (c *composed) asDocumented() (base, key string) {
 	c.t.Helper()

@@ -68,7 +68,7 @@ func (p *partner) described(t testing.TB) *document {
 	return d
 }
 
-// ecma compiles a JSON Schema pattern. Its escape for a character code differs from Go's.
+// ecma compiles a JSON Schema pattern, which writes a character code as \uXXXX and not as \x{XXXX}.
 func ecma(pattern string) (*regexp.Regexp, error) {
 	return regexp.Compile(regexp.MustCompile(`\\u([0-9a-f]{4})`).ReplaceAllString(pattern, `\x{$1}`))
 }
@@ -196,7 +196,7 @@ func madeUp(path string) bool {
 // token matches a minted key. No file may contain a key, not even an expired one.
 var token = regexp.MustCompile(`svc_[0-9a-f]{64}`)
 
-// signing matches a secret that was made for a webhook. No file may contain such a secret.
+// signing matches a generated webhook secret. No file may contain such a secret.
 var signing = regexp.MustCompile(`whsec_[A-Za-z0-9+/]{43}=`)
 
 // TestContract compares a running svc with the document that it serves. Each example must be accepted, and each answer,
@@ -354,7 +354,7 @@ func TestRequestSchemasAreKept(t *testing.T) {
 				if betweenFields[method+" "+path+" "+what] {
 					want = refused
 				}
-				gone := a.status == http.StatusNotFound && madeUp(path) // the body was accepted
+				gone := a.status == http.StatusNotFound && madeUp(path) // the body was accepted, but the object does not exist
 				bad := !o.done(a) && !gone || bytes.Contains(a.raw, []byte(`"status":"rejected"`))
 				if want == allowed && a.status == http.StatusBadRequest || want != allowed && bad != (want == refused) {
 					t.Errorf("%s %s: %s: %d %s\nto %s", method, path, what, a.status, a.raw, text)

@@ -1,9 +1,9 @@
-// Package pastalerts computes the alerts that a demo would have sent in its past.
+// Package pastalerts computes the alerts that a demo would have sent during the simulated weeks before it starts.
 //
-// The notifier would process weeks of level changes within seconds, and send an alert only for the current level.
-// [People] instead runs the notifier's steps at the instants of these changes, with the recipients of the demo, who
-// receive every message and acknowledge most alerts. Each result is written to the ledger like that of any other
-// step. Later steps are the notifier's usual ones.
+// The notifier would process weeks of level changes within seconds, and would alert only about the current level.
+// [People] instead runs the notifier's steps at the times of these changes. The demo's recipients receive every
+// message and acknowledge most alerts. The result of each step is written to the ledger, as for any other step. After
+// that, the notifier runs its usual steps.
 package pastalerts
 
 import (
@@ -18,14 +18,14 @@ import (
 )
 
 const (
-	askAgain  = 200 * time.Millisecond // pause before the notifier asks for the past again
-	sentAfter = 2 * time.Second        // delivery time of a message in the past
+	askAgain  = 200 * time.Millisecond // pause before a postponed step is repeated
+	sentAfter = 2 * time.Second        // simulated delivery time of a past message
 )
 
-// People is the [notifier.People] of a demo.
+// People implements [notifier.People] for a demo.
 type People struct {
 	*people.Alerting                  // for the present
-	past             *people.Alerting // for the past, without the current rooms
+	past             *people.Alerting // for past changes, without the current rooms
 	runs             *recorder
 	hospital         string
 	ready            <-chan struct{}
@@ -34,8 +34,8 @@ type People struct {
 	live bool
 }
 
-// New returns the People of a demo. hospital is the hospital with the past. ready is closed once the notifier has read
-// the whole past and the recipients exist. Until then, People does not send anything to the hospital.
+// New returns the People of a demo. hospital is the hospital that has past level changes. ready must be closed once
+// the notifier has read all past changes and the recipients exist. Until then, People sends nothing to the hospital.
 func New(c people.Config, hospital string, ready <-chan struct{}) *People {
 	past, runs := c, &recorder{AlertRunList: c.Lists}
 	past.Rooms, past.Lists = nil, runs
@@ -72,19 +72,19 @@ func (p *People) Step(ctx context.Context, now time.Time, in notifier.Happening)
 	return last
 }
 
-// rehearsal is the state while the past is processed.
+// rehearsal is the state of one run through the past level changes.
 type rehearsal struct {
 	*People
-	ctx    context.Context //nolint:containedctx // lives as long as one call of Step
+	ctx    context.Context //nolint:containedctx // the value lives only during one call to Step
 	memory []byte
 	ended  []outbound.Entry   // delivered messages that the next step processes
-	next   time.Time          // when the last step wants to be repeated
+	next   time.Time          // time at which the last step asked to be repeated
 	acks   []outbound.Command // pending acknowledgments; at most one per alert
-	asked  string             // alert of the last acknowledgment
+	asked  string             // alert for which acks was last computed
 	out    notifier.Step
 }
 
-// run processes the changes up to now, step by step.
+// run processes the changes before now, step by step.
 func (r *rehearsal) run(now time.Time, changes []notifier.LevelChange) {
 	for {
 		var in notifier.Happening
@@ -106,7 +106,7 @@ func (r *rehearsal) run(now time.Time, changes []notifier.LevelChange) {
 	}
 }
 
-// step runs one step at an instant of the past.
+// step runs one step of the notifier as of a past instant, and collects the results in r.out.
 func (r *rehearsal) step(at time.Time, in notifier.Happening) {
 	in.Hospital, in.Memory, in.Ended, r.ended = r.hospital, r.memory, r.ended, nil
 	s := r.past.Step(r.ctx, at, in)
@@ -150,8 +150,8 @@ func ackAfter(alert string) time.Duration {
 	return time.Minute + within
 }
 
-// recorder lists the alert runs that have ended, and stores the last run. A run that is still open at the end of
-// the past is listed by the first step of the present.
+// recorder lists the alert runs that have ended, and stores the latest run. A run that is still open after the last
+// past change is listed by the notifier's first regular step.
 type recorder struct {
 	people.AlertRunList
 	last outbound.AlertRun
@@ -165,7 +165,7 @@ func (r *recorder) AlertRun(e outbound.AlertRun) {
 	}
 }
 
-// Link drops the link, because it has either expired or will be listed by the first step of the present.
+// Link drops the link, because it either has expired or will be listed by the notifier's first regular step.
 func (r *recorder) Link(string, outbound.AckLink) {}
 
 // Written returns immediately, because links in past alerts are never opened.

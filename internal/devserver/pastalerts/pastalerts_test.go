@@ -41,7 +41,7 @@ type runs map[string]outbound.AlertRun
 
 func (r runs) AlertRun(e outbound.AlertRun) {
 	if e.ClosedAt.IsZero() {
-		r["open "+e.ID] = e // an alert run that was open in the past is not listed
+		r["open "+e.ID] = e // past steps must not list an open alert run
 		return
 	}
 	r[e.ID] = e
@@ -49,7 +49,7 @@ func (r runs) AlertRun(e outbound.AlertRun) {
 func (runs) Link(string, outbound.AckLink) {}
 func (runs) Written(context.Context)       {}
 
-// TestPast: past alerts have past times, and the first step of the present sends only messages that are due now.
+// TestPast: past alerts have past times, and the first regular step sends only messages that are due now.
 func TestPast(t *testing.T) {
 	const days = 60
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
