@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// load is a stream of requests from several hospitals that continues during faults. It records every acknowledgment. It
-// retries a request with the same bytes until it is acknowledged.
+// load sends a stream of requests from several hospitals, which continues during faults. It retries each request with
+// the same bytes until the server acknowledges it, and records every acknowledgment.
 type load struct {
 	t        *testing.T
 	partners []*partner
@@ -156,20 +156,20 @@ func parsePosition(text string) (position, error) {
 
 const rooms = 12
 
-// request returns a request of any feed. Many have timers that end within seconds, so that timers
-// are due all the time.
+// request returns a random request for one of the feeds. Many requests start timers that end within seconds, so that
+// timers are due all the time.
 func request(random *rand.Rand, worker, n int) (path, body string) {
 	now := time.Now().UTC()
 	at := func(ago time.Duration) string { return now.Add(-ago).Format("2006-01-02T15:04:05.000Z07:00") }
 	soon := time.Duration(random.IntN(4000)) * time.Millisecond // until the timer ends
 	room := 1 + random.IntN(rooms)
 	switch kind := random.IntN(20); {
-	case kind < 6: // magnesium, 1:1 until 60 minutes
+	case kind < 6: // magnesium: 1:1 for the first 60 minutes
 		return "clinical", fmt.Sprintf(`{"roomId":%d,"signals":[{"kind":"medication","system":"RxNorm","code":"6585","status":"active","startedAt":%q}]}`,
 			room, at(60*time.Minute-soon))
 	case kind < 8:
 		return "clinical", fmt.Sprintf(`{"roomId":%d,"signals":[{"kind":"medication","system":"RxNorm","code":"6585","status":"completed"}]}`, room)
-	case kind < 11: // MEWS, gone after 240 minutes
+	case kind < 11: // MEWS: ends after 240 minutes
 		return "clinical", fmt.Sprintf(`{"roomId":%d,"signals":[{"kind":"observation","system":"LOINC","code":"88888-8","display":"MEWS total score","value":%d,"observedAt":%q}]}`,
 			room, random.IntN(8), at(240*time.Minute-soon))
 	case kind < 13: // fetal heart rate

@@ -106,12 +106,13 @@ var findings = []finding{
 	}},
 }
 
-// noonZone returns a time zone in which it is noon, so that the time an hour or two ago is on the same date.
+// noonZone returns a time zone in which it is noon, so that a time one or two hours ago is on the same date.
 func noonZone(now time.Time) string {
 	return fmt.Sprintf("Etc/GMT%+d", now.UTC().Hour()-12) // the names use the POSIX sign: GMT-3 is ahead of UTC
 }
 
-// findingTokens are the tokens of the files: {{T-600}} is 600 s ago in HL7, {{I-600}} in FHIR.
+// findingTokens matches the placeholders for times in the files: {{T-600}} is the time 600 s ago in HL7 format,
+// {{I-600}} in FHIR format.
 var findingTokens = regexp.MustCompile(`\{\{([TI])(-\d+)\}\}`)
 
 // text returns the input with all tokens replaced by times relative to now. zone is the time zone of the hospital.
@@ -138,7 +139,7 @@ func (s *findingStep) text(t *testing.T, zone string) string {
 		return now.Add(time.Duration(ago) * time.Second).Format(layout)
 	})
 	if framed, ok := strings.CutPrefix(text, "\x0b"); ok {
-		text = strings.TrimSuffix(framed, "\x1c\r") // engine and HTTP add their own frame
+		text = strings.TrimSuffix(framed, "\x1c\r") // an engine adds the frame again, and HTTP does not need it
 	}
 	return text
 }
@@ -187,7 +188,7 @@ func (u *unitState) room(label string) string {
 	return ""
 }
 
-// unplaced is the number of patients without a room that a finding leaves behind.
+// unplaced returns the number of patients whom a finding leaves without a room.
 func (f *finding) unplaced() int {
 	last := &f.steps[len(f.steps)-1]
 	if last.room == "" && strings.HasPrefix(last.answer, "200 applied") {
@@ -229,8 +230,9 @@ func asJSON(t *testing.T, v any) string {
 	return string(text)
 }
 
-// overMLLP sends the inputs over MLLP. If alone is false, the hospital has other findings as well, so its level is not
-// compared. An acknowledgment does not mean that the message is applied, so overMLLP waits for the unit to change.
+// overMLLP sends the inputs over MLLP. If alone is false, the hospital also gets the inputs of other findings, so its
+// level is not compared. An acknowledgment does not mean that the message is applied, so overMLLP waits for the unit
+// to change.
 func (f *finding) overMLLP(t *testing.T, p *partner, address, zone string, alone bool) {
 	t.Helper()
 	if alone {
@@ -306,8 +308,7 @@ func findingHospitals(t *testing.T, base string, env, args []string, zone string
 	return all, keys
 }
 
-// findingNames returns the ids of the hospitals of the findings: of all findings for HTTP, and of the HL7 findings for
-// MLLP.
+// findingNames returns one hospital id for each finding or, if hl7Only is true, for each HL7 finding.
 func findingNames(prefix string, hl7Only bool) (names []string) {
 	for i := range findings {
 		if !hl7Only || findings[i].isHL7() {

@@ -12,8 +12,8 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 )
 
-// startsOfBrokers is the number of starts on one set of brokers. During the first start the brokers
-// start as well; each later start uses new topics.
+// startsOfBrokers is how often the roles are started on the same brokers. The brokers are still starting during the
+// first of these starts; each later start uses new topics.
 const startsOfBrokers = 10
 
 // TestFreshBrokers starts all roles at once on three new brokers. Each role becomes ready, none
@@ -45,8 +45,8 @@ func startBrokers(t *testing.T, pool *dockertest.Pool) (addresses string) {
 	return strings.Join(all, ",")
 }
 
-// startThreeBrokers does the work of startBrokers. adjust may change the options of each broker; brokers are numbered
-// from 1.
+// startThreeBrokers starts three brokers of one cluster without waiting for them. adjust may change the options of
+// each broker; brokers are numbered from 1.
 func startThreeBrokers(t *testing.T, pool *dockertest.Pool, adjust func(i int, options *dockertest.RunOptions)) (all []*server) {
 	t.Helper()
 	stamp := time.Now().UnixNano() // container names are unique on the whole machine
@@ -129,7 +129,7 @@ func startAllRoles(t *testing.T, kafka, redis, prefix string) {
 	deleteTopics(t, kafka, prefix)
 }
 
-// wantReplicas expects the number of replicas for every topic of a prefix.
+// wantReplicas expects every topic with the prefix to have the given number of replicas.
 func wantReplicas(t *testing.T, kafka, prefix string, want int) {
 	t.Helper()
 	client, err := kgo.NewClient(kgo.SeedBrokers(strings.Split(kafka, ",")...), kgo.AlwaysRetryEOF())

@@ -57,8 +57,8 @@ func TestHangingTransactions(t *testing.T) {
 	})
 }
 
-// TestHangingTransactionsEnd: each hanging transaction ends as its coordinator decided, both in the
-// partition and in the offsets of the group, even if it hangs in only one of them.
+// TestHangingTransactionsEnd: each hanging transaction is committed or aborted as its coordinator decided, both in
+// the partition and in the group's offsets, even if it hangs in only one of them.
 func TestHangingTransactionsEnd(t *testing.T) {
 	kafka, _ := needServers(t)
 	t.Parallel()
@@ -184,7 +184,7 @@ func hangingOn(t *testing.T, address string) *hangs {
 	return h
 }
 
-// begun returns a producer of the transactional id without an open transaction.
+// begun returns a client for the transactional id, with its producer id and epoch. The id has no open transaction.
 func (h *hangs) begun(id string) (client *kgo.Client, producer int64, epoch int16) {
 	h.t.Helper()
 	client, err := kgo.NewClient(kgo.SeedBrokers(h.address), kgo.TransactionalID(id), kgo.MaxVersions(kversion.V3_8_0()), kgo.RecordPartitioner(kgo.ManualPartitioner()))

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// TestHealthOfAProcess causes the health failures that no other test causes: Redis does not respond to a reader, and a
-// group has no partition for another member.
+// TestHealthOfAProcess causes the health failures that no other test causes: Redis does not respond to a reader, and
+// a consumer group has no partition left for another member.
 func TestHealthOfAProcess(t *testing.T) {
 	t.Parallel()
 	var away atomic.Bool

@@ -17,9 +17,8 @@ import (
 	"time"
 )
 
-// serveHTTPS serves on a private address of this machine, like an endpoint in a hospital's network.
-// The allow list permits such an address, but never loopback. ca is a file with the certificate of
-// the server.
+// serveHTTPS serves on a private address of this machine, like an endpoint in a hospital's network. The allow list
+// permits such an address, but never loopback. ca is a file with the server's certificate.
 func serveHTTPS(t testing.TB, handler http.Handler) (server *httptest.Server, ca string) {
 	t.Helper()
 	at := privateAddress(t)
@@ -53,7 +52,8 @@ func privateAddress(t testing.TB) net.IP {
 	return nil
 }
 
-// selfSigned creates a certificate for an address, and a file that trusts it.
+// selfSigned creates a self-signed certificate for an address, and writes it to the file ca for clients that should
+// trust it.
 func selfSigned(t testing.TB, at net.IP) (certificate tls.Certificate, ca string) {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)

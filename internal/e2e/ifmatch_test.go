@@ -107,7 +107,7 @@ func TestTwoAdministrators(t *testing.T) {
 		into(t, after.Data, &list)
 		made.ID = list.Keys[len(list.Keys)-1].ID
 	}
-	// Both halves of the settings share one version.
+	// All fields of the settings share one version.
 	zones := [2]string{"America/New_York", "America/Denver"}
 	for range rounds {
 		var settings struct {

@@ -17,8 +17,9 @@ import (
 	"svc/schemas"
 )
 
-// An export is imported into an empty system while its processor runs, at a lower rate than the processor's. The
-// verdicts must be those that the log alone produces, at the same instants: svc verify finds no difference.
+// TestDevImport imports an export into an empty system while its processor runs, at a lower rate than the processor
+// can handle. The verdicts must be those that the log alone produces, at the same instants: svc verify finds no
+// difference.
 
 func TestDevImport(t *testing.T) {
 	t.Parallel()

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// pairs is the number of pairs of processes with one name, unless SVC_PAIRS is set.
+// pairs is the number of pairs of processes with the same name, unless SVC_PAIRS is set.
 const pairs = 5
 
 // TestSecondOfTheSameInstance starts processes with the same name in succession. Each time the older process exits with

@@ -26,7 +26,7 @@ func TestIntegrations(t *testing.T) {
 	steps := func(n int) {
 		run.await(fmt.Sprintf(`document.querySelectorAll(".run li")[%d]?.className === "done"`, n-1), 20*time.Second)
 	}
-	steps(1) // the tests' key exists
+	steps(1) // the key of the tests already exists
 	v.wants("/app/integrations", http.StatusOK)
 	v.inspect("integrations-first")
 
@@ -148,7 +148,7 @@ func (v *view) mint(preset string) string {
 	return shown[1]
 }
 
-// checkHidden expects that a secret of a page cannot be found anywhere after the page is left.
+// checkHidden expects the browser to have no copy of a page's secret after the user has left the page.
 func (v *view) checkHidden(secret, path string) {
 	v.t.Helper()
 	kept := `JSON.stringify([{...localStorage}, {...sessionStorage}, location.href, document.cookie, history.state])`

@@ -118,7 +118,7 @@ func rows(lines ...string) step {
 	}
 }
 
-// file expects that a link leads to a file that contains the text has but not the text lacks.
+// file follows the link with this name, and expects a file that contains the text in has but not the text in lacks.
 func file(name, has, lacks string) step {
 	return func(f *flowing) {
 		f.t.Helper()

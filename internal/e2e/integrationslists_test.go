@@ -87,8 +87,8 @@ func TestIntegrationsLists(t *testing.T) {
 			Status int
 			Body   string
 		}
-		// Opening 200 pages at once may exceed a session's rate limit, and on a busy machine the unit of a page
-		// may be behind.
+		// Opening 200 pages at once may exceed a session's rate limit, and on a busy machine the unit's data may be
+		// stale.
 		eventually(t, time.Minute, func() error {
 			v.do("fetch", map[string]any{"url": d.BaseURL + integrations + "/terminology?page=" + strconv.Itoa(page+1), "method": "GET"}, &r)
 			if r.Status != http.StatusOK {

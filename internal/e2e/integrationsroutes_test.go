@@ -36,7 +36,7 @@ func routesOfPages(t *testing.T) (all []string) {
 	return all
 }
 
-// idsOfAll are the ids that all hospitals have in common, by the section of their route.
+// idsOfAll maps routes to ids that exist in every hospital.
 var idsOfAll = map[string]string{"/alerts/tiers/{id}": "T3", "/rules/{id}": "labor-standard"}
 
 // TestIntegrationsRoutes opens each administrator page that the router has; axe must not find a fault in either theme
@@ -124,8 +124,8 @@ func (p *partner) audited(t *testing.T) []struct{ Action string } {
 	return audit.Items
 }
 
-// furnishIntegrations creates one of every object that the administrator pages show, and returns the ids by the part of
-// the route that contains the id.
+// furnishIntegrations creates one of every object that the administrator pages show. It returns the ids by the part
+// of the route that they complete, such as /webhooks/{id}.
 func furnishIntegrations(t *testing.T, d *dev, w *ward, admin *partner) map[string]string {
 	t.Helper()
 	hook := newFlowHook(t)

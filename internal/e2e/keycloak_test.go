@@ -54,7 +54,7 @@ func startKeycloak(t *testing.T, public string) (issuer string) {
 	return base + "/realms/health"
 }
 
-// loopbackJar keeps cookies as browsers do, which send Secure cookies over plain HTTP to loopback.
+// loopbackJar is a cookie jar that sends Secure cookies over plain HTTP to loopback, as browsers do.
 type loopbackJar struct{ http.CookieJar }
 
 func secured(u *url.URL) *url.URL {
@@ -110,9 +110,9 @@ func (v *visitor) proves(form, password string) (back string) {
 	return got.header.Get("Location")
 }
 
-// TestKeycloak signs a person in through Keycloak: with its form, then with its session, and again with its form for an
-// action that needs a fresh sign-in. Sign-out and a disabled user remain effective, although the session of Keycloak
-// continues.
+// TestKeycloak signs a person in through Keycloak: with its form, then with its session, and again with its form for
+// an action that needs a fresh sign-in. Signing out and disabling the user remain effective even though the Keycloak
+// session continues.
 func TestKeycloak(t *testing.T) {
 	needReaders(t)
 	kafka, redis := embedServers(t, func(string, []string) string { return "" })
@@ -138,7 +138,7 @@ func TestKeycloak(t *testing.T) {
 		return got.cookies[i]
 	}
 	kept := session(v.get(-1, v.proves(form, "correct horse")))
-	for reader := range p.direct { // a recent auth_time is a fresh sign-in
+	for reader := range p.direct { // a recent auth_time counts as a fresh sign-in
 		for _, path := range []string{"/app", "/app/integrations/keys/new"} {
 			eventually(t, 20*time.Second, func() error {
 				if got := v.get(reader, path); got.status != http.StatusOK {
@@ -166,7 +166,7 @@ func TestKeycloak(t *testing.T) {
 	// For a fresh sign-in, Keycloak must show its form.
 	form, _ = v.askKeycloak(url.Values{"again": {"1"}})
 	again := session(v.get(-1, v.proves(form, "correct horse")))
-	p.ends(t, kept) // a browser has one session
+	p.ends(t, kept) // a new session of the same browser ends the previous one
 	kept = again
 
 	id := p.newestUser(t)

@@ -145,7 +145,8 @@ func (x *derivedReads) expectRefusals(t *testing.T, check string, fault stopwatc
 	}
 }
 
-// faults causes the process faults that every system can have.
+// faults freezes, stops and kills the notifier, and freezes the processor. It expects lists or forecasts to be
+// refused until the process is back.
 func (x *derivedReads) faults(t *testing.T) {
 	verdicts := func(t *testing.T) {
 		t.Helper()

@@ -84,14 +84,15 @@ func readApplied(t testing.TB, broker, prefix string) (l *systemLog) {
 	return l
 }
 
-// readSettled reads the log once all records are applied and no timer of the test is pending. The unit does not show
-// every change that is due, such as the hours of a history that was sent as a batch; the reference knows them.
+// readSettled reads the log once all records are applied and no timer of the test is pending. A unit's state does not
+// show every pending change, such as the hours of a history that was sent as a batch, so readSettled also compares
+// the log with the reference.
 func readSettled(t testing.TB, partners []*partner, broker, prefix string) (l *systemLog) {
 	t.Helper()
 	readApplied(t, broker, prefix)
 	waitUntilSettled(t, partners)
 	eventually(t, time.Minute, func() error {
-		l = readLog(t, broker, prefix) // including the changes of timers
+		l = readLog(t, broker, prefix) // including the changes that timers caused
 		for _, p := range partners {
 			soon := hospital.Fold(l.inputs(p.hospital), acuity.At(time.Now().Add(10*time.Second)))
 			if due := len(soon.Changes) - len(l.changes[p.hospital]); due > 0 {

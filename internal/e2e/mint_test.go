@@ -7,8 +7,7 @@ import (
 	"testing"
 )
 
-// TestKeysMintedAtOnce starts eight commands that each mint a key. Each waits for the others, and
-// none fails.
+// TestKeysMintedAtOnce starts eight commands at once that each mint a key. The commands take turns, and none fails.
 func TestKeysMintedAtOnce(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

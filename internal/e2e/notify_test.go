@@ -165,7 +165,7 @@ func (s *system) notifier(instance string) *node {
 }
 
 // expected returns the events that the plain reference derives from the observations of a hospital, in order. It does
-// not use the deliveries.
+// not depend on what was delivered.
 func (l *systemLog) expected(t testing.TB, hospitalID string, at acuity.Instant) (ids []string, bodies map[string]string) {
 	t.Helper()
 	bodies = map[string]string{}
@@ -183,7 +183,8 @@ func (l *systemLog) expected(t testing.TB, hospitalID string, at acuity.Instant)
 	return ids, bodies
 }
 
-// complete checks that an endpoint received all events in order. A repeated event must have the same bytes as before.
+// complete returns an error unless an endpoint received all events in order. A repeated event must have the same
+// bytes as before.
 func complete(seen []gotten, ids []string, bodies map[string]string) (repeats int, err error) {
 	place := make(map[string]int, len(ids))
 	for i, id := range ids {

@@ -111,7 +111,7 @@ func keepPictures(t *testing.T) {
 	}
 }
 
-// inspect checks the rules of all pages in each window and theme.
+// inspect checks the current page, in each window size and theme, against the rules for all pages.
 func (v *view) inspect(name string) {
 	v.t.Helper()
 	for _, dark := range []bool{false, true} {
@@ -149,15 +149,14 @@ func (v *view) inspect(name string) {
 	}
 }
 
-// ofLook are the axe rules that depend on the theme and the width. All other rules are checked only in the widest and
-// the narrowest windows.
+// ofLook are the axe rules whose result depends on the theme and the width. All other rules are checked only in the
+// widest and the narrowest windows.
 var ofLook = []string{"color-contrast", "target-size", "scrollable-region-focusable", "link-in-text-block"}
 
-// bareKeys matches the placeholder of a missing text.
+// bareKeys matches the placeholder that a page shows for a missing translation.
 var bareKeys = regexp.MustCompile(`\[[a-z]+(\.[a-z0-9-]+)*\]`)
 
-// TestPagesInSpanish reads the pages in Spanish. No text is missing, and none is too long for a
-// phone.
+// TestPagesInSpanish reads the pages in Spanish. No translation is missing, and none is too long for a phone.
 func TestPagesInSpanish(t *testing.T) {
 	t.Parallel()
 	b := startBrowser(t)

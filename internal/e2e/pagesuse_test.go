@@ -168,7 +168,7 @@ func paints(t *testing.T, _ *ward, v *view) {
 	}
 }
 
-// isDrawn: the floor plan follows the administrator's layout.
+// isDrawn: the floor plan is drawn according to the administrator's layout.
 func isDrawn(t *testing.T, w *ward, v *view) {
 	key := cli(t, w.env, append([]string{"keys", "mint", "--hospital", w.hospital, "--name", "plan", "--scopes", "admin"}, w.args...)...)
 	admin := newPartner(w.base, w.hospital, key)

@@ -34,8 +34,8 @@ const (
 	seenByProxy = "198.51.100.7"  // the address of all clients that the proxy reports
 )
 
-// startPair starts a pair on a Kafka and a Redis. Before anything starts, with receives the address of the pages and
-// returns more environment variables.
+// startPair starts a pair on a Kafka and a Redis. It first calls with, which gets the public address of the pages and
+// returns additional environment variables.
 func startPair(t *testing.T, kafka, redis *server, with func(public string) (env []string), hospitals ...string) *pair {
 	t.Helper()
 	p := &pair{t: t}

@@ -85,7 +85,8 @@ func signsOut(t *testing.T, p *pair, _ *oidctest.Issuer) {
 	p.ends(t, kept)
 }
 
-// losesRole: a new role, the disabling of a user, and the end of a session take effect on both readers.
+// losesRole: if an administrator changes a user's role, disables a user or ends the user's sessions, this takes
+// effect on both readers.
 func losesRole(t *testing.T, p *pair, _ *oidctest.Issuer) {
 	for _, change := range []string{`{"role":"viewer"}`, `{"disabled":true}`, `{"endSessions":true}`} {
 		v := p.visitor(t)

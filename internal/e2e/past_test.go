@@ -19,9 +19,9 @@ import (
 	"svc/schemas"
 )
 
-// Past observations are written while the processor runs, as svc import does, at a lower rate than the processor's.
-// Each verdict must change at the same instant as in the plain reference. Once no more records arrive, the wall clock
-// applies.
+// TestDevPast writes past observations while the processor runs, more slowly than the processor applies them, as svc
+// import does. Each verdict must change at the same instant as in the plain reference. Once no more records arrive,
+// the wall clock applies.
 
 func TestDevPast(t *testing.T) {
 	t.Parallel() // the test waits until no more records arrive

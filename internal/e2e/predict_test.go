@@ -216,8 +216,8 @@ func recordedHours(t testing.TB, broker, prefix, hospital string) (list []acuity
 	return list
 }
 
-// TestKillHistory kills the processor repeatedly while it records past hours and learns from them. Each snapshot of a
-// refold must be stored exactly once. The forecast must be the same as without a kill.
+// TestKillHistory kills the processor repeatedly while it records past hours and learns from them. Each snapshot that
+// a refold of the log produces must be stored exactly once. The forecast must be the same as without a kill.
 func TestKillHistory(t *testing.T) {
 	const days = 6
 	kafka, redis := ownRedis(t)

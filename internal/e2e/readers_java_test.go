@@ -37,8 +37,7 @@ func newReadersInJava(t *testing.T) readersInJava {
 	return readersInJava{filepath.Join(runtimes.Maven(t, filepath.Join("testdata", "readers")), "target")}
 }
 
-// command returns a Java command that runs a class with the packages of a major version of
-// Apicurio.
+// command returns a command that runs a Java class with the packages for the given major version of Apicurio.
 func (j readersInJava) command(generation int, class string, args ...string) *exec.Cmd {
 	lib := filepath.Join(j.target, map[int]string{2: "lib", 3: "lib3"}[generation], "*")
 	classes := filepath.Join(filepath.Dir(j.target), fmt.Sprint("apicurio", generation), "target", "classes")

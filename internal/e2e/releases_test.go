@@ -22,7 +22,8 @@ var writeRelease = flag.Bool("write-release", false, "write the data of this bui
 
 const releases = "testdata/releases"
 
-// keptPaths are the paths whose responses do not depend on the time. They must list the same in every later release.
+// keptPaths are the paths whose responses do not depend on the time. Every later release must still return what the
+// earlier release returned.
 var keptPaths = []string{
 	"/api/admin/alerts/recipients", "/api/admin/alerts/tiers", "/api/admin/keys", "/api/admin/layout", "/api/admin/locations",
 	"/api/admin/rules", "/api/admin/settings", "/api/admin/terminology", "/api/admin/users", "/api/admin/walls", "/api/admin/webhooks",
@@ -110,8 +111,8 @@ func keeps(was, is any) error {
 	return nil
 }
 
-// recordRelease uses every feed and every setting with the examples of the API. It writes the files that svc then has
-// on disk, without its keys, and the responses.
+// recordRelease sends the examples of the API document to every feed and every setting. It saves svc's data files,
+// without the keys, and the responses.
 func recordRelease(t *testing.T) {
 	t.Helper()
 	release, err := newestRelease()

@@ -21,8 +21,8 @@ func (p *partner) send(t testing.TB, feed, body, key string) *answer {
 	return a
 }
 
-// sendUntilApplied sends a body with an Idempotency-Key and, because the machine may be slow, retries after a 503 and
-// after an answer that precedes the effect. once reports whether one request was enough.
+// sendUntilApplied sends a body with an Idempotency-Key. Because the machine may be slow, it retries after a 503 and
+// after a response that precedes the effect. once reports whether one request was enough.
 func (p *partner) sendUntilApplied(t testing.TB, feed, body, key string) (a *answer, once bool) {
 	t.Helper()
 	once = true
@@ -51,8 +51,8 @@ func wantRepeat(t testing.TB, first, again *answer) {
 
 const labor = `{"rooms":[{"roomId":1,"status":"occupied","primaryFactor":"labor-standard"}]}`
 
-// A repeated request gets the first answer, even after a kill, and has no second effect. With a different body, the
-// request is refused.
+// TestResendInDev: a repeated request gets the first answer, even after a kill, and has no second effect. With a
+// different body, the request is refused.
 func TestResendInDev(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -76,8 +76,8 @@ func TestResendInDev(t *testing.T) {
 	}
 }
 
-// On real servers with two instances, a repeated request has one effect and one answer, whichever instance gets it, and
-// even if both instances get it at the same time.
+// TestResendAcrossInstances: on real servers with two instances, a repeated request has one effect and one answer,
+// whichever instance gets it, and even if both instances get it at the same time.
 func TestResendAcrossInstances(t *testing.T) {
 	t.Parallel()
 	s := startSystem(t, "north")

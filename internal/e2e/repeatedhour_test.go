@@ -8,8 +8,7 @@ import (
 	"time"
 )
 
-// lastRepeated returns the middle of the most recent hour that the clock of a zone showed twice, on its first
-// occurrence.
+// lastRepeated returns the middle of the first occurrence of the most recent hour that occurred twice in a time zone.
 func lastRepeated(zone *time.Location, now time.Time) time.Time {
 	offset := func(at time.Time) int {
 		_, seconds := at.In(zone).Zone()
@@ -22,8 +21,9 @@ func lastRepeated(zone *time.Location, now time.Time) time.Time {
 	return at.Add(-30 * time.Minute).In(zone)
 }
 
-// The clock shows an hour twice, and a discharge in the first of the two has no offset in EVN-6. The cancellation is
-// sent the next day, when MSH-7 has the winter offset, and must revert the discharge, over HTTP and over MLLP.
+// TestCancelOfARepeatedHour: when clocks are set back, an hour occurs twice. A discharge during its first occurrence
+// has no offset in EVN-6. The cancellation is sent the next day, when MSH-7 has the winter offset, and must revert
+// the discharge, over HTTP and over MLLP.
 func TestCancelOfARepeatedHour(t *testing.T) {
 	t.Parallel()
 	const name = "America/New_York"

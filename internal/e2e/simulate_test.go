@@ -23,7 +23,7 @@ func TestSimulateIntoDev(t *testing.T) {
 	said := simulateInto(t, nil, "--to", "dev", "--data", dir, "--profile", "chaos", "--births", "900", "--for", "4d")
 	p := newPartner(d.BaseURL, d.HospitalID, d.APIKey)
 	awaitBackfill(t, d, p)
-	p.predicted(t, 30*time.Second) // the past was sent in batches, and the forecast learns from them
+	p.predicted(t, 30*time.Second) // the history was sent in batches, and the forecast learns from it
 	log := readSettled(t, []*partner{p}, d.Kafka, "")
 	log.check(t, nil)
 	log.refold(t, p)
@@ -32,7 +32,7 @@ func TestSimulateIntoDev(t *testing.T) {
 	}
 }
 
-// awaitBackfill waits until all hours of a past that was sent in batches are recorded.
+// awaitBackfill waits until every hour of a history that was sent in batches is recorded.
 func awaitBackfill(t *testing.T, d *dev, p *partner) {
 	t.Helper()
 	eventually(t, time.Minute, func() error {
@@ -79,7 +79,8 @@ func simulateInto(t *testing.T, env []string, args ...string) (said simulated) {
 	return said
 }
 
-// TestDemo: a unit with a past is shown at once. After a kill -9, the unit continues, and repeated requests do no harm.
+// TestDemo: the demo shows a unit with a history at once. After a kill -9, the unit continues, and repeated requests
+// have no further effect.
 func TestDemo(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -100,7 +101,7 @@ func TestDemo(t *testing.T) {
 	if !now.Start.Equal(before.Start) || now.Sent < before.Sent || len(now.Course) != 1 {
 		t.Errorf("kept %+v, before %+v", now, before)
 	}
-	// The feeds of the past are counted, even after the restart, which empties the embedded Redis.
+	// The messages of the simulated history are counted, even after the restart, which empties the embedded Redis.
 	for feed, n := range map[string]int64{"adt": 20, "census": 1, "clinical": 20, "roster": 2, "staffing": 2} {
 		if again := d.received(t); first[feed] < n || again[feed] < first[feed]*9/10 {
 			t.Errorf("%s: %d received in 24 h, and %d after a restart", feed, first[feed], again[feed])
@@ -143,8 +144,8 @@ func (d *dev) received(t *testing.T) map[string]int64 {
 	return all
 }
 
-// TestDemoPast: the past of the demo is processed as if it happened live. The pages show consistent
-// values for each past hour, for the present and for the hours ahead.
+// TestDemoPast: the demo's simulated history is processed as if it happened live. The pages show consistent values
+// for each past hour, for the present and for the hours ahead.
 func TestDemoPast(t *testing.T) {
 	t.Parallel()
 	d := startDev(t, t.TempDir(), "--demo", "--ephemeral")
@@ -242,8 +243,8 @@ func TestDemoPast(t *testing.T) {
 	}
 }
 
-// demoAlerts checks the alerts of the demo's past. They must match the current level, and must have been sent to the
-// demo's recipients at the time.
+// demoAlerts checks the demo's past alerts. They must be consistent with the current level, and must have been sent
+// to the demo's recipients at the time.
 func demoAlerts(t *testing.T, p, admin *partner) {
 	t.Helper()
 	var list struct {
