@@ -264,7 +264,8 @@ func TestDevAdministration(t *testing.T) {
 	}
 }
 
-// A key may be switched to original mode or to production messages only. The switch takes effect with the next message.
+// TestDevSenderSwitches: a key can be switched to HL7's original acknowledgment mode, and to accepting only
+// production messages. The switch takes effect with the next message.
 func TestDevSenderSwitches(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -319,15 +320,15 @@ func TestDevSenderSwitches(t *testing.T) {
 	}
 }
 
-// svcIn runs a command on the server of a data folder.
+// svcIn runs a command against the svc dev of a data folder. ok reports whether the command succeeded.
 func svcIn(t *testing.T, dir string, args ...string) (out string, ok bool) {
 	t.Helper()
 	text, err := exec.Command(binary(t), append(args, "--data", dir)...).CombinedOutput()
 	return string(text), err == nil
 }
 
-// Mappings can also be exchanged as files. An export must equal the import. A file with an error changes nothing, and
-// the error names the line.
+// TestDevTerminologyFiles: mappings can also be imported and exported as files. An export must equal the import. A
+// file with an error changes nothing, and the error names the line.
 func TestDevTerminologyFiles(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -377,8 +378,8 @@ func TestDevTerminologyFiles(t *testing.T) {
 	}
 }
 
-// The same steps run on real servers with two processors, and again while another room receives feeds. The final
-// verdict, with a mapping, a rule, a location and a switch, must follow from the log.
+// TestAdministrationOnServers runs the same steps on real servers with two processors, and again while another room
+// receives feeds. The final verdict, with a mapping, a rule, a location and a switch, must follow from the log.
 func TestAdministrationOnServers(t *testing.T) {
 	t.Parallel()
 	s := startSystem(t, "north")

@@ -49,7 +49,7 @@ type stopping struct {
 	random  *rand.Rand
 	within  time.Duration // maximum time from the signal to the exit
 	slowest time.Duration
-	early   int // starts that the signal ended before the process handled it
+	early   int // starts that the signal killed before the process had installed its signal handler
 }
 
 func newStopping(t *testing.T, asked bool) *stopping {
@@ -91,7 +91,7 @@ func (s *stopping) once(name string, args []string, env ...string) {
 	status := n.cmd.ProcessState.Sys().(syscall.WaitStatus) //nolint:forcetypeassert,errcheck // Unix uses this type
 	switch {
 	case status.Signaled() && status.Signal() == signal && n.logged() == "":
-		s.early++ // the process did not handle signals yet, so the signal ended it
+		s.early++ // the process did not handle signals yet, so the signal killed it
 	case n.cmd.ProcessState.ExitCode() != 0:
 		s.t.Errorf("%s, signal %v after %v: %v\n%s", name, signal, moment, n.cmd.ProcessState, tail(n.logged(), 20))
 	case strings.Contains(n.logged(), `"level":"ERROR"`):

@@ -70,7 +70,7 @@ func (p *partner) counted(t testing.TB, channel string, want [5]int) {
 	})
 }
 
-// noticed expects that the notices of a feed contain the given ones.
+// noticed expects the notices of a feed to contain the given notices.
 func (p *partner) noticed(t testing.TB, source, channel string, want ...string) {
 	t.Helper()
 	eventually(t, 20*time.Second, func() error {
@@ -154,8 +154,8 @@ func TestStatusOfDev(t *testing.T) {
 			t.Errorf("%+v", f)
 		}
 	}
-	// The columns are received, applied, duplicates, ignored and rejected, then changed, known, not used, and outside
-	// the unit.
+	// The columns are received, applied, duplicates, ignored and rejected messages, followed by changed, known and
+	// unused facts, and facts outside the unit.
 	counts := regexp.MustCompile(`(?m)^hl7 .* 9 +3 +2 +1 +3 +3 +2 +1 +0 +`)
 	if said := cli(t, nil, "status", "--data", dir); !strings.HasPrefix(said, "ok\n") || !strings.Contains(said, "staffing") || !counts.MatchString(said) {
 		t.Errorf("svc status says %s", said)

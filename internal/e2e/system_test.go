@@ -278,7 +278,7 @@ func (s *system) redisClient() *redis.Client {
 	return client
 }
 
-// behind returns the number of partitions whose committed input the view does not show.
+// behind returns the number of partitions with committed input that the view does not show yet.
 func (s *system) behind() (n int) {
 	s.t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)

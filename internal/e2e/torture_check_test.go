@@ -42,7 +42,7 @@ type seenRead struct {
 	version  int64
 }
 
-// defectKind is a column of the table.
+// defectKind is a kind of defect, and a column of the table that TestTorture prints.
 type defectKind int
 
 const (
@@ -164,7 +164,7 @@ func (e *evidence) visibleAt(hospital string, c *placed) time.Time {
 // checkReads expects that no read is older than a response that its reader could know of: an acknowledgment that
 // included an effect, or an earlier read.
 func (e *evidence) checkReads(versions map[position]int64) (found []defect) {
-	known := map[string][]seenRead{} // by hospital: a read after at must have at least this version
+	known := map[string][]seenRead{} // by hospital; a read after began must have at least this version
 	for _, in := range e.inputs {
 		if in.applied {
 			known[in.hospital] = append(known[in.hospital], seenRead{in.hospital, in.answered, versions[in.position]})
@@ -223,7 +223,7 @@ func (e *evidence) checkDeliveries(endpoint, hospital string, list []gotten, ids
 		if !at.IsZero() {
 			continue
 		}
-		when := time.Now() // missing at the end
+		when := time.Now() // if no later event was received
 		for _, later := range received[i:] {
 			if !later.IsZero() {
 				when = later

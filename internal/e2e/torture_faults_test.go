@@ -96,7 +96,7 @@ func (x *torture) faultKinds() []*faultKind {
 	)
 }
 
-// memberFault is a fault of one instance of a role, or sometimes of both.
+// memberFault returns a kind of fault that affects one instance of a role, or sometimes both instances.
 func (x *torture) memberFault(name, role string, least, most time.Duration, do, undone func(*member) error) *faultKind {
 	return &faultKind{name: name, begin: func(r *rand.Rand) (string, time.Duration, undo) {
 		var chosen []*member
@@ -128,7 +128,7 @@ func (x *torture) memberFault(name, role string, least, most time.Duration, do, 
 	}}
 }
 
-// brokerFault is a fault of one broker.
+// brokerFault returns a kind of fault that affects one broker.
 func (x *torture) brokerFault(name, impossible string, least, most time.Duration, do, undone func(*tortureBroker) error) *faultKind {
 	return &faultKind{name: name, impossible: impossible, begin: func(r *rand.Rand) (string, time.Duration, undo) {
 		b := x.servers.brokers[r.IntN(3)]

@@ -155,7 +155,7 @@ func (c *crowd) fault(hospital, format string, args ...any) {
 	}
 }
 
-// readAll reads the state of a unit twice a second, from one instance after the other.
+// readAll reads the state of a unit twice a second, from each instance in turn.
 func (c *crowd) readAll(p *partner, turn int) {
 	tick := time.NewTicker(500 * time.Millisecond)
 	defer tick.Stop()

@@ -109,7 +109,7 @@ func (s *tortureServers) reload(b *tortureBroker) error {
 	})
 }
 
-// redisFault is a fault of the primary Redis. Both Redis servers count as one target.
+// redisFault returns a kind of fault that affects the primary Redis. Both Redis servers count as one target.
 func (x *torture) redisFault(name string, least, most time.Duration, do func(primary, replica int) undo) *faultKind {
 	return &faultKind{name: name, begin: func(r *rand.Rand) (string, time.Duration, undo) {
 		hold := between(r, least, most)

@@ -21,7 +21,7 @@ type member struct {
 	program             string
 	args, env           []string
 	logFile             *os.File
-	clock               *os.File // the offset of its clock; nil if clocks cannot be stepped
+	clock               *os.File // file with the offset of the member's clock; nil if clocks cannot be stepped
 
 	mu      sync.Mutex
 	cmd     *exec.Cmd

@@ -168,7 +168,7 @@ func (a *authority) keystore(until time.Time) ([]byte, error) {
 	return append(content, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: a.certificate.Raw})...), nil
 }
 
-// admin calls f with an administrator of the brokers.
+// admin calls f with an admin client for the brokers.
 func (s *tortureServers) admin(f func(context.Context, *kadm.Client) error) error {
 	client, err := kgo.NewClient(kgo.SeedBrokers(strings.Split(s.plain, ",")...), kgo.AlwaysRetryEOF(), kgo.DialTimeout(time.Second))
 	if err != nil {

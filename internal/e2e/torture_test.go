@@ -289,7 +289,7 @@ func (x *torture) during(at time.Time) (kinds []string) {
 type row struct {
 	faults, acknowledged int
 	defects              [defectKinds]int
-	refused, waited      time.Duration // longest time to the acknowledgment, and from the attempt to the verdict
+	refused, waited      time.Duration // longest times: first attempt to acknowledgment, acknowledged attempt to verdict
 }
 
 // table counts what happened during the faults of each kind and 15 s after them. Faults overlap, so one input may count

@@ -166,7 +166,7 @@ func (x *truth) expectNotReady(t *testing.T) {
 	}
 }
 
-// faults causes the faults that every system can have.
+// faults freezes, stops and kills the processor, and expects reads to be refused until the processor is back.
 func (x *truth) faults(t *testing.T) {
 	for _, f := range []struct {
 		name       string
@@ -233,7 +233,8 @@ func (x *truth) expectStaffing(t *testing.T) {
 	}
 }
 
-// refusing makes Redis refuse writes.
+// refusing makes Redis refuse writes, and expects reads to be refused until allow is called. The processor must
+// report the view as unhealthy, with a reason that contains says.
 func (x *truth) refusing(t *testing.T, refuse, allow func(), says string) {
 	t.Helper()
 	refuse()

@@ -80,7 +80,7 @@ func staffing(nurses int, call bool) string {
 	return fmt.Sprintf(`{"nursesOnDuty":%d,"callStaffAvailable":%t}`, nurses, call)
 }
 
-// wards creates hospitals in the states that the design defines, by name.
+// wards creates one hospital for each state that the design defines, and returns the hospitals by name.
 func wards(t testing.TB, d *dev) map[string]*ward {
 	t.Helper()
 	all := map[string]*ward{}

@@ -359,9 +359,9 @@ func TestWebhooksOnServers(t *testing.T) {
 	findCanary(t, "the log", s.front.logged()+notify.logged(), append(texts, "canary=1"))
 }
 
-// privateReceiver returns a receiver at a private address with HTTPS, as in a hospital's network.
-// allow is the environment variable that permits the address; ca is a file that trusts the
-// certificate.
+// privateReceiver returns a receiver at a private address with HTTPS, as in a hospital's network. allow is the
+// environment variable that permits the address; ca is a file with the receiver's certificate, which clients must
+// trust.
 func privateReceiver(t *testing.T, hospital string) (r *receiver, allow, ca string) {
 	t.Helper()
 	r = &receiver{}

@@ -18,8 +18,8 @@ type Feed struct {
 	Source   string // id of the API key
 }
 
-// Counts are the numbers of HL7 messages or, for other formats, of bodies. Once all have been applied, Received is the
-// sum of Applied, Duplicates, Ignored and Rejected.
+// Counts are numbers of HL7 messages or, for other formats, of request bodies. Once all of them are processed,
+// Received is the sum of Applied, Duplicates, Ignored and Rejected.
 type Counts struct {
 	Received   int64
 	Applied    int64
@@ -28,7 +28,8 @@ type Counts struct {
 	Rejected   int64
 	Warnings   int64 // not part of Received
 
-	// The results for the facts. Every fact is counted in one of the following, was rejected, or is pending.
+	// The following fields count what became of the facts in the messages. Every fact is counted in one of these
+	// fields, was rejected, or is pending.
 	Changed   int64 // messages with new information
 	Unchanged int64 // messages with known or older information
 	Unused    int64 // facts that were not used, each named by a warning
@@ -48,8 +49,7 @@ func (c *Counts) add(o *Counts) {
 	c.Outside += o.Outside
 }
 
-// Sum is what one feed received since the last sum. A time is zero if nothing
-// happened.
+// Sum is what one feed received since its previous Sum. A time is zero if no message has set it.
 type Sum struct {
 	Counts
 	FirstReceived time.Time
@@ -78,7 +78,7 @@ func Levels() [3]Level {
 
 const quarter = 15 * time.Minute
 
-// Bucket counts what one feed received from At to At plus the width of its level.
+// Bucket counts what one feed received from At until one bucket width later, exclusive.
 type Bucket struct {
 	At time.Time
 	Counts
@@ -120,9 +120,10 @@ const (
 	staleLeast   = 5 * time.Minute // minimum silence for a feed to be stale
 )
 
-// Expected returns the longest silence that is usual for the feed. For each quarter hour of the last day that has a
-// message, it takes the longest silence before a message. The result is the 90th percentile of these silences, so it
-// covers the nights but not a single outage. The result is 0 while there are fewer than five silences.
+// Expected returns the longest silence that is usual for the feed. For each quarter hour of the last day in which
+// messages arrived, it considers the longest silence before one of these messages. The result is the 90th percentile
+// of these silences, so it covers the nights but not a single outage. The result is 0 while there are fewer than five
+// silences.
 func (h *History) Expected(now time.Time) time.Duration {
 	var gaps []time.Duration
 	for i := range h.Buckets[DayWindow] {
@@ -144,8 +145,7 @@ func (h *History) Stale(now time.Time) bool {
 	return expected > 0 && now.Sub(h.LastReceived) > max(stalePatient*expected, staleLeast)
 }
 
-// Counter sums what feeds receive between two calls of [Counter.Drain]. It is safe
-// for concurrent use.
+// Counter sums what feeds receive between two calls to [Counter.Drain]. It is safe for concurrent use.
 type Counter struct {
 	mu      sync.Mutex
 	sums    map[Feed]*Sum
@@ -200,13 +200,13 @@ func later(a, b time.Time) time.Time {
 	return a
 }
 
-// Notice says why a message or body was refused, or is a warning about one that was accepted. It does not contain any
-// value from the message.
+// Notice gives the reason why a message or body was refused, or a warning about an accepted one. It contains no value
+// from the message.
 type Notice struct {
 	At        time.Time
 	Refused   bool   // false: accepted with a warning
 	Routine   bool   // a warning that a hospital-wide feed gets all day, because most of its messages do not concern this unit
-	Event     string // trigger event of an HL7 message without effect, such as A05; ""
+	Event     string // trigger event of an HL7 message that had no effect, such as A05; "": none
 	ControlID string // MSH-10 of an HL7 message, or its pseudonym; "": none
 	RequestID string // id of the HTTP request; "": none
 	Code      string // stable reason or warning

@@ -240,7 +240,7 @@ func TestOneLogLineWithoutValues(t *testing.T) {
 		t.Errorf("a value was logged: %s", &log)
 	}
 	var line struct {
-		Msg, Method, Route, Hospital, Key_ID string //nolint:revive,staticcheck // the key in the log
+		Msg, Method, Route, Hospital, Key_ID string //nolint:revive,staticcheck // Key_ID has the name of the log attribute
 		Status                               int
 	}
 	first, _, _ := strings.Cut(log.String(), "\n")
@@ -252,8 +252,8 @@ func TestOneLogLineWithoutValues(t *testing.T) {
 	}
 }
 
-// Orchestrators poll the readiness of a process every few seconds. "Not ready", which every start reports, is not a
-// request error, and is not logged at the usual log level.
+// TestReadinessIsNoErrorLine: orchestrators poll the readiness of a process every few seconds. Every start reports
+// "not ready" for a while, which is not a request error and is not logged at the usual log level.
 func TestReadinessIsNoErrorLine(t *testing.T) {
 	var log bytes.Buffer
 	shell := &httpapi.Shell{Now: time.Now, Log: slog.New(slog.NewJSONHandler(&log, nil))}
@@ -277,7 +277,7 @@ func TestLogOfRefusedKeys(t *testing.T) {
 		var log bytes.Buffer
 		w, _ := ask(t, fixture(&log), http.MethodGet, "/thing/7", "Authorization", "Bearer "+token)
 		var line struct {
-			Address, Hospital, Key_ID string //nolint:revive,staticcheck // the key in the log
+			Address, Hospital, Key_ID string //nolint:revive,staticcheck // Key_ID has the name of the log attribute
 			Status                    int
 		}
 		if err := json.Unmarshal(log.Bytes(), &line); err != nil {

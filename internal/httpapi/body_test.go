@@ -54,8 +54,8 @@ func read(t *testing.T, body string) (got string, status int) {
 	return string(answer.Data), w.Code
 }
 
-// The bodies of administration endpoints follow the rules of the feeds: no duplicate field, no deep
-// nesting, no text that is not UTF-8.
+// TestBodiesOfAdministrators: the bodies of administration endpoints follow the rules of the feeds: no duplicate
+// field, no deep nesting, no text that is not UTF-8.
 func TestBodiesOfAdministrators(t *testing.T) {
 	for name, test := range map[string]struct {
 		body, want string

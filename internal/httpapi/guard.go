@@ -69,7 +69,7 @@ func (s *Shell) AllowField(w http.ResponseWriter, r *http.Request, field string,
 }
 
 // refuse responds to a request without a valid key. An address that sends too many such requests gets 429 instead.
-// Requests with a valid key are still served.
+// Requests from this address with a valid key are still served.
 func (s *Shell) refuse(w http.ResponseWriter, r *http.Request, former access.Key) {
 	q := from(r.Context())
 	q.former = former

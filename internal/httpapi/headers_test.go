@@ -41,7 +41,7 @@ func one(t *testing.T, s *httpapi.Shell, change func(*http.Request) *http.Reques
 	return answer, w.Code, line
 }
 
-// The docs URL in an error leads to the error's documentation, no matter where the error is read.
+// TestDocsURL: the docs URL in an error leads to the error's documentation, no matter where the error is read.
 func TestDocsURL(t *testing.T) {
 	for name, c := range map[string]struct {
 		configured, host, proto string
@@ -69,7 +69,8 @@ func TestDocsURL(t *testing.T) {
 	}
 }
 
-// The address is the peer's, or the one that the trusted proxies saw. A client cannot forge it.
+// TestAddress: the address of a request is the peer's, or the one that the trusted proxies saw. A client cannot forge
+// it.
 func TestAddress(t *testing.T) {
 	proxies := []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8"), netip.MustParsePrefix("fd00::/8")}
 	for name, c := range map[string]struct {
@@ -103,8 +104,8 @@ func TestAddress(t *testing.T) {
 	}
 }
 
-// An address that sends too many requests without a valid key must wait, and its requests do not fill the log. A client
-// with a valid key is not affected, even at the same address.
+// TestTooManyStrangers: an address that sends too many requests without a valid key must wait, and its requests do
+// not fill the log. A client with a valid key is not affected, even at the same address.
 func TestTooManyStrangers(t *testing.T) {
 	s := &httpapi.Shell{Strangers: limit.NewStrangers(limit.Rate{PerSecond: 0.1, Burst: 3}, time.Now)}
 	from := func(address, token string) func(*http.Request) *http.Request {

@@ -36,7 +36,8 @@ func QueryOf(r *http.Request) *Query { return &Query{values: r.URL.Query()} }
 // Text returns a string parameter, or "" if it is missing.
 func (q *Query) Text(name string) string { return q.values.Get(name) }
 
-// Whole returns an integer parameter, which must be from least to most, or preset if the parameter is missing.
+// Whole returns an integer parameter, which must be in the range [least, most]. If the parameter is missing, Whole
+// returns preset.
 func (q *Query) Whole(name string, preset, least, most int64) int64 {
 	if !q.values.Has(name) {
 		return preset

@@ -1,9 +1,9 @@
-// Package access decides who may do what. It has the API keys of hospitals, their scopes, and the check of a presented
-// token.
+// Package access decides who may do what. It contains the hospitals' API keys, the scopes, and the check of a
+// presented token.
 //
 // A key belongs to one hospital. Its token is shown once, when the key is created. Only the SHA-256 of the token is
-// stored, so a reader of the settings topic cannot use a key. A lookup costs one hash and one map access, the same for
-// a known, an unknown and a revoked token.
+// stored, so a reader of the settings topic cannot use a key. A lookup costs one hash and one map access, the same
+// for a known, an unknown and a revoked token.
 package access
 
 import (
@@ -114,7 +114,7 @@ func (k *Key) Lineage() string {
 	return k.Source
 }
 
-// Valid reports whether the key may be used at now.
+// Valid reports whether the key may be used at the given time.
 func (k *Key) Valid(now time.Time) bool {
 	return (k.RevokedAt.IsZero() || now.Before(k.RevokedAt)) && (k.ExpiresAt.IsZero() || now.Before(k.ExpiresAt))
 }

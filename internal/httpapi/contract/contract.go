@@ -128,12 +128,12 @@ func Cursor() Parameter {
 	return Parameter{Name: "cursor", In: "query", Example: "1", About: "nextCursor of the previous page.", Least: 1, Most: httpapi.MostWhole}
 }
 
-// Since returns the parameter for the earliest time in a list.
+// Since returns the parameter for the start of the period that a list covers. The start is inclusive.
 func Since() Parameter {
 	return Parameter{Name: "since", In: "query", Example: "2026-03-04T00:00:00Z", About: "Entries from this time on.", Format: "date-time"}
 }
 
-// Until returns the parameter for the latest time in a list.
+// Until returns the parameter for the end of the period that a list covers. The end is exclusive.
 func Until() Parameter {
 	return Parameter{Name: "until", In: "query", Example: "2036-03-05T00:00:00Z", About: "Entries before this time.", Format: "date-time"}
 }

@@ -15,8 +15,8 @@ import (
 
 // Source holds the shared buckets.
 type Source interface {
-	// TakeTokens removes want tokens from a caller's bucket if the bucket has as many, and none otherwise. It returns
-	// how many are left. A missing bucket counts as full.
+	// TakeTokens removes want tokens from a caller's bucket if the bucket has at least that many; if not, it removes
+	// none. left is the number of tokens that remain. A missing bucket counts as full.
 	TakeTokens(ctx context.Context, caller string, r Rate, want float64) (taken bool, left float64, err error)
 }
 
@@ -31,14 +31,14 @@ type Decision struct {
 const (
 	sourceWithin = 250 * time.Millisecond // a source that takes longer counts as unavailable
 	aloneFor     = time.Second            // interval between two queries of an unavailable source
-	recently     = time.Hour              // how long a caller counts as refused
+	recently     = time.Hour              // how long after a refusal Clients counts the caller
 )
 
 // Limiter is the limiter of one instance. It is safe for concurrent use.
 type Limiter struct {
 	now    func() time.Time
 	source Source
-	alone  *Memory      // buckets while the source is unavailable
+	alone  *Memory      // buckets of this instance, used while the source is unavailable
 	away   atomic.Int64 // when an unavailable source is queried again, in ns since 1970; 0: it is available
 
 	limited atomic.Int64 // refused requests

@@ -34,7 +34,8 @@ func (a *away) TakeTokens(ctx context.Context, caller string, r limit.Rate, want
 	return a.Source.TakeTokens(ctx, caller, r, want)
 }
 
-// A caller at a single instance gets its burst at once and then its rate, whether or not the source is available.
+// TestBurstThenRate: a caller at a single instance gets its burst at once and then its rate, whether or not the
+// source is available.
 func TestBurstThenRate(t *testing.T) {
 	for name, gone := range map[string]bool{"with the source": false, "alone": true} {
 		t.Run(name, func(t *testing.T) {
@@ -91,8 +92,8 @@ func (s *stuck) TakeTokens(ctx context.Context, _ string, _ limit.Rate, _ float6
 	return false, 0, ctx.Err()
 }
 
-// A source that does not respond delays one request a second, by a quarter of a second. Other requests do not wait. A
-// request whose sender has disconnected says nothing about the source.
+// TestSourceDoesNotAnswer: a source that does not respond delays one request a second, by a quarter of a second.
+// Other requests do not wait. A request whose sender has disconnected does not make the source count as unavailable.
 func TestSourceDoesNotAnswer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		source := &stuck{}
@@ -118,8 +119,8 @@ func TestSourceDoesNotAnswer(t *testing.T) {
 	})
 }
 
-// Together, two instances allow at most the burst and the rate, for any distribution of the requests over instances and
-// time.
+// TestTwoInstancesKeepToOneRate: together, two instances allow at most the burst and the rate, for any distribution
+// of the requests over instances and time.
 func TestTwoInstancesKeepToOneRate(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		rate := limit.Rate{PerSecond: float64(rapid.IntRange(1, 100).Draw(rt, "rate")), Burst: rapid.IntRange(1, 200).Draw(rt, "burst")}
@@ -157,8 +158,8 @@ func TestTwoInstancesKeepToOneRate(t *testing.T) {
 	})
 }
 
-// While the source is unavailable, each instance grants the full rate. When the source is available
-// again, the instances share its buckets.
+// TestSourceGoesAndComes: while the source is unavailable, each instance grants the full rate. When the source is
+// available again, the instances share its buckets.
 func TestSourceGoesAndComes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		source := &away{Source: limit.NewMemory(time.Now)}

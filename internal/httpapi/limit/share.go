@@ -23,7 +23,7 @@ import (
 type Share struct {
 	now    func() time.Time
 	source Source
-	alone  *Memory // bucket while the source is unavailable
+	alone  *Memory // bucket of this instance, used while the source is unavailable
 
 	mu        sync.Mutex
 	hospitals map[string]*hospital
@@ -39,7 +39,7 @@ type Reason uint8
 const (
 	AtOnce    Reason = iota // too many large bodies at the same time
 	Large                   // large bodies exceed the share
-	Unapplied               // the hospital sends faster than it is applied
+	Unapplied               // the hospital sends faster than its inputs are applied
 	reasons
 )
 
@@ -73,10 +73,10 @@ const (
 	atOnce         = 2        // large bodies read at the same time
 
 	recent       = 5 * time.Second        // older unapplied facts do not count
-	openPatience = 2 * time.Second        // maximum wait for other large bodies to be read
+	openPatience = 2 * time.Second        // delay before a refusal, which slows down senders that retry too early
 	bucketHeld   = 250 * time.Millisecond // delay of a refusal, for senders that retry too early
 	shareWithin  = time.Second            // a source that takes longer counts as unavailable
-	enterSoon    = 20 * time.Millisecond  // interval between two checks
+	enterSoon    = 20 * time.Millisecond  // interval between two checks whether Enter may proceed
 	tryAgain     = time.Second
 )
 
@@ -244,7 +244,7 @@ type Entry struct {
 	offset    int64
 }
 
-// Gone records that the input is not in the log, or that it is unknown whether it is.
+// Gone records that the input is not in the log, or that its presence there is unknown.
 func (e *Entry) Gone() {
 	if e == nil {
 		return
