@@ -57,7 +57,7 @@ func (s *system) watched(instance string) (n *node, private string) {
 	return n, private
 }
 
-// owns waits until a notifier has restored partitions the given number of times in total.
+// owns waits until a notifier has logged the given number of restored partitions.
 func (n *node) owns(partitions int) {
 	n.t.Helper()
 	eventually(n.t, time.Minute, func() error {

@@ -150,7 +150,7 @@ func (s *system) freezeInTransaction(t *testing.T, n *node) {
 		}
 		n.thaw()
 		select {
-		case <-time.After(time.Duration(3+time.Now().UnixNano()%7) * time.Millisecond): // so that the next freeze happens at a different moment
+		case <-time.After(time.Duration(3+time.Now().UnixNano()%7) * time.Millisecond): // so the next freeze hits another moment
 		case <-t.Context().Done():
 		}
 	}

@@ -64,7 +64,7 @@ func (s *Shell) Router() *chi.Mux {
 	return r
 }
 
-// request is the only value in the context of a request.
+// request is the only value that this package stores in the context of a request.
 type request struct {
 	id     string
 	shell  *Shell
@@ -180,7 +180,7 @@ func (s *Shell) recordAnswer(seen *recorder, r *http.Request, q *request, took t
 	if c := chi.RouteContext(r.Context()); c != nil {
 		route = c.RoutePattern()
 	}
-	ctx := r.Context() //nolint:contextcheck // q.traced is derived from it
+	ctx := r.Context() //nolint:contextcheck // q.traced is derived from r.Context()
 	if q.endSpan != nil {
 		q.endSpan(route, seen.status)
 		ctx = q.traced

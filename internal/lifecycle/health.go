@@ -164,5 +164,5 @@ func (h *Health) ServeReadiness(w http.ResponseWriter, r *http.Request) {
 func writeLines(w http.ResponseWriter, status int, lines ...string) {
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	w.WriteHeader(status)
-	io.WriteString(w, strings.Join(lines, "\n")+"\n") //nolint:errcheck // the client has disconnected
+	io.WriteString(w, strings.Join(lines, "\n")+"\n") //nolint:errcheck // an error means that the client has disconnected
 }

@@ -74,7 +74,7 @@ func RunAll(ctx context.Context, within time.Duration, servers []func(context.Co
 	}
 }
 
-// roster tracks the names of the loops and servers that still run.
+// roster tracks the names of the loops and servers that are still running.
 type roster struct {
 	mu    sync.Mutex
 	names []string
@@ -219,8 +219,8 @@ func LimitMemory() {
 	memlimit.Set(memlimit.WithRatio(0.9), memlimit.WithProvider(memlimit.FromCgroup)) //nolint:errcheck // without a limit, nothing is set
 }
 
-// CollectLess lets the heap triple before a garbage collection, unless GOGC is set. The log commands retain little
-// memory but allocate a lot, so they would collect garbage constantly.
+// CollectLess lets the heap triple before a garbage collection, unless GOGC is set. The commands that read the log
+// retain little memory but allocate a lot, so they would collect garbage constantly.
 func CollectLess() {
 	if _, set := os.LookupEnv("GOGC"); !set {
 		debug.SetGCPercent(200)

@@ -89,7 +89,7 @@ func TestEndsOfWork(t *testing.T) {
 				if failed := tt.want != nil || tt.mentions != ""; (err != nil) != failed || tt.want != nil && !errors.Is(err, tt.want) || err != nil && !strings.Contains(err.Error(), tt.mentions) {
 					t.Errorf("ends with %v, want %v %s", err, tt.want, tt.mentions)
 				}
-				time.Sleep(time.Hour) // virtual time: the loop that hung ends
+				time.Sleep(time.Hour) // virtual time, so that the hanging loop ends
 			})
 		})
 	}

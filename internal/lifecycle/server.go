@@ -15,7 +15,7 @@ type Server struct {
 	Name    string
 	Address string
 	Handler http.Handler
-	After   []<-chan struct{} // the server listens only when all of these are closed
+	After   []<-chan struct{} // the server starts to listen once all of these are closed
 	Within  time.Duration     // time limit for open requests at a graceful shutdown
 	// Listener is an open listener; nil: the server opens Address. Until the server runs,
 	// connections wait.

@@ -81,8 +81,7 @@ func (m *Registry) Labelled(name, help, label, value string, read func() int64) 
 	}, func() float64 { return float64(read()) }))
 }
 
-// Ratio adds a gauge without a unit whose value is read at each scrape. It is absent while read returns
-// false.
+// Ratio adds a gauge without a unit whose value is read at each scrape. The gauge is absent while read returns false.
 func (m *Registry) Ratio(name, help string, read func(context.Context) (float64, bool)) {
 	m.Each(name, help, nil, func(ctx context.Context, add func(value float64, labels ...string)) {
 		if value, known := read(ctx); known {

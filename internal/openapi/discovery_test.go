@@ -20,7 +20,7 @@ var sample = []contract.Operation{{
 	Data: struct{}{},
 }}
 
-// The catalogue has the same counts as the specification.
+// TestCapabilitiesCount: the catalogue has the same counts as the specification.
 func TestCapabilitiesCount(t *testing.T) {
 	c := capabilitiesOf(sample)
 	if want := (counts{Modifiers: 42, Diagnosis: 14, Signal: 11, SiteMapped: 21}); c.Counts != want {
@@ -40,7 +40,7 @@ func TestCapabilitiesCount(t *testing.T) {
 	}
 }
 
-// The page does not load anything from other servers, and each of its links has a target.
+// TestPage: the page does not load anything from other servers, and each of its links has a target.
 func TestPage(t *testing.T) {
 	raw, err := pageOf(slices.Concat(sample, Operations()), capabilitiesOf(sample))
 	if err != nil {
@@ -67,7 +67,7 @@ func TestPage(t *testing.T) {
 	}
 }
 
-// The document lists the headers that a client needs. Only reads return 304.
+// TestHeadersOfAnswers: the document lists the headers that a client needs. Only reads return 304.
 func TestHeadersOfAnswers(t *testing.T) {
 	read := contract.Operation{
 		Method: "GET", Path: "/api/v1/thing", Scope: access.ReadUnitState, ID: "getThing", Group: "Reads", Summary: "A thing",
@@ -109,7 +109,7 @@ func TestHeadersOfAnswers(t *testing.T) {
 	}
 }
 
-// The document is the same in every process, because clients are generated from it.
+// TestDocumentIsStable: the document is the same in every process, because clients are generated from it.
 func TestDocumentIsStable(t *testing.T) {
 	first, err := documentOf(sample, "/docs")
 	if err != nil {

@@ -184,7 +184,7 @@ func applyTags(p *huma.Schema, tag reflect.StructTag) *huma.Schema {
 	if tag.Get("uniqueItems") != "" {
 		p.UniqueItems = true
 	}
-	if tag.Get("open") != "" { // the response lists each broken rule separately
+	if tag.Get("open") != "" { // an invalid element does not make the whole request invalid
 		p.Items = &huma.Schema{AnyOf: []*huma.Schema{p.Items, {Description: "Only an invalid time is rejected, not the whole request."}}}
 	}
 	if name := tag.Get("pattern"); name != "" {
@@ -226,8 +226,8 @@ func applyTags(p *huma.Schema, tag reflect.StructTag) *huma.Schema {
 var patterns = map[string]string{ //nolint:gosec // forms of texts, no credentials
 	"time": "^" + day + `([Tt ]` + clock + `([Zz]|[+-](0\d|1[0-4])(:?[0-5]\d)?)?)?$`,
 	"day":  `^[` + blank + `]*$|^` + day + `([Tt ]` + clock + `([Zz]|[+-](0\d|1[0-4])(:?[0-5]\d)?)?)?$`,
-	// A line begins with a segment MSH and its field separator. A byte order mark may precede it. Frame bytes and white
-	// space may precede the first MSH.
+	// At least one line must begin with MSH and a field separator. A byte order mark may precede MSH; at the
+	// beginning of the text, frame bytes and white space may precede it, too.
 	"hl7":   `(^[\t \r\n\x0b\x1c\ufeff]*|[\r\n\x0b\x1c]\ufeff?)MSH[!-/:-@\[-` + "`" + `{-~]`,
 	"word":  `[^` + blank + `]`,
 	"phone": `^(\+[1-9][0-9]{6,14})?$`,

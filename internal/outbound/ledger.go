@@ -47,7 +47,7 @@ type EndpointQueue struct {
 	FailingSince time.Time // zero: the last attempt was accepted
 	Failures     int       // consecutive failed attempts
 	Disabled     string    // reason, gone or failing; "": enabled
-	Version      int64     // version of the settings that were disabled; a later version enables the queue again
+	Version      int64     // version of the endpoint's settings when it was disabled; a later version enables the queue again
 	Noticed      int       // number of the last notice sent about this failure
 	Term         int64
 }
@@ -110,7 +110,7 @@ type Command struct {
 	DryRun       bool  // replay: count the deliveries and send nothing
 }
 
-// Selection defines which deliveries a replay repeats.
+// Selection defines which deliveries a replay sends again.
 type Selection string
 
 // These are the selections.

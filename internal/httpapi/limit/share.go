@@ -73,7 +73,7 @@ const (
 	atOnce         = 2        // large bodies read at the same time
 
 	recent       = 5 * time.Second        // older unapplied facts do not count
-	openPatience = 2 * time.Second        // delay before a refusal, which slows down senders that retry too early
+	openPatience = 2 * time.Second        // longest wait of a sender that retries too early; a longer wait is refused
 	bucketHeld   = 250 * time.Millisecond // delay of a refusal, for senders that retry too early
 	shareWithin  = time.Second            // a source that takes longer counts as unavailable
 	enterSoon    = 20 * time.Millisecond  // interval between two checks whether Enter may proceed

@@ -86,7 +86,8 @@ var All = []Rule{
 	{"at least", "Too few hours were observed; send past events to /api/ingest/batch."},
 }
 
-// Explain returns the explanation of a rule with its bound in place of {n}, and whether there is one.
+// Explain returns the explanation of a rule with its bound in place of {n}, and reports whether the rule has an
+// explanation.
 func Explain(rule string) (Rule, bool) {
 	word, _, _ := strings.Cut(rule, ":")
 	for _, r := range All {

@@ -23,7 +23,7 @@ const (
 // String returns the name of the effect in docs/.
 func (e Effect) String() string { return [...]string{"used", "known", "not used", "refused"}[e] }
 
-// Raised is where a code is raised.
+// Raised is a set of the places where a code is raised.
 type Raised uint8
 
 // These are the places where codes are raised.

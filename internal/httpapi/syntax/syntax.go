@@ -2,7 +2,7 @@
 
 // The build constraint raises this file's language version to the toolchain's, which has jsontext.
 
-// Package syntax reads JSON as text: where it is not valid, or where its values end.
+// Package syntax examines JSON text: it finds where the text is not valid, or where its values end.
 package syntax
 
 import (

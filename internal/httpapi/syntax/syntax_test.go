@@ -7,7 +7,8 @@ import (
 	"unicode/utf8"
 )
 
-// No one can search a body of 16 MiB for one bracket, so the response contains its location.
+// TestFaultNamesPlace: the response contains the location of the fault, because no one can search a body of 16 MiB
+// for one bracket.
 func TestFaultNamesPlace(t *testing.T) {
 	deep := strings.Repeat(`{"a":[`, 40)
 	for text, want := range map[string]string{
@@ -48,7 +49,7 @@ func TestFaultNamesPlace(t *testing.T) {
 	}
 }
 
-// Any text that is not valid JSON causes a fault with a location.
+// FuzzCheck: any text that is not valid JSON causes a fault with a location.
 func FuzzCheck(f *testing.F) {
 	for _, s := range []string{`{"a":[1,2]}`, `{"a":01}`, "{\"a\":\"\xff\"}", `[[[`, `{"a":"\ud800"}`, "\ufeff{}"} {
 		f.Add([]byte(s))
