@@ -109,7 +109,7 @@ type Message struct {
 	Attempt    int       // from 1
 	Expires    time.Time // when the message expires; zero: never
 
-	Traceparent string // trace of the request that caused the message; "": it is not traced; never sent
+	Traceparent string // trace of the request that caused the message; "": not traced; the recipient does not receive it
 
 	Webhook *Webhook // for ChannelWebhook
 	Body    []byte   // for ChannelWebhook: the same bytes at every attempt

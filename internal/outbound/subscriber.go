@@ -37,7 +37,7 @@ const (
 
 // Secret is one signing secret of an endpoint, in plaintext. The secret is encrypted before it is stored.
 type Secret struct {
-	ID    string // "sec_" + 8 hex; names it in lists
+	ID    string // "sec_" + 8 hex; names the secret in lists
 	Value string // whsec_ + base64 of 32 bytes, or 24-128 characters that the partner chose
 	State SecretState
 	Until time.Time // Next: when it is promoted; Previous: when it is retired; zero: no end
@@ -61,8 +61,8 @@ type Tier struct {
 // TierIDs returns the ids of the tiers, from the lowest to the highest level.
 func TierIDs() []string { return []string{"T1", "T2", "T3"} }
 
-// DefaultTier returns the settings of a tier before an administrator changes them, which are defaults of this project.
-// It has no recipients, so no alerts are sent. For an unknown id, it returns the zero value.
+// DefaultTier returns the settings of a tier before an administrator changes them, which are defaults of this
+// project. The tier has no recipients, so no alerts are sent. For an unknown id, DefaultTier returns the zero value.
 func DefaultTier(hospital, id string) Tier {
 	t := Tier{ID: id, Hospital: hospital, Enabled: true}
 	switch id {
@@ -86,7 +86,7 @@ type Recipient struct {
 	Email     string // encrypted at rest; "": none, or the process has no key to decrypt it
 	Phone     string // E.164; encrypted in the same way as Email
 	WebhookID string
-	Language  string // of its messages: en or es; "" means en
+	Language  string // language of messages to this recipient: en or es; "" means en
 
 	EmailShown string // masked for lists
 	PhoneShown string

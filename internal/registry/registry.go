@@ -1,9 +1,9 @@
 // Package registry serves the schemas of the topics by id.
 //
-// A schema registry stores versions of schemas by subject, and assigns each version an id, which precedes every value
-// that is encoded with it. The ids of this release are constants, so the registry that svc serves is read-only and
-// needs no storage. If a health system runs a schema registry, [Register] registers the schemas there, and records
-// are written with that registry's ids.
+// A schema registry stores versions of schemas by subject, and assigns an id to each version. Every encoded value
+// begins with the id of its schema version. The ids of this release are constants, so the registry that svc serves is
+// read-only and needs no storage. If a health system runs a schema registry, [Register] registers the schemas there,
+// and records are written with that registry's ids.
 package registry
 
 import (
@@ -109,8 +109,8 @@ func Mount(r chi.Router, path string, subjects []Subject) {
 	})
 }
 
-// apicurioIDs are the paths that the deserializers of Apicurio request, in both generations. Here, the global id and
-// the content id are equal.
+// apicurioIDs are the paths that the deserializers of both supported major versions of Apicurio request. Here, the
+// global id and the content id are equal.
 var apicurioIDs = []string{
 	"/apis/registry/v2/ids/globalIds", "/apis/registry/v2/ids/contentIds",
 	"/apis/registry/v3/ids/globalIds", "/apis/registry/v3/ids/contentIds",

@@ -24,7 +24,7 @@ func ring(t interface{ Fatal(...any) }, keys ...string) *seal.Keyring {
 	return r
 }
 
-// TestOpensWhatItSealed: a value can be opened only with its name, and the ciphertext does not reveal it.
+// TestOpensWhatItSealed: a value can be opened only with its name, and does not occur in its ciphertext.
 func TestOpensWhatItSealed(t *testing.T) {
 	r := ring(t, first)
 	rapid.Check(t, func(t *rapid.T) {

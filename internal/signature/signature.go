@@ -74,8 +74,8 @@ type Signed struct {
 	Standard  string // one signature for each secret that is valid now, newest first
 }
 
-// Sign signs one attempt with the secrets of an endpoint that are valid at now. If there is no secret, or one could
-// not be opened, ok is false and the request must not be sent, because an empty secret protects nothing.
+// Sign signs one attempt with the secrets of an endpoint that are valid at the given time. If there is no secret, or
+// one could not be opened, ok is false and the request must not be sent, because an empty secret protects nothing.
 //
 // X-Svc-Signature has one value, which changes from the old secret to the new one when the new one is promoted. The
 // header webhook-signature has both from the start of a rotation to its end. A receiver that knows either secret
@@ -101,8 +101,8 @@ func Sign(secrets []outbound.Secret, id string, now time.Time, body []byte) (s S
 	return Signed{Body(primary.Value, body), strconv.FormatInt(at, 10), strings.Join(all, " ")}, true
 }
 
-// At returns the secrets that sign at now, newest first as given, with their state at that instant. A rotation is
-// written to the settings once, with its future instants; At evaluates these.
+// At returns the secrets that sign at the given time, in their given order (newest first), each with its state at
+// that time. The settings store a rotation once, with the times of its later steps; At evaluates these times.
 func At(secrets []outbound.Secret, now time.Time) []outbound.Secret {
 	valid := make([]outbound.Secret, 0, len(secrets))
 	promoted := false

@@ -102,8 +102,7 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// rotation replaces a secret at noon with an overlap of two hours. The settings contain it as it
-// was stored at the start.
+// rotation is the stored form of a rotation that starts at noon and has an overlap of two hours.
 var rotation = []outbound.Secret{
 	{ID: "new", Value: generated, State: outbound.SecretNext, Until: noon.Add(time.Hour)},
 	{ID: "old", Value: chosen, State: outbound.SecretCurrent, Until: noon.Add(2 * time.Hour)},

@@ -8,11 +8,11 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 )
 
-// mark is the last checkpoint of a changelog partition; a restore may begin there. It is the metadata of each offset
-// commit, so it is committed together with the records of the checkpoint.
+// mark is the last checkpoint of a changelog partition; a restore may begin there. The mark is the metadata of each
+// offset commit, so it is committed together with the records of the checkpoint.
 type mark struct {
-	from int64  // first record of the rewrite; 0: no checkpoint yet
-	live int64  // bytes of the rewrite
+	from int64  // offset of the checkpoint's first record; 0: no checkpoint yet
+	live int64  // bytes of the checkpoint
 	log  string // topic id: a mark of another changelog is ignored
 }
 
@@ -39,9 +39,9 @@ const checkpointBytes = 64 << 20
 // sliceBytes is how much of a checkpoint one transaction writes: about 5 ms of work.
 const sliceBytes = 256 << 10
 
-// rewrite is a checkpoint in progress. It writes the live state in pieces between other changes. A change after its
-// start follows the first record of the checkpoint, so a restore also reads it. Each piece may therefore be as new as
-// its transaction.
+// rewrite is a checkpoint in progress. It writes the live state in slices, between other changes. A restore reads
+// from the first record of the checkpoint on, so it also reads every change that was made after the checkpoint began.
+// A slice may therefore contain state that is newer than the beginning of the checkpoint.
 type rewrite struct {
 	next func(emit func(key, value []byte)) (more bool, err error)
 	over bool  // the iteration is complete
@@ -51,7 +51,7 @@ type rewrite struct {
 	first *kgo.Record // first record of the rewrite in the current transaction; nil: none yet
 }
 
-// emitSlice emits the next pieces. emit returns the record that it created.
+// emitSlice emits the next slice of the live state. emit returns the record that it creates.
 func (w *rewrite) emitSlice(task Task, emit func(key, value []byte) *kgo.Record) error {
 	if w.next == nil {
 		w.next = task.Live()

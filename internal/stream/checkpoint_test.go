@@ -109,7 +109,7 @@ type hoard struct {
 	live map[string]string
 }
 
-// Live emits one key per call, as if pieces were small. It emits nothing for a key that has been deleted in the
+// Live emits one key per call, as if slices were small. It emits nothing for a key that has been deleted in the
 // meantime.
 func (h *hoard) Live() func(emit func(key, value []byte)) (more bool, err error) {
 	left := slices.Collect(maps.Keys(h.live))

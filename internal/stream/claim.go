@@ -19,12 +19,12 @@ var ErrFenced = errors.New("a newer process has the same --instance, so this pro
 var errThrownOut = errors.New("another process has joined the group under the same name")
 
 // Claim decides which of several processes with one --instance continues: the newest. Without a Claim, both processes
-// exited in 3 of 5 tries, because a process has several members and sessions, and the older process fenced some members
-// of the newer one.
+// exited in 3 of 5 tries, because a process has several members and sessions, and the older process fenced some
+// members of the newer one.
 //
 // A Claim holds the names of a process. The process that claimed a name last is the newest. Sessions check the Claim
-// before they join a group, because joining with a name removes the member that has it. A nil Claim is always the
-// newest.
+// before they join a group, because joining with a name removes the member that has it. A process with a nil Claim
+// considers itself the newest.
 //
 // A name is a transactional id that is never used for a transaction. Claiming it makes Kafka increment its epoch. A
 // process that finds a different epoch is the older one.
@@ -71,7 +71,8 @@ func NewClaim(ctx context.Context, c *Cluster, names ...string) (*Claim, error) 
 	return claim, nil
 }
 
-// Check returns [ErrFenced] if another process has claimed a name. Any other error leaves open whether one has.
+// Check returns [ErrFenced] if another process has claimed a name. After any other error, it is unknown whether
+// another process has claimed one.
 func (c *Claim) Check(ctx context.Context) error {
 	if c == nil {
 		return nil

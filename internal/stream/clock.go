@@ -41,7 +41,7 @@ func (l *loop) fires(p *part, now time.Time) (at, upTo time.Time) {
 	switch {
 	case due.IsZero():
 		return due, due
-	case !l.cluster.Away().IsZero(): // unread records are unknown
+	case !l.cluster.Away().IsZero(): // it is unknown whether there are unread records
 		return now.Add(retryTimer), now
 	case l.cfg.Sparse: // the records of a sparse input do not reveal where the log ends
 		return due, now

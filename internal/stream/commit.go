@@ -65,8 +65,8 @@ func (l *loop) commit(ctx, free context.Context, fault error) error {
 	return l.reread(ctx)
 }
 
-// produce writes the outputs and the next slice of a checkpoint. Ending a transaction does not fail if one of its
-// records has failed, so produce returns that error.
+// produce writes the outputs and the next slice of a checkpoint. It returns the error of a record that was not
+// written, because ending the transaction would not fail in that case.
 func (l *loop) produce(free context.Context) error {
 	var (
 		mu     sync.Mutex
@@ -206,7 +206,7 @@ func (l *loop) finishCommit(ctx context.Context, begun time.Time) {
 	stats.LastCommit.Store(l.lastCommit.UnixMilli())
 	for n, p := range l.parts {
 		p.out = nil            // durable
-		if len(p.inputs) > 0 { // before the task, which may write the view at once
+		if len(p.inputs) > 0 { // called before the task is informed, because the task may write the view at once
 			l.cfg.Committed(n, p.inputs, l.lastCommit)
 			clear(p.inputs)
 			p.inputs, p.traced = p.inputs[:0], false

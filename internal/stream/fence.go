@@ -24,7 +24,7 @@ import (
 const (
 	fenceWithin   = 30 * time.Second      // by then, the broker has aborted the transaction on its own
 	fenceWait     = 2 * time.Second       // maximum delay of an assignment; after that, fencing continues in the background
-	fenceRequest  = 2 * time.Second       // timeout of one round, even if a broker does not respond
+	fenceRequest  = 2 * time.Second       // timeout of one round of requests, even if a broker does not respond
 	fenceEndCheck = 10 * time.Millisecond // interval between checks whether the markers are written
 )
 
