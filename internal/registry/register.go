@@ -131,7 +131,7 @@ func (c *Client) register(ctx context.Context, subject string, v Version, first 
 	return id, nil
 }
 
-// refusal distinguishes a refusal from a registry that does not respond.
+// refusal returns a [RefusedError] if the registry refused the request, and an ordinary error if a retry may succeed.
 func refusal(subject string, err error) error {
 	answered := (*sr.ResponseError)(nil)
 	if errors.As(err, &answered) && answered.StatusCode/100 == 4 && answered.StatusCode != http.StatusTooManyRequests { //nolint:mnd // 4xx

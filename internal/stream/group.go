@@ -39,8 +39,8 @@ const (
 
 type offsets = map[string]map[int32]kgo.Offset
 
-// sessions runs sessions one after another until ctx ends (nil), or until an error that a new session cannot fix:
-// [ErrFenced], [errAlarm]. session returns whether it has done any work; if it has not, the pause before the next
+// sessions runs one session after another. It returns nil when ctx ends, or an error that a new session cannot fix:
+// [ErrFenced], [errAlarm]. session reports whether it has done any work; if it has not, the pause before the next
 // session grows.
 func (m *membership) sessions(ctx context.Context, session func(context.Context) (worked bool, err error)) error {
 	for failures := 0; ctx.Err() == nil; {
@@ -117,7 +117,7 @@ func (m *membership) checkErrors(ctx context.Context, fetches kgo.Fetches) error
 	return nil
 }
 
-// If ended is done and the member should leave, leaveGroup removes the static member from its group. Otherwise, the
+// leaveGroup removes the static member from its group if ended is done and the member should leave. Otherwise, the
 // member keeps its partitions until its session times out.
 func (m *membership) leaveGroup(ended context.Context) {
 	if m.leave == nil || ended.Err() == nil || m.cluster.embedded || !m.leave() {

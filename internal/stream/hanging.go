@@ -44,8 +44,9 @@ func (w *Writers) owns(id string) bool {
 
 const (
 	hangingEvery = 3 * time.Second
-	// waitingLooks is the number of consecutive checks with a waiting position that exclude a transaction in progress:
-	// brokers end svc's transactions after 20 s, or 30 s if they miss one check.
+	// waitingLooks is the number of consecutive checks that must find a waiting position before a hanging transaction
+	// is assumed. A transaction in progress does not last that long: brokers end svc's transactions after 20 s, or
+	// after 30 s if they miss one check.
 	waitingLooks = 11
 )
 
@@ -171,8 +172,8 @@ func (h *hanging) listOngoing(ctx context.Context) (map[writing]int64, error) {
 	return open, nil
 }
 
-// findHanging returns the owners of the suspects whose coordinator knows no transaction, and which are still open after
-// the coordinator's response.
+// findHanging returns the transactional ids of those suspects that their coordinator does not know as open, and that
+// are still open after the coordinator's response.
 func (h *hanging) findHanging(ctx context.Context, suspects map[writing]int64) ([]forgotten, error) {
 	if len(suspects) == 0 {
 		return nil, nil

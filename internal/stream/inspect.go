@@ -13,8 +13,8 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
-// Reach opens and closes one connection to an address of the cluster, with TLS if the options enable it. It returns
-// when the certificate of the broker expires, or the zero time without TLS.
+// Reach opens and closes one connection to an address of the cluster, with TLS if the options enable it. expires is
+// the expiry time of the broker's certificate, or the zero time without TLS.
 func (o *Options) Reach(ctx context.Context, address string) (expires time.Time, err error) {
 	conf, err := o.TLSConfig()
 	if err != nil {

@@ -8,9 +8,9 @@ import (
 	"time"
 )
 
-// newest is a changelog partition as it is after compaction: the last record of each key. Most records of a log are
-// superseded, so they are neither decoded nor stored. A partition may have a few hundred thousand keys, so their bytes
-// are allocated in large blocks.
+// newest holds the records of a changelog partition that compaction would keep: the last record of each key. Most
+// records of a log are superseded, so they are neither decoded nor stored. A partition may have a few hundred
+// thousand keys, so their bytes are allocated in large blocks.
 type newest struct {
 	hash  func(key []byte) uint32
 	first []int32 // index in held of the first record of a list, by the last bits of the hash; -1: none
@@ -30,7 +30,7 @@ type heldRecord struct {
 }
 
 const (
-	newestPlaces = 1 << 10 // initial size; a power of 2
+	newestPlaces = 1 << 10 // index of the next record in the same list, or of the next unused record; -1: none
 	newestPiece  = 256 << 10
 	newestSlack  = 16 // bytes by which a value may grow without a new allocation
 )

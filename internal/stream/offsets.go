@@ -25,9 +25,9 @@ type Span struct {
 	From, End int64
 }
 
-// Spans returns one span for each partition of a topic, ordered by partition. A span begins with the first record whose
-// timestamp is not before from, and ends before the first record whose timestamp is not before to. If from is zero, it
-// begins with the partition's first record; if to is zero, it ends after the last committed record.
+// Spans returns one span for each partition of a topic, ordered by partition. A span begins with the first record
+// whose timestamp is at or after from, and ends before the first record whose timestamp is at or after to. If from is
+// zero, the span begins with the partition's first record; if to is zero, it ends after the last committed record.
 func (c *Cluster) Spans(ctx context.Context, topic string, from, to time.Time) ([]Span, error) {
 	stable, err := listed(c.admin.ListCommittedOffsets(ctx, topic))
 	begins, ends := stable, stable
@@ -56,8 +56,8 @@ func (c *Cluster) Spans(ctx context.Context, topic string, from, to time.Time) (
 	return spans, nil
 }
 
-// At returns the offset of the first record of a partition whose timestamp is not before an instant, or the end of the
-// partition if there is none.
+// At returns the offset of the first record of a partition whose timestamp is at or after an instant, or the end of
+// the partition if there is none.
 func (c *Cluster) At(ctx context.Context, topic string, partition int32, instant time.Time) (int64, error) {
 	all, err := listed(c.admin.ListOffsetsAfterMilli(ctx, instant.UnixMilli(), topic))
 	if err != nil {

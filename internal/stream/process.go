@@ -28,12 +28,13 @@ type Config struct {
 	// Former is the input topic of the previous build, if it is a different topic. Process begins once no member of the
 	// group subscribes to it, so that two builds never write the same changelog.
 	Former string
-	// NewTask returns the task of a partition. It and the restore run concurrently with the work on other partitions.
+	// NewTask returns the task of a partition. NewTask and the restore of the task run concurrently with the work on
+	// other partitions.
 	NewTask func(partition int32) Task
 
-	// Sparse means that offsets of the input may be missing, because it is compacted or written in transactions, and
-	// that some inputs do not cause a record in the changelog. If it is false, a missing offset, or a commit that is
-	// not in the changelog, stops the loop.
+	// Sparse means that offsets of the input may be missing, because the input is compacted or written in
+	// transactions, and that some inputs do not cause a record in the changelog. If Sparse is false, a missing
+	// offset, or a commit that is not in the changelog, stops the loop.
 	Sparse bool
 	// Passed is called with the offset up to which a partition has been processed, including records without a task,
 	// such as transaction markers. It must not block and may be nil. It may be set only for a Sparse input.
@@ -46,8 +47,8 @@ type Config struct {
 	// Keep returns the lowest changelog offset of a partition that another reader still needs. Set it if the broker
 	// never compacts: records before both that offset and the checkpoint are then deleted.
 	Keep func(ctx context.Context, partition int32) (int64, error)
-	// Leave is called when ctx ends. If it returns true, the partitions are reassigned immediately; if it returns false
-	// or is nil, they remain assigned for 6 s, so that this instance can restart.
+	// Leave is called when ctx ends. If it returns true, the partitions are reassigned immediately. If it returns
+	// false, or if Leave is nil, the partitions remain assigned for 6 s, so that this instance can restart.
 	Leave func() bool
 	// Committed is called with the inputs of each committed transaction of a partition. It must return immediately and
 	// must not retain the slice; it may be nil.
@@ -57,8 +58,8 @@ type Config struct {
 	// so each input has one span, no matter how often it was tried. Calls for different partitions run in parallel.
 	// Trace is used only if Committed is set.
 	Trace func(r Record) interface{ Traceparent() string }
-	// Cause returns the offset of the input that caused an output, if an input did. If Cause is nil, no cause is known.
-	// The output gets the traceparent of that input's span.
+	// Cause returns the offset of the input that caused an output. ok is false if no input did. If Cause is nil, no
+	// cause is known. The output gets the traceparent of that input's span.
 	Cause func(key, value []byte) (offset int64, ok bool)
 	// Restored is called with the duration of each restore of one or more partitions; it may be nil.
 	Restored func(took time.Duration)

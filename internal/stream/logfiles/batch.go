@@ -93,7 +93,7 @@ func isFollowed(raw []byte, next int64) bool {
 // fillAtOnce is the maximum number of records in one filler batch.
 const fillAtOnce = 10_000
 
-// filling returns batches of filler records for the offsets from first up to end, so that no offset is missing. Every
+// filling returns batches of filler records for the offsets in [first, end), so that no offset is missing. Every
 // reader skips records with the filler key.
 func filling(key []byte, first, end, time int64) (raw []byte) {
 	for first < end {

@@ -7,9 +7,9 @@
 //     saved. Anything else that is not a batch is a [DamageError].
 //   - BASE.idx says for each batch whether it belongs to a transaction. The batches have this information, too, so the
 //     index is rewritten where it differs.
-//   - groups.log has the positions of consumers, each with a checksum. Damaged ones are omitted, and earlier ones
-//     apply. If a log ends before such a position, the rest of the log was lost. Missing offsets are filled, because
-//     readers would otherwise skip new records.
+//   - groups.log has the positions of consumer groups, each with a checksum. Damaged positions are omitted, so the
+//     previous position of the group applies. If a log ends before a position, the rest of the log was lost. Missing
+//     offsets are filled, because readers would otherwise skip new records.
 //   - topics.json has no checksum. [Seal] stores a copy that has one.
 //   - meta.json has the id of the cluster. All other files have no checksum and only help after a clean shutdown.
 //     They are removed, so the broker always starts as after a kill.

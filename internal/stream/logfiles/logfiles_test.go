@@ -65,7 +65,7 @@ func lived(t testing.TB) (killed string) {
 	return killed
 }
 
-// livedAndClosed returns such a folder, and the same folder in the state in which a graceful shutdown leaves it.
+// livedAndClosed returns the folder that lived creates, and the same folder as a graceful shutdown leaves it.
 func livedAndClosed(t testing.TB) (killed, closed string) {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "log")
@@ -274,8 +274,8 @@ func TestIndexBehindItsBatches(t *testing.T) {
 	}
 }
 
-// A partly written end is cut off and kept, wherever it was interrupted, and all records before it
-// are intact.
+// TestTornEnd: a partly written end is cut off and saved, wherever the write was interrupted, and all records before
+// it are intact.
 func TestTornEnd(t *testing.T) {
 	dir := lived(t)
 	want := whole(t, dir)
@@ -311,8 +311,8 @@ func TestTornEnd(t *testing.T) {
 	}
 }
 
-// One byte is damaged, at many random positions. Either the log opens with all its records, or the error names the file
-// and the remedy, and nothing is changed.
+// TestDamagedByte damages one byte at a time, at many random positions. Either the log opens with all its records, or
+// the error names the file and the remedy, and nothing is changed.
 func TestDamagedByte(t *testing.T) {
 	killed, closed := livedAndClosed(t)
 	t.Run("killed", func(t *testing.T) { t.Parallel(); damageBytes(t, killed, 120) })
@@ -491,7 +491,8 @@ func TestOwnersAlone(t *testing.T) {
 	}
 }
 
-// A batch in the middle of a log is damaged in such a way that its length makes it look incomplete.
+// TestDamagedLengthIsNoEnd: a batch in the middle of a log whose damaged length makes it look incomplete counts as
+// damage, not as the end of the log.
 func TestDamagedLengthIsNoEnd(t *testing.T) {
 	one, two := filling(filler, 5, 8, 1000), filling(filler, 8, 10, 1000)
 	one[atLength]++
@@ -501,7 +502,7 @@ func TestDamagedLengthIsNoEnd(t *testing.T) {
 	}
 }
 
-// Whatever its bytes are, a segment is read up to the damage, and everything that was read is intact.
+// TestAnyBytes: a segment with arbitrary bytes is read up to the damage, and everything that was read is intact.
 func TestAnyBytes(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var raw []byte
