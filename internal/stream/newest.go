@@ -24,13 +24,13 @@ type heldRecord struct {
 	bytes  []byte // key and value, with spare capacity for a longer value
 	hash   uint32 // hash of the key
 	key    int32  // length of the key
-	next   int32  // index of the next record with the same last bits of the hash, or of the next unused record; -1: none
+	next   int32  // index of the next record in the same list, or of the next unused record; -1: none
 	offset int64  // -1: unused
 	millis int64  // timestamp
 }
 
 const (
-	newestPlaces = 1 << 10 // index of the next record in the same list, or of the next unused record; -1: none
+	newestPlaces = 1 << 10 // initial size; a power of 2
 	newestPiece  = 256 << 10
 	newestSlack  = 16 // bytes by which a value may grow without a new allocation
 )

@@ -22,8 +22,8 @@ type Entry struct {
 	Value []byte
 }
 
-// Seen returns the position up to which this table has read the partition of a key: OnChange has been called for every
-// record before that position. [Table.Replace] takes this position as seen.
+// Seen returns the position up to which this table has read the partition of a key: OnChange has been called for
+// every record before that position. The parameter seen of [Table.Replace] is such a position.
 func (t *Table) Seen(key string) int64 {
 	t.mu.RLock()
 	defer t.mu.RUnlock()

@@ -204,9 +204,10 @@ func (c *Cluster) appendBarriers(ctx context.Context, topic string, partitions [
 	return at, nil
 }
 
-// readTo appends a barrier to each partition and reads the committed records before it: each partition in order,
-// several in parallel. An offset in from that is larger than the barrier's offset is removed from the map, and the
-// partition is read from its start. The bytes of a record are reused after each has returned.
+// readTo appends a barrier to each partition, and calls each for the committed records before the barrier:
+// sequentially for one partition, in parallel for several. If an offset in the map from is larger than the barrier's
+// offset, readTo deletes it from the map and reads the partition from its start. The bytes of a record are reused
+// after the call to each.
 func (c *Cluster) readTo(ctx context.Context, topic string, from map[int32]int64, partitions []int32, each func(Record) error) error {
 	until, err := c.appendBarriers(ctx, topic, partitions)
 	if err != nil {
@@ -243,7 +244,8 @@ func (c *Cluster) readTo(ctx context.Context, topic string, from map[int32]int64
 	return nil
 }
 
-// readBatch passes on the records of one poll, and removes from until the partitions that have reached their barrier.
+// readBatch passes the records of one poll to each. Partitions that have reached their barrier are deleted from the
+// map until.
 func (c *Cluster) readBatch(fetches kgo.Fetches, until map[int32]int64, each func(Record) error) error {
 	var wait errgroup.Group
 	var mu sync.Mutex // guards until

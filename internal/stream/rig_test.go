@@ -175,7 +175,7 @@ func (r *rig) changes() (applied map[int32][]int64, last map[string]string) {
 	return applied, last
 }
 
-// await blocks until have returns at least want.
+// await waits until have returns want or more.
 func (r *rig) await(what string, want int64, have func() int64) {
 	r.t.Helper()
 	for end := time.Now().Add(2 * time.Minute); have() < want; {

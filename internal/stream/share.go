@@ -16,7 +16,8 @@ type Sharer interface {
 	// Assign adds a partition. committed is the last committed position (negative: none), and note is the metadata
 	// committed with it. Assign returns where Records and Side start. An error revokes the assignment temporarily.
 	Assign(ctx context.Context, partition int32, committed int64, note string) (next, side int64, err error)
-	// Revoke ends the work on partitions that another member will own. Positions is called and committed afterwards.
+	// Revoke ends the work on partitions that another member will own. Afterwards, Positions is called and its result
+	// committed.
 	Revoke(ctx context.Context, partitions []int32)
 	// Lost ends the work without a further commit: after Revoke, or because another member already owns the partitions
 	// or the session has failed.
@@ -52,8 +53,8 @@ type ShareConfig struct {
 	Leave     func() bool // see [Config]
 }
 
-// Share joins a group and passes its part of a topic to s. It returns nil when ctx ends, or [ErrFenced] when another
-// process claims the instance name.
+// Share joins a group and passes the records of its assigned partitions to s. It returns nil when ctx ends, or
+// [ErrFenced] when another process claims the instance name.
 func (c *Cluster) Share(ctx context.Context, cfg ShareConfig, s Sharer) error {
 	all := membership{
 		cluster: c, group: cfg.Group, topic: cfg.Topic, id: cfg.Group + "-" + cfg.Instance,

@@ -47,7 +47,7 @@ func TestShareGoesOn(t *testing.T) {
 	})
 }
 
-// finish writes each value to each partition, all in one transaction, and ends the transaction with how.
+// finish writes each value to each partition in one transaction, and commits or aborts the transaction.
 func (r *rig) finish(how kgo.TransactionEndTry, values ...string) {
 	r.t.Helper()
 	c, err := kgo.NewClient(r.cluster.with(kgo.TransactionalID("writer"), kgo.RecordPartitioner(kgo.ManualPartitioner()))...)

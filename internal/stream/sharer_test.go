@@ -23,7 +23,7 @@ type sharer struct {
 	lost    []int32
 	records map[int32][]int64 // offsets of the records received in all periods of ownership
 	side    map[int32][]string
-	asked   int           // number of calls of Positions while all partitions are owned
+	asked   int           // number of calls to Positions while all partitions are owned
 	read    map[int32]int // number of records received from a partition when its log was reported as read
 	full    chan struct{} // while open, no more records are accepted
 	fault   error
@@ -31,7 +31,7 @@ type sharer struct {
 	ending  bool // Revoke was called
 }
 
-// took is one call of Assign.
+// took is one call to Assign.
 type took struct {
 	partition int32
 	committed int64
@@ -139,7 +139,7 @@ func (s *sharer) WaitForCapacity(ctx context.Context) bool {
 	}
 }
 
-// Positions returns the next offsets, with a note of the same number.
+// Positions returns the next offsets, each with a note that contains the same number.
 func (s *sharer) Positions() map[int32]Mark {
 	all := map[int32]Mark{}
 	s.happened(func() {
@@ -174,7 +174,7 @@ func (s *sharer) Fault() error {
 // set changes what the sharer returns.
 func (s *sharer) set(do func()) { s.happened(do) }
 
-// until waits until is returns true; it calls is with the lock held.
+// until waits until the condition is true. It evaluates the condition with the lock held.
 func (s *sharer) until(what string, is func() bool) {
 	s.t.Helper()
 	timeout := time.After(2 * time.Minute)

@@ -11,12 +11,12 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// Task processes one partition. Its methods are called by one goroutine at a time; tasks of different partitions run in
-// parallel. The state of a task is a function of its changelog: after any error the task is closed, and a new task
+// Task processes one partition. Its methods are called by one goroutine at a time; tasks of different partitions run
+// in parallel. The state of a task is a function of its changelog: after any error the task is closed, and a new task
 // reads the changelog again.
 //
-// The order of calls is: Restore*, Restored, then turns of (Apply or Reject)*, Advance*, Outputs, Committed;
-// sometimes a piece of Live after Outputs; at the end Close.
+// The order of calls is: Restore*, Restored, then turns of (Apply or Reject)*, Advance*, Outputs, Committed. After
+// Outputs, there may be a call to the function that Live returned. Close is called last.
 type Task interface {
 	// Restore applies one changelog record. Records come in order. Older records of a key may be missing, but the
 	// newest is always included. A nil Value removes the key.
@@ -41,10 +41,10 @@ type Task interface {
 	Outputs(emit func(key, value []byte)) error
 	// Committed is called when the records of the last Outputs are durable.
 	Committed()
-	// Live starts an iteration over all existing keys of the changelog. Each call of next emits some of the keys with
-	// their current values, and returns whether there are more. Other methods are called between these calls. All
-	// pieces, together with everything that Outputs emits from the first piece on, form a complete changelog. The
-	// emitted bytes must not be reused.
+	// Live starts an iteration over all existing keys of the changelog. Each call to next emits some of the keys with
+	// their current values, and reports whether there are more. Other methods are called between these calls.
+	// Everything that next emits, together with everything that Outputs emits from the first call to next on, forms a
+	// complete changelog. The emitted bytes must not be reused.
 	Live() (next func(emit func(key, value []byte)) (more bool, err error))
 	// Close ends the task because its partition was revoked or its state is dropped. Uncommitted outputs are void. If
 	// the partition is reassigned, its next task may be restored before this one is closed.
@@ -129,8 +129,8 @@ func (l *loop) applyOne(task Task, r Record) error {
 	return task.Reject(r, poison.Reason)
 }
 
-// Parallel calls do for 0 to n-1, on as many goroutines as there are processors. After all calls have ended, it returns
-// the first error. Tasks do not start goroutines themselves; they use Parallel for long work.
+// Parallel calls do with each number from 0 to n-1, on as many goroutines as there are processors. After all calls
+// have ended, it returns the first error. Tasks do not start goroutines themselves; they use Parallel for long work.
 func Parallel(n int, do func(i int) error) error {
 	wait := workers()
 	for i := range n {

@@ -240,8 +240,8 @@ func (l *loop) poll(ctx context.Context, deadline time.Time, most int) (records 
 	return countRecords(fetches, l.cfg.Passed != nil), lost, nil
 }
 
-// countRecords returns the number of records in the fetches that tasks receive. markers says whether the fetches may
-// include transaction markers.
+// countRecords returns how many records in the fetches are for tasks. markers says whether the fetches may include
+// transaction markers.
 func countRecords(fetches kgo.Fetches, markers bool) int {
 	if !markers {
 		return fetches.NumRecords()

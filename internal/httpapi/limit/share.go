@@ -73,8 +73,8 @@ const (
 	atOnce         = 2        // large bodies read at the same time
 
 	recent       = 5 * time.Second        // older unapplied facts do not count
-	openPatience = 2 * time.Second        // longest wait of a sender that retries too early; a longer wait is refused
-	bucketHeld   = 250 * time.Millisecond // delay of a refusal, for senders that retry too early
+	openPatience = 2 * time.Second        // maximum wait for other large bodies to be read
+	bucketHeld   = 250 * time.Millisecond // longest wait of a sender that retries too early; it is refused if it had to wait longer
 	shareWithin  = time.Second            // a source that takes longer counts as unavailable
 	enterSoon    = 20 * time.Millisecond  // interval between two checks whether Enter may proceed
 	tryAgain     = time.Second

@@ -78,7 +78,7 @@ printf '#!/bin/sh\necho "$@" >>"%s.installs"\n' "$4" >"$4/bin/python"
 chmod +x "$4/bin/python"
 `
 
-// npm refuses packages with the name absent, as if the registry were unavailable.
+// npm refuses packages whose name contains "absent", as if the registry were unavailable.
 const npm = `case "$*" in *absent*) echo "npm error E404" >&2; exit 1 ;; esac
 mkdir -p "$3/node_modules"
 echo {} >"$3/node_modules/.package-lock.json"
