@@ -179,7 +179,7 @@ func (t *Table) overtaken(prefixes []string, seen int64) bool {
 	return false
 }
 
-// judgeEnded distinguishes an abort by another process from other errors.
+// judgeEnded adds errEnded to an error that means that another process aborted the transaction.
 func judgeEnded(err error) error {
 	if answer, is := errors.AsType[*kerr.Error](err); is {
 		switch answer {

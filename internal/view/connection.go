@@ -13,8 +13,8 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// connection holds the connections to Redis. All views on them share its state: whether Redis responds, and its
-// clock.
+// connection holds the connections to Redis. All views that use them share its state: whether Redis responds, and the
+// clock of Redis.
 type connection struct {
 	redis      *redis.Client
 	now        func() time.Time
@@ -37,11 +37,11 @@ type connection struct {
 // or a failover to a replica, and its data may be older than its predecessor's.
 type newcomer struct {
 	at    time.Time // when the process was first met, by its clock
-	first sync.Map  // the pulse of the header at a key, as first read: string to time.Time
+	first sync.Map  // pulse of the header that was first read at a key: string to time.Time
 }
 
-// recordProcess records which Redis process responds on a new connection. A user without permission for INFO, and an
-// embedded Redis, do not report it.
+// recordProcess records which Redis process responds on a new connection. The process remains unknown if the user has
+// no permission for INFO, or if Redis is embedded.
 func (c *connection) recordProcess(ctx context.Context, conn *redis.Conn) error {
 	info, err := conn.Info(ctx, "server").Result()
 	if answer := redis.Error(nil); errors.As(err, &answer) {
@@ -161,7 +161,8 @@ func (c *connection) runScript(ctx context.Context, s *redis.Script, keys []stri
 // clockReading is a time by the Redis clock, and the local time when it arrived.
 type clockReading struct{ theirs, ours time.Time }
 
-// clockEvery is the interval between readings of the Redis clock, because the address may have moved to another Redis.
+// clockEvery is the interval between readings of the Redis clock. It is read repeatedly, because the address may have
+// moved to another Redis.
 const clockEvery = time.Second
 
 // clockIsDue reports whether the caller should read the clock of Redis.
@@ -332,9 +333,9 @@ func (w *writer) lastFault() error {
 	return nil
 }
 
-// run writes until ctx ends, and returns the error of ctx. It calls write after a signal, after the time that write has
-// returned, and again after a failure. uncertain says whether Redis may lack data that was written before. It is true
-// for the first call and after a failed call.
+// run writes until ctx ends, and returns the error of ctx. It calls write after a signal, once the time that write
+// returned has passed, and again after a failure. uncertain says whether Redis may lack data that was written before.
+// It is true for the first call and after a failed call.
 func (w *writer) run(ctx context.Context, write func(uncertain bool) (next time.Duration, err error)) error {
 	retry := time.Duration(0)
 	for uncertain := true; ; {

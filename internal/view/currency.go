@@ -53,8 +53,8 @@ func upTo(n int32) []int32 {
 	return all
 }
 
-// Positions returns the offset of the last input in the view of each partition from 0 to n-1, for each partition whose
-// view is whole and belongs to the given generation of the log. The error is [ErrAway].
+// Positions returns the offset of the last input in the view, for each of the partitions 0 to n-1 whose view is whole
+// and belongs to the given generation of the log. The error is [ErrAway].
 func (b *View) Positions(ctx context.Context, n int32, generation string) (map[int32]int64, error) {
 	headers, err := b.readHeaders(ctx, b.headerKey, upTo(n)...)
 	if err != nil {

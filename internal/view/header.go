@@ -208,7 +208,7 @@ const endsAtMost = 32
 // state counts as unknown since that instant.
 func FreshnessSince(at time.Time) Freshness { return Freshness{since: at} }
 
-// RecordEnd records that last was the last position in the log at an instant; -1: the log was empty. The instant must
+// RecordEnd records the last position in the log as of an instant, or -1 if the log was empty. The instant must
 // precede the query.
 func (f *Freshness) RecordEnd(at time.Time, last int64) {
 	f.ends = append(f.ends, logEnd{at, last})
@@ -260,8 +260,8 @@ func (f *Freshness) Fault(now time.Time, most time.Duration) error {
 	return lacks(waiting, unknown, cmp.Or(most, waitsAtMost))
 }
 
-// Behind returns how long the oldest unprocessed record has been pending. If the log does not respond, it is how long
-// its end has been unknown. It is 0 if nothing is pending or there is no log yet.
+// Behind returns how long the oldest unprocessed record has been pending or, if the log does not respond, how long
+// its end has been unknown. The result is 0 if nothing is pending or there is no log yet.
 func (f *Freshness) Behind(now time.Time) time.Duration {
 	if len(f.ends) > 0 {
 		return max(now.Sub(f.Waits()), 0)

@@ -18,7 +18,8 @@ var limitSource string
 
 var limitScript = redis.NewScript(limitSource)
 
-// TakeTokens implements [limit.Source]. The buckets are in Redis. If Redis loses a bucket, it is full again.
+// TakeTokens implements [limit.Source]. The buckets are in Redis. If Redis loses its data, all buckets are full
+// again.
 func (b *View) TakeTokens(ctx context.Context, caller string, r limit.Rate, want float64) (taken bool, left float64, err error) {
 	answer, err := b.runScript(ctx, limitScript, []string{b.prefix + "limit:" + caller}, r.PerSecond, r.Burst, want)
 	if err != nil {

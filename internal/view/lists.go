@@ -22,8 +22,8 @@ type Lists struct{ view *View }
 // Lists returns a reader of the lists.
 func (b *View) Lists() *Lists { return &Lists{b} }
 
-// Listed returns, for each partition, whether its lists contain all deliveries in the ledger. After Redis has lost the
-// lists, that is false.
+// Listed returns, for each partition, whether its lists contain all deliveries in the ledger. The result is false for
+// lists that Redis has lost.
 func (l *Lists) Listed(ctx context.Context, partitions []int32) ([]bool, error) {
 	headers, err := l.view.readHeaders(ctx, l.view.listedKey, partitions...)
 	if err != nil {
@@ -85,8 +85,8 @@ func ParseMark(text string) (m Mark, ok bool) {
 const scanBatch = 200
 
 // ScanDeliveries calls each for every delivery of a hospital or of one endpoint, newest first, until each returns
-// false. It includes the deliveries after a mark that occurred in [since, until). A zero time means no limit. As with
-// all reads of lists, an error may mean that some deliveries were missing or outdated.
+// false. It skips the deliveries up to the mark behind, and those that did not occur in [since, until). A zero time
+// means no limit. As with all reads of lists, an error may mean that some deliveries were missing or outdated.
 func (l *Lists) ScanDeliveries(
 	ctx context.Context, hospital, endpoint string, since, until time.Time, behind Mark, each func(m Mark, value []byte) bool,
 ) error {
@@ -120,7 +120,8 @@ func (l *Lists) ScanDeliveries(
 }
 
 // passDeliveries calls each for every delivery in rows that comes after a mark, and advances the mark, so that no
-// delivery is passed twice if newer deliveries arrive between two batches. It returns the last result of each.
+// delivery is passed twice if newer deliveries arrive between two batches. It returns the result of the last call to
+// each.
 func (l *Lists) passDeliveries(
 	ctx context.Context, hospital string, rows []redis.Z, behind *Mark, each func(m Mark, value []byte) bool,
 ) (more bool, err error) {

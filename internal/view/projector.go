@@ -25,7 +25,7 @@ type Projection struct {
 	Partition int32
 	Position  int64 // last processed input; -1: none
 	// Whole means that Units has all hospitals of the partition with all their rooms. The first projection of a
-	// partition is whole, and so is the first one after a call of rebuild.
+	// partition is whole, and so is the first one after a call to rebuild.
 	Whole bool
 	Units []Unit
 }

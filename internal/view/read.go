@@ -55,9 +55,9 @@ func (b *View) Token(ctx context.Context, hospital string) (Token, error) {
 	})
 }
 
-// token adds its commands to a pipeline and runs the pipeline. It also returns the fields of the hospital that more
-// names, at the same version; a missing field is empty. token does not use a script, because an embedded Redis needs
-// 250 µs for a script and 45 µs for these two calls.
+// token adds its commands to a pipeline and runs the pipeline. It also returns additional fields of the hospital,
+// whose names are in more, at the same version; a missing field is empty. token does not use a script, because an
+// embedded Redis needs 250 µs for a script and 45 µs for these two calls.
 func (b *View) token(ctx context.Context, pipe redis.Pipeliner, hospital string, more ...string) (Token, []string, error) {
 	partition := b.partitionOf(hospital)
 	question := b.askHeader(ctx, pipe, b.headerKey(partition))
@@ -138,7 +138,7 @@ func snapshot(fields map[string]string) (Snapshot, error) {
 	return s, nil
 }
 
-// roomID returns the id of the room that a field belongs to, or false if the field is not a room.
+// roomID returns the id of the room that a field belongs to, and reports whether the field belongs to a room.
 func roomID(field string) (int32, bool) {
 	text, is := strings.CutPrefix(field, fieldRoom)
 	id, err := strconv.ParseInt(text, 10, 32)

@@ -10,12 +10,12 @@ import (
 	"strconv"
 )
 
-// recent has the rooms of a hospital that changed between the versions from and to, as they are at version to. A reader
-// that has any version in that range applies these rooms to get version to.
+// recent has the rooms of a hospital that changed after one version (from) and up to another (to), as they are at the
+// latter. A reader that has any version in that range applies these rooms to get the latter.
 //
-// It describes the log, not the content of Redis, so it remains true when Redis loses data. It is written together with
-// version to and is valid only for that version. A release that does not know recent does not update it; readers ignore
-// the outdated value.
+// It describes the log, not the content of Redis, so it remains true when Redis loses data. It is written together
+// with the latter version and is valid only for that version. A release that does not know recent does not update it;
+// readers ignore the outdated value.
 type recent struct {
 	from, to int64
 	rooms    []recentRoom // oldest change first
@@ -47,7 +47,7 @@ func (r *recent) add(version int64, rooms map[int32][]byte) {
 		size += r.rooms[first].size()
 	}
 	if first > 0 {
-		r.from = r.rooms[first-1].version // a reader with that version has this room
+		r.from = r.rooms[first-1].version // a reader with that version already has the room's change
 		r.rooms = slices.Delete(r.rooms, 0, first)
 	}
 }
@@ -76,7 +76,7 @@ func (r *recent) encode() []byte {
 	return b
 }
 
-// decodeRecent decodes the result of encode, or returns false for other bytes.
+// decodeRecent decodes the result of encode, and reports whether b is such a result.
 func decodeRecent(b []byte) (recent, bool) {
 	ok := true
 	signed := func() int64 {
@@ -104,8 +104,8 @@ func decodeRecent(b []byte) (recent, bool) {
 }
 
 // ReadSince returns the state of a hospital to a reader that has an earlier state. If the view has the changes since
-// then, ReadSince returns only the changed rooms, and all rooms otherwise. It needs one round trip, and another one if
-// all rooms are needed. With a zero Token, it is the same as Read.
+// then, ReadSince returns only the changed rooms; if not, it returns all rooms. It needs one round trip, and another
+// one if all rooms are needed. With a zero Token, it is the same as Read.
 func (b *View) ReadSince(ctx context.Context, hospital string, since Token) (Snapshot, error) {
 	if since == (Token{}) {
 		return b.Read(ctx, hospital)
@@ -123,7 +123,7 @@ func (b *View) ReadSince(ctx context.Context, hospital string, since Token) (Sna
 	return b.Read(ctx, hospital)
 }
 
-// snapshotSince returns the changes since an earlier state, or false if the fields do not contain them.
+// snapshotSince returns the changes since an earlier state, and reports whether the fields contain these changes.
 func snapshotSince(since, token Token, position, chart, changes string) (Snapshot, bool) {
 	s := Snapshot{Token: token, Chart: chart, Partial: true}
 	var err error

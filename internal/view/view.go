@@ -13,10 +13,10 @@
 // These rules keep hospitals and header consistent:
 //
 //   - A generation is the topic id of the log. The view of a partition belongs to one generation. Writes of another
-//     one are refused until a whole projection claims the partition.
-//   - A write of a hospital names the version from which it starts. It is applied if the stored version is between
-//     that and its own. If the stored version is newer, the writer is a zombie. If it is older, Redis lost writes,
-//     and the partition is no longer whole.
+//     generation are refused until a whole projection claims the partition.
+//   - A write of a hospital names the version from which it starts and the version to which it leads. It is applied
+//     if the stored version is between these two. If the stored version is newer, the writer is a zombie. If the
+//     stored version is older, Redis lost writes, and the partition is no longer whole.
 //   - The position is announced only while the partition is whole, after the writes up to it.
 //   - The header has the sum of the versions of its hospitals, which each write maintains. If it is less than the sum
 //     that the writer knows, Redis was restored to an older state. Then the partition is not whole, and is rewritten.
@@ -206,8 +206,8 @@ func (k *keys) blockKey(hospital string, l feeds.Level, at time.Time) string {
 	return k.feedsKey(hospital) + ":" + l.Name + strconv.FormatInt(at.UnixMilli()/l.Block.Milliseconds(), 10)
 }
 
-// noticesKey returns the key of the set of feeds of a hospital that have notices. The keys of the notices of a feed
-// begin with it.
+// noticesKey returns the key of the set of a hospital's feeds that have notices. The keys of each feed's notices
+// begin with this key.
 func (k *keys) noticesKey(hospital string) string { return k.feedsKey(hospital) + ":notices" }
 
 // usedKey returns the key of the hash with the last use of each API key, in Unix ms.

@@ -64,7 +64,7 @@ func (b batch) counts() int64 {
 	return int64(n)
 }
 
-// intact returns the batch at the start of raw, or false if the batch is damaged or truncated.
+// intact returns the batch at the start of raw, and reports whether the batch is complete and undamaged.
 func intact(raw []byte) (batch, bool) {
 	if len(raw) < headerBytes || raw[atMagic] != magic || batch(raw).number(atEpoch) != leaderEpoch {
 		return nil, false
