@@ -68,7 +68,7 @@ func (p *Projector) drainLoads() []load {
 		for hospital, u := range l.pending {
 			u.recent = l.last[hospital].encode()
 		}
-		l.fresh.RecordProgress(l.position) // becomes true once this load is written
+		l.fresh.RecordProgress(l.position) // holds only once this load is written
 		loads = append(loads, load{
 			partition, l.epoch, l.seal, l.position, l.versions, l.pending, l.fresh.AsOf(), l.fresh.Waits(), l.since,
 		})
@@ -159,7 +159,7 @@ var (
 const (
 	answerOlder  = 0 // the stored version is newer, so nothing was done
 	answerDone   = 1
-	answerBehind = -1 // the stored version is older than the base of the write, or than the position of the mark
+	answerBehind = -1 // Redis lost writes: the stored version, or the sum of the versions, is less than the writer expects
 	answerOther  = -2 // the partition is not claimed by this generation, or is not whole
 )
 
