@@ -267,7 +267,7 @@ func (s *system) redisBytes(b *testing.B) float64 {
 	return bytes
 }
 
-// logBytes returns the number of bytes of a topic as one broker stores them.
+// logBytes returns the size of a topic in bytes, as one broker stores it.
 func (s *system) logBytes(b *testing.B, name string) (bytes float64) {
 	b.Helper()
 	dirs, err := kadm.NewClient(s.client(b)).DescribeAllLogDirs(context.Background(), nil)

@@ -43,7 +43,7 @@ type answer struct {
 	}
 }
 
-// ingested is the common part of the responses of ingest.
+// ingested has the fields that all responses of ingest share.
 type ingested struct {
 	Applied            bool
 	Outcome            *string

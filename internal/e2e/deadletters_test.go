@@ -55,7 +55,7 @@ func TestDeadLettersOnServers(t *testing.T) {
 	deadLetters(t, s.kafka.address, s.prefix, s.partners[0], admin("north"), admin("south"))
 }
 
-// unreadable is a text that no list may show.
+// unreadable is a string that no list may show.
 const unreadable = "CANARYNAME"
 
 // deadLetters appends unreadable records to the log. An administrator must find them over HTTP, and an administrator of

@@ -18,7 +18,7 @@ import (
 // testdata/findings.
 type finding struct {
 	name  string
-	room  string // label of the room of the patient
+	room  string // label of the patient's room
 	steps []findingStep
 }
 

@@ -92,7 +92,8 @@ func importPast(t *testing.T, args, env []string) {
 	}
 }
 
-// pastExport returns an export of observations of several hospitals from a month ago, one every few minutes.
+// pastExport returns an export of n observations from a month ago, one every few minutes, that belong to several
+// hospitals.
 func pastExport(t *testing.T, n, hospitals int) (dir string) {
 	t.Helper()
 	d := startDev(t, t.TempDir(), "--ephemeral")

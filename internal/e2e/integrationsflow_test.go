@@ -134,7 +134,7 @@ func file(name, has, lacks string) step {
 	}
 }
 
-// has waits until the page contains a text; the page may refresh itself in the meantime.
+// has waits until the page contains a string; the page may refresh itself in the meantime.
 func has(text string) step {
 	return func(f *flowing) {
 		f.t.Helper()

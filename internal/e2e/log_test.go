@@ -239,7 +239,7 @@ func (l *systemLog) inputs(hospital string) []acuity.Observation {
 	return inputs
 }
 
-// canaries expects that no key or value of any topic of a system contains one of the texts.
+// canaries expects that no key or value in any topic of a system contains one of the given strings.
 func canaries(t testing.TB, broker, prefix string, texts ...string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
@@ -276,7 +276,7 @@ func findCanary(t testing.TB, place, text string, canaries []string) {
 	}
 }
 
-// searchRedis expects that no key or value in Redis contains one of the texts.
+// searchRedis expects that no key or value in Redis contains one of the given strings.
 func searchRedis(t testing.TB, address string, texts []string) {
 	t.Helper()
 	ctx := context.Background()

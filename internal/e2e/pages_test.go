@@ -83,7 +83,7 @@ func TestPages(t *testing.T) {
 	v.inspect("calm-no-room")
 }
 
-// narrowCells is a script that returns the texts of table cells whose longest word is wider than the cell.
+// narrowCells is a script that returns the text of each table cell whose longest word is wider than the cell.
 const narrowCells = `[...document.querySelectorAll("td")].filter(e => {
 	const probe = document.createElement("span");
 	probe.style.display = "inline-block";

@@ -355,8 +355,7 @@ func staysFresh(t *testing.T, p *pair, i *oidctest.Issuer) {
 	}
 }
 
-// createsWallsConcurrently: concurrent requests to both readers create exactly the maximum number
-// of walls of a hospital.
+// createsWallsConcurrently: concurrent requests to both readers create exactly as many walls as a hospital may have.
 func createsWallsConcurrently(t *testing.T, p *pair, _ *oidctest.Issuer) {
 	const most = 50 // docs/limits.md
 	count := func() int {

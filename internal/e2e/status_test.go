@@ -106,7 +106,7 @@ func (p *partner) noticed(t testing.TB, source, channel string, want ...string) 
 	})
 }
 
-// TestStatusOfDev checks the counts of messages of each protocol.
+// TestStatusOfDev checks the message counts of each protocol.
 func TestStatusOfDev(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -64,7 +64,7 @@ type defect struct {
 // defects checks the evidence of a run.
 func (e *evidence) defects(t testing.TB) (found []defect) {
 	t.Helper()
-	versions := map[position]int64{} // version of the change of each input
+	versions := map[position]int64{} // version of the change that each input caused
 	for _, hospital := range slices.Sorted(maps.Keys(e.log.changes)) {
 		found = append(found, e.checkChanges(hospital, versions)...)
 	}

@@ -52,8 +52,7 @@ type tortureBroker struct {
 	disk     string // mount point of its disk; "" if it is a directory of the container
 }
 
-// diskBytes is the size of the disk of a broker. Its file is sparse, so it occupies only what is
-// written.
+// diskBytes is the size of a broker's disk. The disk is a sparse file, so it occupies only what is written.
 const diskBytes = 4 << 30
 
 func startTortureServers(t *testing.T) *tortureServers {

@@ -43,8 +43,8 @@ const misfits = `(() => {
 	return [...bad, ...` + cutLabels + `];
 })()`
 
-// cutLabels is a script that returns the room labels that are cut off, and the texts of the forecast that lie outside
-// the map's edges.
+// cutLabels is a script that returns the room labels that are cut off, and the text of the forecast that lies outside
+// the map.
 const cutLabels = `(() => {
 	const bad = [], plan = document.querySelector(".plan").getBoundingClientRect();
 	for (const label of document.querySelectorAll(".plan .r > b"))

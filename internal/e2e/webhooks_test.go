@@ -248,7 +248,7 @@ func (d *desk) life() (secrets []string) {
 		t.Errorf("the delivery: %s", out)
 	}
 
-	// During the overlap, both secrets sign.
+	// During the overlap, deliveries are signed with both secrets.
 	second := d.say("webhooks", "rotate", id, "--overlap", "1h")
 	if out := d.say("webhooks", "show", id); !strings.Contains(out, "next until") || !strings.Contains(out, "current until") || strings.Contains(out, second) {
 		t.Errorf("show after a rotation:\n%s", out)

@@ -35,7 +35,7 @@ type outer struct {
 
 // labor counts the work that a request causes outside its handler.
 type labor struct {
-	lookups int // number of lookups of keys
+	lookups int // number of key lookups
 	used    int // how often the use of a key was recorded
 }
 

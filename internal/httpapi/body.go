@@ -182,7 +182,7 @@ func unknown(given map[string]any, known map[string]bool) (warnings []Warning) {
 	return warnings
 }
 
-// fieldName matches text with the form of a field name.
+// fieldName matches strings that have the form of a field name.
 var fieldName = regexp.MustCompile(`^[A-Za-z0-9_]{1,40}$`)
 
 const maxWarnings = 20

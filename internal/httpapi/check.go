@@ -121,7 +121,7 @@ func between(n float64, least, most string) bool {
 	return (noLow != nil || n >= low) && (noHigh != nil || n <= high)
 }
 
-// bounds returns the rule for two limits, such as range:1-12. If of is "Items", the limits are those of a list's length.
+// bounds returns the rule for two limits, such as range:1-12 for a number. of is "Items" for the length of a list.
 func bounds(of, least, most string) string {
 	switch {
 	case of == "Items" && most == "":

@@ -144,7 +144,7 @@ type failureError struct {
 	*HL7
 }
 
-// ErrorShape returns the zero value of the envelope of a refusal.
+// ErrorShape returns the zero value of the error envelope.
 func ErrorShape() any { return failure{} }
 
 // Refusal returns why a request was refused, or the zero Problem if it was not refused.

@@ -49,7 +49,7 @@ func (q *Query) Whole(name string, preset, least, most int64) int64 {
 	return n
 }
 
-// One returns a parameter that must be one of words, or "" if the parameter is missing.
+// One returns a parameter whose value must be one of the given words, or "" if the parameter is missing.
 func (q *Query) One(name string, words ...string) string {
 	word := q.values.Get(name)
 	if q.values.Has(name) && !slices.Contains(words, word) {

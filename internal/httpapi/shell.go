@@ -29,8 +29,8 @@ import (
 // Shell is the middleware around the handlers of a role.
 type Shell struct {
 	Now func() time.Time // the clock
-	// Lookup returns the key of a token, and whether the key may be used now. An invalid key is returned only for the
-	// log.
+	// Lookup returns the key of a token, and reports whether the key may be used now. An invalid key is returned only
+	// for the log.
 	Lookup func(token string) (access.Key, bool)
 	// DocsURL is the URL of the documentation in every error response. If it is "", the URL is built from the Host
 	// header.

@@ -228,7 +228,7 @@ func (w *writer) success(o *contract.Operation) *huma.Response {
 		Type: huma.TypeObject, Required: []string{"protocol", "ok", "data", "meta"}, AdditionalProperties: false,
 		Properties: map[string]*huma.Schema{
 			"protocol": {Type: huma.TypeString, Enum: []any{httpapi.Protocol}},
-			"ok":       {Type: huma.TypeBoolean, Description: "true"}, // no enum: Python generators compare it with the text "true"
+			"ok":       {Type: huma.TypeBoolean, Description: "true"}, // no enum: Python generators compare it with the string "true"
 			"data":     w.out.schemaOf(reflect.TypeOf(o.Data)),
 			"meta":     {Ref: schemaPrefix + "Meta"},
 		},

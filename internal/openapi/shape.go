@@ -223,7 +223,7 @@ func applyTags(p *huma.Schema, tag reflect.StructTag) *huma.Schema {
 
 // patterns are the named patterns for a parameter, a body, or the tag "pattern" of a
 // field.
-var patterns = map[string]string{ //nolint:gosec // forms of texts, no credentials
+var patterns = map[string]string{ //nolint:gosec // patterns, not credentials
 	"time": "^" + day + `([Tt ]` + clock + `([Zz]|[+-](0\d|1[0-4])(:?[0-5]\d)?)?)?$`,
 	"day":  `^[` + blank + `]*$|^` + day + `([Tt ]` + clock + `([Zz]|[+-](0\d|1[0-4])(:?[0-5]\d)?)?)?$`,
 	// At least one line must begin with MSH and a field separator. A byte order mark may precede MSH; at the
@@ -244,7 +244,7 @@ var patterns = map[string]string{ //nolint:gosec // forms of texts, no credentia
 }
 
 const (
-	// blank matches control characters and Unicode white space. A text must have at least one other character. The
+	// blank matches control characters and Unicode white space. A string must have at least one other character. The
 	// characters are listed explicitly, because \s differs between regular expression dialects.
 	blank = `\x00-\x20\x7f-\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000`
 	// day matches a date in the years 1900 to 2199.

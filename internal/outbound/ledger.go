@@ -38,7 +38,7 @@ type Entry struct {
 	Traceparent string `avro:"-"` // as in Event, for mail and SMS
 }
 
-// EndpointQueue is the stored state of the queue of one endpoint.
+// EndpointQueue is the stored state of an endpoint's queue.
 type EndpointQueue struct {
 	Hospital     string
 	Endpoint     string

@@ -98,7 +98,7 @@ func (c *Client) Find(ctx context.Context, subjects []Subject) (ids map[int]int,
 	return ids, lacking, nil
 }
 
-// lookup returns the id of one version, and whether the registry has it.
+// lookup returns the id of one version, and reports whether the registry has the version.
 func (c *Client) lookup(ctx context.Context, subject string, v Version) (id int, found bool, err error) {
 	known, err := c.client.LookupSchema(ctx, subject, sr.Schema{Schema: v.Schema, Type: sr.TypeAvro})
 	if err == nil {

@@ -66,8 +66,8 @@ func (r *Keyring) Use(f Fingerprint) bool {
 }
 
 // NewKeyring returns a ring that opens with all keys, and seals with the first key until [Keyring.Use] chooses a
-// different one. A key is any text of at least [LeastKey] characters. The encryption key is derived from it
-// (HKDF-SHA-256, RFC 5869), so words serve as well as random bytes.
+// different one. A key is any string of at least [LeastKey] characters. The encryption key is derived from this
+// string (HKDF-SHA-256, RFC 5869), so words serve as well as random bytes.
 func NewKeyring(keys ...string) (*Keyring, error) {
 	ring := &Keyring{sealing: new(atomic.Int32)}
 	for _, text := range keys {
@@ -202,11 +202,11 @@ func (r *Keyring) find(sealed []byte) (*key, error) {
 // LeastKey is the minimum length of a key in characters.
 const LeastKey = 32
 
-// leastPairs is the minimum number of different pairs of neighboring characters in a key. A text that repeats a
+// leastPairs is the minimum number of different pairs of neighboring characters in a key. A string that repeats a
 // sequence of up to 15 characters has fewer such pairs; 32 random digits have about 27.
 const leastPairs = 16
 
-// Check returns an error if a text is too weak to be a new key. It detects repetition, but not guessable text.
+// Check returns an error if a string is too weak to be a new key. It detects repetition, but not guessable words.
 func Check(key string) error {
 	if err := checkLength(key); err != nil {
 		return err

@@ -110,7 +110,8 @@ func (l *loop) trim(ctx context.Context, partition int32, before int64) {
 	}
 }
 
-// copied is the header of the records of a checkpoint. Readers that use a changelog as history skip these records.
+// copied is the header that marks the records of a checkpoint. Readers that use a changelog as history skip these
+// records.
 var copied = []kgo.RecordHeader{{Key: "copy"}}
 
 func isCopy(r *kgo.Record) bool { return len(r.Headers) == 1 && r.Headers[0].Key == copied[0].Key }

@@ -12,8 +12,9 @@ import (
 	"time"
 )
 
-// diary is a task whose timers fire before a later input, as those of the verdicts do. It records its actions in order:
-// "+10m" is an input and its time, and "10m by record" or "10m by clock" is a timer and its trigger.
+// diary is a task whose timers fire before a later input, like the timers of the task that computes verdicts. It
+// records its actions in order: "+10m" is an input and its time, and "10m by record" or "10m by clock" is a timer and
+// its trigger.
 type diary struct {
 	counter
 	start time.Time

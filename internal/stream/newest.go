@@ -58,7 +58,7 @@ func (n *newest) index(size int) {
 	}
 }
 
-// list returns the start of the list of a hash.
+// list returns a pointer to the start of the list for a hash.
 func (n *newest) list(hash uint32) *int32 { return &n.first[hash&uint32(len(n.first)-1)] } //nolint:gosec // far below 2^32
 
 // add adds the next record of the log, whose bytes it copies.

@@ -19,7 +19,7 @@ func listed(all kadm.ListedOffsets, err error) (kadm.ListedOffsets, error) {
 	return all, err
 }
 
-// Span is a range of offsets of one partition, from From inclusive to End exclusive.
+// Span is the range [From, End) of offsets in one partition.
 type Span struct {
 	Partition int32
 	From, End int64

@@ -46,8 +46,7 @@ func (l *loop) addInput(p *part, r *Record) {
 	p.inputs = append(p.inputs, in)
 }
 
-// traceparent returns the traceparent of an output, which is the traceparent of the span of the input that caused the
-// output.
+// traceparent returns the traceparent for an output, which comes from the span of the input that caused the output.
 func (l *loop) traceparent(p *part, key, value []byte) string {
 	if !p.traced || l.cfg.Cause == nil {
 		return ""

@@ -284,8 +284,8 @@ func TestOffAllocatesNothing(t *testing.T) {
 	}
 }
 
-// leastAllocations returns the fewest allocations of one of many calls. Under the race detector, a pool may be empty at
-// any call.
+// leastAllocations calls do many times, and returns the smallest number of allocations in one call. Under the race
+// detector, a pool may be empty at any call, which costs an allocation.
 func leastAllocations(do func()) float64 {
 	least := math.Inf(1)
 	for range 100 {

@@ -40,5 +40,5 @@ func (c *connection) complain(ctx context.Context, err error) {
 		}
 	}
 	c.complained.Store(message+which, now)
-	c.log.WarnContext(ctx, message, "option", option, "error", err) //nolint:sloglint // one of three texts
+	c.log.WarnContext(ctx, message, "option", option, "error", err) //nolint:sloglint // one of three constant messages
 }

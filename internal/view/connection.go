@@ -23,7 +23,7 @@ type connection struct {
 	// closedUntil is set after a call without a response, in Unix ms. Until then, calls fail immediately instead of
 	// each waiting for its timeout.
 	closedUntil atomic.Int64
-	awaySince   atomic.Int64 // end of the first of consecutive calls without a response, in Unix ms; 0: the last call had a response
+	awaySince   atomic.Int64 // when the first call of the current series without a response ended, in Unix ms; 0: the last call had a response
 	reading     atomic.Pointer[clockReading]
 	asked       atomic.Int64 // when the clock of Redis was last queried, in Unix ms of the local clock
 	furthest    sync.Map     // the newest known header, by key: string to *atomic.Pointer[header]
@@ -262,7 +262,7 @@ func storeFurthest(furthest *atomic.Pointer[header], h *header) {
 	}
 }
 
-// readHeaders reads the headers of some partitions in one round trip. key returns the key of the header of a partition.
+// readHeaders reads the headers of some partitions in one round trip. key returns the header key of a partition.
 func (c *connection) readHeaders(ctx context.Context, key func(int32) string, partitions ...int32) ([]header, error) {
 	pipe := c.redis.Pipeline()
 	questions := make([]headerQuestion, len(partitions))

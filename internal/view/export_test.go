@@ -2,8 +2,8 @@ package view
 
 import "github.com/alicebob/miniredis/v2/server"
 
-// Hook makes the embedded Redis refuse each command for which refuse returns an error text. If
-// refuse is nil, no command is refused.
+// Hook makes the embedded Redis refuse each command for which refuse returns an error message. If refuse is nil, no
+// command is refused.
 func (e *Embedded) Hook(refuse func(command string) string) {
 	if refuse == nil {
 		e.server.Server().SetPreHook(nil)

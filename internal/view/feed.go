@@ -260,7 +260,7 @@ func readNotices(all []redis.Z, kind string) ([]feeds.Notice, error) {
 	list := make([]feeds.Notice, len(all))
 	for i, z := range all {
 		var n keptNotice
-		text, _ := z.Member.(string) //nolint:errcheck // an empty text fails to decode
+		text, _ := z.Member.(string) //nolint:errcheck // an empty string fails to decode
 		if err := json.NewDecoder(strings.NewReader(text)).Decode(&n); err != nil {
 			return nil, fmt.Errorf("read notices: %w", err)
 		}

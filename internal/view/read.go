@@ -145,7 +145,7 @@ func roomID(field string) (int32, bool) {
 	return int32(id), is && err == nil
 }
 
-// CodePrefix is the prefix of the names of records in the worklist of codes.
+// CodePrefix begins the name of each record in the worklist of codes.
 const CodePrefix = "code/"
 
 // LocalSettings returns the encoded records that administrators of a hospital see in lists, by name, and their version.

@@ -33,8 +33,8 @@ func NewRegister(now func() time.Time) *Register {
 	}
 }
 
-// Lookup returns the key of a token, and whether the key may be used now. It returns the
-// zero Key if no key has the token.
+// Lookup returns the key of a token, and reports whether the key may be used now. It returns the zero Key if no key
+// has the token.
 func (r *Register) Lookup(token string) (Key, bool) {
 	hash := Hash(token)
 	r.mu.RLock()

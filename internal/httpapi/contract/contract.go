@@ -28,8 +28,9 @@ type Operation struct {
 
 	Parameters []Parameter
 	Bodies     []Body // one for each accepted content type; the first also for a request without a content type
-	// Data is the zero value of the type of data in the envelope. If it is nil, the response has no envelope, and its
-	// type is one of those in Bare. If both are empty, the response is 204.
+	// Data is the zero value of the Go type of the data in the envelope. If Data is nil, the response has no
+	// envelope, and its content type is one of those in Bare. If Bare is empty as well, the response is 204 without a
+	// body.
 	Data any
 	Bare []string
 	// Refuses are the error kinds of this operation, in the envelope, in addition to those that all operations have.
@@ -37,7 +38,7 @@ type Operation struct {
 	// RefusesOnPage are error kinds whose responses are pages for people. Like a success, such a response has a type in
 	// Bare.
 	RefusesOnPage []httpapi.Kind
-	// Limits are further limits by name, in addition to those of Bodies.
+	// Limits are the other limits of the operation, by name, in addition to the limits of its Bodies.
 	Limits map[string]int64
 }
 

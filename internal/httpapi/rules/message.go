@@ -8,7 +8,7 @@ var warnings = func() map[string]*Warning {
 	return byCode
 }()
 
-// ExplainWarning returns the warning with a code, and whether it exists.
+// ExplainWarning returns the warning with a code, and reports whether there is such a warning.
 func ExplainWarning(code string) (Warning, bool) {
 	w := warnings[code]
 	if w == nil {

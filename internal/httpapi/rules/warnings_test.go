@@ -134,7 +134,7 @@ func addElements(n ast.Node, add func(ast.Expr)) {
 var renamed = map[string]string{"event_type": "event_ignored"}
 
 // TestEveryCodeHasASentence: each code that can be raised is in the table, and each code in the table can be raised.
-// Its sentence must say after a semicolon what to do.
+// The sentence of each code must say after a semicolon what the sender should do.
 func TestEveryCodeHasASentence(t *testing.T) {
 	codes := raised(t)
 	if len(codes) < 50 {

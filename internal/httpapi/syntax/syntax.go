@@ -20,7 +20,7 @@ import (
 // TrimBOM returns the text without the byte order mark that some senders put before UTF-8.
 func TrimBOM(text []byte) []byte { return bytes.TrimPrefix(text, []byte("\ufeff")) }
 
-// Fault describes where and why a text is not valid JSON. It does not contain any part of the text except a bracket,
+// Fault describes where and why a JSON text is not valid. It does not contain any part of the text except a bracket,
 // comma, colon or quote.
 type Fault struct {
 	Rule string // json, utf-8 or depth:64
@@ -48,8 +48,8 @@ func grouped(n int) string {
 	return text
 }
 
-// Check returns nil if a text is one JSON value in UTF-8 within [MaxDepth], and otherwise its first fault. An encoding
-// fault takes precedence, because nothing after it can be trusted.
+// Check returns the first fault of a JSON text, or nil if the text is one JSON value in UTF-8 within [MaxDepth]. An
+// encoding fault takes precedence, because nothing after it can be trusted.
 func Check(text []byte) *Fault {
 	if utf8.Valid(text) && depth(text) <= MaxDepth && json.Valid(text) {
 		return nil
@@ -116,7 +116,7 @@ func startsValue(text []byte, at int) bool {
 	return len(before) > 0 && (before[len(before)-1] == ',' || before[len(before)-1] == '[')
 }
 
-// fieldName matches text that resembles a field name rather than a patient identifier.
+// fieldName matches strings that resemble a field name rather than a patient identifier.
 var fieldName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]{0,39}$`)
 
 // MaxDepth is the maximum nesting depth of JSON.
