@@ -32,7 +32,7 @@ type Options struct {
 	listen    string
 	kafkaPort int
 	demo      bool
-	speed     string // flag that earlier releases had
+	speed     string // flag of earlier releases, which is refused with the reason
 }
 
 var logLevels = []string{"debug", "info", "warn", "error"}
@@ -190,15 +190,15 @@ func (s *Server) URL() string { return "http://" + s.API.Addr().String() }
 // OutboxURL returns the address of the page that shows alerts.
 func (s *Server) OutboxURL() string { return s.URL() + outboxPath }
 
-// Senders returns senders that store alerts for the page instead of sending them.
+// Senders returns senders that store alerts for the outbox page instead of sending them.
 func (s *Server) Senders() map[outbound.Channel]outbound.Sender {
 	return map[outbound.Channel]outbound.Sender{
 		outbound.ChannelMail: s.outbox.channel(outbound.ChannelMail), outbound.ChannelSMS: s.outbox.channel(outbound.ChannelSMS),
 	}
 }
 
-// Mount adds the receiver of webhooks and the pages of webhooks and alerts. webhooks returns the
-// webhooks of a hospital, with their secrets.
+// Mount adds the webhook receiver, and the pages that show webhooks and alerts. webhooks returns the webhooks of a
+// hospital, with their secrets.
 func (s *Server) Mount(r chi.Router, webhooks func(hospital string) []*outbound.Webhook) {
 	mountHook(r, webhooks, s.env.Now)
 	s.outbox.mount(r, outboxPath)

@@ -25,7 +25,7 @@ func (e *examination) checkKeys(ctx context.Context, cluster *stream.Cluster, to
 	}
 	e.key("secrets key", "--secrets-key", "svc ingest, svc notify and svc read", installed, settings.SecretsKey, e.Config.Seals)
 	if e.IsDev {
-		return // svc dev keeps its pseudonym key in its data folder, and exits if the key is not the installation's
+		return // svc dev keeps this key in its data folder, and exits if it differs from the installed key
 	}
 	e.key("pseudonym key", "--pseudonym-key", "svc ingest", installed, settings.PseudonymKey, func() (*seal.Keyring, error) {
 		if e.Config.PseudonymKey == "" {

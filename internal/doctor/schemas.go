@@ -15,7 +15,7 @@ import (
 	"svc/schemas"
 )
 
-// newestRecords is the number of offsets at the end of each partition whose schemas are checked.
+// newestRecords is how many of the newest offsets of each partition checkSchemas checks.
 const newestRecords = 20
 
 // checkSchemas checks that the schema registry, if there is one, has the schemas of this build, and that this build can
@@ -78,7 +78,7 @@ func (e *examination) registry(ctx context.Context) (ids map[int]int, ok bool) {
 	return ids, err == nil
 }
 
-// unknownIDs returns the schema ids in the newest records of a topic that this build cannot read.
+// unknownIDs returns those schema ids in the newest records of a topic that this build cannot read.
 func unknownIDs(ctx context.Context, cluster *stream.Cluster, topic string, readable map[schemas.SchemaID]bool) ([]string, error) {
 	spans, err := cluster.Spans(ctx, topic, time.Time{}, time.Time{})
 	if err != nil {

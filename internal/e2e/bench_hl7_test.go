@@ -80,8 +80,8 @@ func (s *system) bareSenders(b *testing.B) (run, stop func()) {
 	}, stop
 }
 
-// storm sends over all connections until all messages are applied. It reports the messages per second and the processor
-// time per message.
+// storm sends messages over all connections for ten seconds, and waits until all of them are applied. It reports the
+// messages per second and the processor time per message.
 func (s *system) storm(b *testing.B, name string, ingest, processor *node, applied func() float64, connect func(c int) (send func(message string) error)) {
 	b.Helper()
 	before, busyIngest, busyProcessor, busyKafka := applied(), ingest.busy(b), processor.busy(b), s.kafka.busy(b)
@@ -109,7 +109,8 @@ func (s *system) storm(b *testing.B, name string, ingest, processor *node, appli
 
 const connections = 32
 
-// closedLoop calls do repeatedly on every connection, without a pause between calls, and returns the calls per second.
+// closedLoop calls the function do repeatedly on every connection, without a pause between calls, and returns the
+// calls per second.
 func closedLoop(b *testing.B, lasting time.Duration, do func(c, n int) error) float64 {
 	b.Helper()
 	var count atomic.Int64

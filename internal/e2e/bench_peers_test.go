@@ -161,7 +161,8 @@ func (p *peers) drain(b *testing.B) (warm, first, peak float64) {
 // delayed matches the output of the lat program: milliseconds from a record to its result.
 var delayed = regexp.MustCompile(`e2e p50=([\d.]+) .*?p99=([\d.]+) `)
 
-// latency returns the milliseconds from a record to its committed result, at 500 records per second.
+// latency returns two percentiles of the milliseconds from a record to its committed result, at 500 records per
+// second.
 func (p *peers) latency(b *testing.B, lasting time.Duration) (p50, p99 float64) {
 	b.Helper()
 	out := p.run(b, "", []string{"COMMIT=10"}, p.program(), "lat", "-warm", "10s", "-dur", lasting.String(), "-label", "streams", "--", "./kstreams")

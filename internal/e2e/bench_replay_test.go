@@ -40,7 +40,7 @@ func BenchmarkSenderBesideReplay(b *testing.B) {
 			stop := func() {}
 			if row.args != nil {
 				stop = s.again(b, row.args)
-				time.Sleep(time.Second) // excludes the start, which is negligible in the minutes that the replay of a week takes
+				time.Sleep(time.Second) // excludes the start, which is negligible in a replay that takes minutes
 			}
 			took := openLoop(b, 300, 5*time.Second, sends(s.partners))
 			stop()

@@ -15,9 +15,8 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 )
 
-// openLoop calls do at a steady pace, whether or not earlier calls have returned. It returns the
-// duration of each call from the instant at which it was due, so the wait for a slow system is
-// included.
+// openLoop calls the function do at a steady pace, whether or not earlier calls have returned. It returns the
+// duration of each call from the instant at which the call was due, so the wait for a slow system is included.
 func openLoop(b *testing.B, perSecond int, lasting time.Duration, do func(n int) error) []time.Duration {
 	b.Helper()
 	var (
@@ -43,7 +42,7 @@ func openLoop(b *testing.B, perSecond int, lasting time.Duration, do func(n int)
 	if fault != nil {
 		b.Fatal(fault)
 	}
-	return took[len(took)/10:] // the first calls warm up
+	return took[len(took)/10:] // the first calls are the warm-up
 }
 
 // sends returns a function that posts feeds of a test load to the partners in turn.

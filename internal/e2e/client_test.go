@@ -21,7 +21,7 @@ type partner struct {
 
 func newPartner(base, hospital, key string) *partner {
 	return &partner{base: base, hospital: hospital, key: key, http: &http.Client{
-		Timeout:   time.Minute, // long enough for the duration of a hanging request to stand out
+		Timeout:   time.Minute, // long enough that a hanging request stands out by its duration
 		Transport: &http.Transport{MaxIdleConnsPerHost: 64},
 	}}
 }

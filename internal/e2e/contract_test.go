@@ -95,7 +95,7 @@ func holds(s *jsonschema.Schema, text []byte) error {
 	return s.Validate(value)
 }
 
-// each calls do with every operation, writes first, so that reads find data.
+// each calls the function do with every operation, writes first, so that reads find data.
 func (d *document) each(do func(method, path string, o *operation)) {
 	for _, write := range []bool{true, false} {
 		for _, path := range slices.Sorted(maps.Keys(d.Paths)) {
@@ -390,7 +390,7 @@ var texts = []string{
 	"MSH|^~\\&|", "\ufeffMSH|^~\\&|", "\r\n\ufeff\x0bMSH|^~\\&|", "x\ufeffMSH|^~\\&|", "xMSH|", "PID|1\rMSH|^~\\&|", "PID|1\x1cMSH|^~\\&|", "PID|1\r\ufeffMSH|^~\\&|", "MSHa",
 }
 
-// faults changes value in place, one field at a time, and calls try with each change. It also tries
+// faults changes value in place, one field at a time, and calls the function try with each change. It also tries
 // optional fields that the example lacks.
 func (d *document) faults(t testing.TB, schema, value any, try func(what string, want fate)) {
 	s := d.follow(schema)

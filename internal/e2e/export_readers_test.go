@@ -130,8 +130,8 @@ func exportable(t *testing.T) *dev {
 	return d
 }
 
-// linesOf returns the rows of an NDJSON export, sorted, and a list of hospital, date and number of rows, one for each
-// folder.
+// linesOf returns the sorted rows of an NDJSON export and, for each folder, the hospital, the date and the number of
+// rows.
 func linesOf(t *testing.T, dir string) (rows []string, folders [][]any) {
 	t.Helper()
 	count := map[[2]string]int{}

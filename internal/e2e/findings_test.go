@@ -282,8 +282,8 @@ func (f *finding) overMLLP(t *testing.T, p *partner, address, zone string, alone
 // isHL7 reports whether the inputs can be sent over MLLP.
 func (f *finding) isHL7() bool { return f.steps[0].ack != "" }
 
-// findingHospitals creates a hospital in a time zone for each name. It returns each hospital's partner and the id of
-// its key.
+// findingHospitals creates a hospital for each name, all in the same time zone. It returns each hospital's partner
+// and the id of its key.
 func findingHospitals(t *testing.T, base string, env, args []string, zone string, names ...string) (all []*partner, keys []string) {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "hospitals.csv")

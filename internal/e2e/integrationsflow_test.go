@@ -118,7 +118,7 @@ func rows(lines ...string) step {
 	}
 }
 
-// file follows the link with this name, and expects a file that contains the text in has but not the text in lacks.
+// file follows a link, and expects a file that contains one string (has) but not another (lacks).
 func file(name, has, lacks string) step {
 	return func(f *flowing) {
 		f.t.Helper()

@@ -189,7 +189,7 @@ func (x *derivedReads) faults(t *testing.T) {
 // refused until they are complete again.
 func TestDerivedReadsDuringFaults(t *testing.T) {
 	t.Parallel()
-	var refused atomic.Pointer[string] // writes whose key contains this are refused
+	var refused atomic.Pointer[string] // Redis refuses writes whose key contains this string
 	kafka, redis := embedServers(t, func(command string, args []string) string {
 		word := refused.Load()
 		if word != nil && (command == "HSET" || command == "EVALSHA") && strings.Contains(strings.Join(args, " "), *word) {

@@ -52,7 +52,7 @@ func readLog(t testing.TB, broker, prefix string) *systemLog {
 		}
 		l.changes[hospital] = append(l.changes[hospital], placed{*c, r.Partition})
 	})
-	readTopic(t, broker, prefix+schemas.Snapshots().Name, func(r *kgo.Record) { // read after the changes, so it has all their snapshots
+	readTopic(t, broker, prefix+schemas.Snapshots().Name, func(r *kgo.Record) { // after the changes, so that no snapshot is missing
 		s, err := schemas.SnapshotCodec.Decode(r.Value)
 		if err != nil {
 			t.Fatalf("snapshot %d:%d: %v", r.Partition, r.Offset, err)
@@ -127,8 +127,8 @@ func awaitSettled(ctx context.Context, t testing.TB, admin *kadm.Client, topic s
 	return ends
 }
 
-// readTopic calls each for every committed record of a topic, in order within each partition, up to the end offsets at
-// the time of the call.
+// readTopic calls the function each for every committed record of a topic, in order within each partition, up to the
+// end offsets at the time of the call.
 func readTopic(t testing.TB, broker, topic string, each func(*kgo.Record)) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)

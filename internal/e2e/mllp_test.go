@@ -310,7 +310,7 @@ func TestMLLPPeers(t *testing.T) {
 		}
 		closed("endless", conn)
 	})
-	if os.Getenv("SVC_E2E") != "" { // takes the half minute that svc allows for a message
+	if os.Getenv("SVC_E2E") != "" { // takes the 30 s that svc allows for a message
 		all.Go(func() { // sends one byte at a time
 			conn, watch := dial(), startWatch()
 			say(conn, "\x0bMSH|")

@@ -175,7 +175,7 @@ func (n *node) kill() {
 	<-n.exited
 }
 
-// freeze stops the process until thaw.
+// freeze stops the process until thaw is called.
 func (n *node) freeze() {
 	n.t.Helper()
 	pid := n.cmd.Process.Pid

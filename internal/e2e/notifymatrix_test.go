@@ -113,7 +113,7 @@ func TestMatrixKafkaAway(t *testing.T) {
 			return err
 		}
 		for _, path := range paths {
-			if n := len(p.at(path)); n < most { // the first of them was in flight
+			if n := len(p.at(path)); n < most { // the first of these events was in flight when Kafka stopped
 				return fmt.Errorf("%s has %d", path, n)
 			}
 		}

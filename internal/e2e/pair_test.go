@@ -31,11 +31,11 @@ type pair struct {
 
 const (
 	toReader    = "X-Test-Reader" // request header: index of the reader that gets the request; without the header, the readers alternate
-	seenByProxy = "198.51.100.7"  // the address of all clients that the proxy reports
+	seenByProxy = "198.51.100.7"  // the client address that the proxy reports for every request
 )
 
-// startPair starts a pair on a Kafka and a Redis. It first calls with, which gets the public address of the pages and
-// returns additional environment variables.
+// startPair starts a pair on a Kafka and a Redis. The function with gets the public address of the pages before
+// anything starts, and returns additional environment variables.
 func startPair(t *testing.T, kafka, redis *server, with func(public string) (env []string), hospitals ...string) *pair {
 	t.Helper()
 	p := &pair{t: t}

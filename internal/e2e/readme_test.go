@@ -79,7 +79,8 @@ func runDocumented(t *testing.T, path string, atLeast int, env ...string) {
 			if want != "" {
 				out.WriteString(strings.TrimRight(got, "\n") + "\n")
 			}
-			// HL7 times are in whole seconds. A person takes at least a second between two commands, so wait as long.
+			// HL7 times are in whole seconds. A person takes at least a second between two commands, so the test
+			// waits for the next second.
 			for time.Now().Unix() == second {
 				time.Sleep(10 * time.Millisecond)
 			}

@@ -29,7 +29,7 @@ var keptPaths = []string{
 	"/api/admin/rules", "/api/admin/settings", "/api/admin/terminology", "/api/admin/users", "/api/admin/walls", "/api/admin/webhooks",
 }
 
-// moving are fields of these responses that change with use or over time.
+// moving are the fields of the responses for keptPaths that change with use or over time.
 var moving = []string{"invitations", "lastUsedAt", "signedInAt", "usedAt", "status", "reason", "failingSince", "waiting"}
 
 // TestReleases starts this build on the data that each earlier release left behind. The settings must be unchanged and

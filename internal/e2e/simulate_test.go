@@ -121,8 +121,8 @@ func TestDemo(t *testing.T) {
 	}
 }
 
-// received returns how many messages the hospital's feeds received within 24 h, by channel. Every feed has a key with a
-// name.
+// received returns how many messages each channel received within 24 h. It fails the test if a feed has no name, or
+// has not received and applied any message.
 func (d *dev) received(t *testing.T) map[string]int64 {
 	t.Helper()
 	var status struct {
@@ -244,7 +244,7 @@ func TestDemoPast(t *testing.T) {
 }
 
 // demoAlerts checks the demo's past alerts. They must be consistent with the current level, and must have been sent
-// to the demo's recipients at the time.
+// to the demo's recipients when they were raised.
 func demoAlerts(t *testing.T, p, admin *partner) {
 	t.Helper()
 	var list struct {

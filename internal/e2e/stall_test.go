@@ -72,8 +72,8 @@ func after(d time.Duration) <-chan struct{} {
 	return passed
 }
 
-// until calls try, with pauses, until try succeeds or the time has passed. It is for states that can be observed only
-// through requests.
+// until calls the function try, with pauses, until it succeeds or the time has passed. It is for states that can be
+// observed only through requests.
 func until(within time.Duration, try func() error) error {
 	for watch := startWatch(); ; <-time.After(5 * time.Millisecond) {
 		err := try()

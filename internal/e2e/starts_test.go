@@ -43,7 +43,7 @@ func howOften(t testing.TB, variable string, preset int) (n int, asked bool) {
 	return n, true
 }
 
-// stopping runs starts that are stopped at random moments.
+// stopping starts svc repeatedly, and stops each start at a random moment.
 type stopping struct {
 	t       *testing.T
 	random  *rand.Rand

@@ -157,7 +157,7 @@ func ignoreNotRunning(err error) error {
 	return err
 }
 
-// allBrokers kills every broker.
+// allBrokers returns the fault that kills every broker.
 func (x *torture) allBrokers() *faultKind {
 	return &faultKind{name: "all brokers", begin: func(r *rand.Rand) (string, time.Duration, undo) {
 		if r.IntN(3) > 0 { // less often than the other faults, because it hides them
@@ -203,8 +203,8 @@ func (b *tortureBroker) emptyDisk() error {
 	return errors.Join(os.Remove(filepath.Join(b.disk, "full")), b.run())
 }
 
-// slowDisk stalls the file system of a broker most of the time. Each write, and each read of data that is not in
-// memory, waits up to 1.5 s.
+// slowDisk returns the fault that stalls the file system of a broker most of the time. Each write, and each read of
+// data that is not in memory, waits up to 1.5 s.
 func (x *torture) slowDisk(impossible string) *faultKind {
 	return &faultKind{name: "slow disk", impossible: impossible, begin: func(r *rand.Rand) (string, time.Duration, undo) {
 		b := x.servers.brokers[r.IntN(3)]
@@ -241,7 +241,8 @@ func (x *torture) slowDisk(impossible string) *faultKind {
 	}}
 }
 
-// missingRights revokes one row of the rights in docs/configuration.md, and grants it again.
+// missingRights returns the fault that revokes one row of the rights in docs/configuration.md, and later grants it
+// again.
 func (x *torture) missingRights() *faultKind {
 	return &faultKind{name: "missing rights", begin: func(r *rand.Rand) (string, time.Duration, undo) {
 		release, free := x.targets.acquire("rights")
@@ -273,7 +274,8 @@ func (s *tortureServers) grant(b *kadm.ACLBuilder) error {
 	})
 }
 
-// clockStep sets the clock of an instance up to five minutes ahead or back, and later resets it.
+// clockStep returns the fault that sets the clock of an instance up to five minutes ahead or back, and later resets
+// it.
 func (x *torture) clockStep(impossible string) *faultKind {
 	return &faultKind{name: "clock step", impossible: impossible, begin: func(r *rand.Rand) (string, time.Duration, undo) {
 		m := x.members[r.IntN(len(x.members))]

@@ -10,8 +10,8 @@ import (
 	"github.com/twmb/franz-go/pkg/kadm"
 )
 
-// networkFault drops packets in the network namespace of a broker. match returns the conditions, given the addresses of
-// the other brokers. A packet that meets any condition is dropped.
+// networkFault returns a kind of fault that drops packets in the network namespace of a broker. match returns the
+// conditions, given the addresses of the other brokers. A packet that meets any condition is dropped.
 func (x *torture) networkFault(name, impossible string, match func(r *rand.Rand, peers []string) [][]string) *faultKind {
 	return &faultKind{name: name, impossible: impossible, begin: func(r *rand.Rand) (string, time.Duration, undo) {
 		b := x.servers.brokers[r.IntN(3)]
@@ -39,8 +39,8 @@ func (x *torture) networkFault(name, impossible string, match func(r *rand.Rand,
 	}}
 }
 
-// cut returns the conditions of a partition: a broker is cut off from the other brokers, from its clients, or from
-// both. Docker forwards client connections, so clients and brokers have different addresses.
+// cut returns the conditions of a network partition: a broker is cut off from the other brokers, from its clients, or
+// from both. Docker forwards client connections, so clients and brokers have different addresses.
 func (x *torture) cut(r *rand.Rand, peers []string) (conditions [][]string) {
 	switch r.IntN(3) {
 	case 0:
@@ -57,8 +57,8 @@ func (x *torture) cut(r *rand.Rand, peers []string) (conditions [][]string) {
 	return conditions
 }
 
-// expiredCertificate gives one or all brokers an expired certificate, and closes the roles' connections so that they
-// encounter it.
+// expiredCertificate returns the fault that gives one or all brokers an expired certificate, and closes the roles'
+// connections so that they encounter it.
 func (x *torture) expiredCertificate(impossible string) *faultKind {
 	return &faultKind{name: "expired certificate", impossible: impossible, begin: func(r *rand.Rand) (string, time.Duration, undo) {
 		brokers := x.servers.brokers

@@ -47,7 +47,7 @@ func (m *member) supervise(t *testing.T) {
 	})
 }
 
-// start starts the process unless it is running.
+// start starts the process, unless a fault keeps the member down or the test is ending.
 func (m *member) start() error {
 	m.mu.Lock()
 	defer m.mu.Unlock()

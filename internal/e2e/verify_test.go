@@ -208,7 +208,7 @@ func (l *livedOnServers) copyOf(t *testing.T) *livedOnServers {
 	return c
 }
 
-// copyRedis copies every Redis key with the prefix from to the prefix of l.
+// copyRedis copies every Redis key of another system. The copies get the prefix of l.
 func (l *livedOnServers) copyRedis(from string) {
 	l.TB.Helper()
 	view, ctx := l.redisClient(), context.Background()

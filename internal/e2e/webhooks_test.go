@@ -60,7 +60,7 @@ func (r *receiver) answer(status int) {
 	r.status = status
 }
 
-// all returns the requests with an event type so far.
+// all returns the requests with the given event type that have arrived so far.
 func (r *receiver) all(event string) (some []received) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -72,7 +72,7 @@ func (r *receiver) all(event string) (some []received) {
 	return some
 }
 
-// await waits for the n-th request with an event type.
+// await waits for the n-th request with the given event type.
 func (r *receiver) await(t testing.TB, event string, n int) received {
 	t.Helper()
 	eventually(t, time.Minute, func() error {

@@ -155,7 +155,7 @@ type Counter struct {
 // maxFeeds is the maximum number of feeds in a Counter that is not drained.
 const maxFeeds = 10_000
 
-// Add adds what a feed has sent.
+// Add adds a sum of what a feed has sent.
 func (t *Counter) Add(f Feed, sum *Sum) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -163,7 +163,7 @@ func (s *Shell) Wrap(next http.Handler) http.Handler {
 // request.
 func (s *Shell) logPanic(seen *recorder, r *http.Request, fault any) {
 	kind := "panic"
-	if err, ok := fault.(interface{ RuntimeError() }); ok { // a runtime error contains only indices
+	if err, ok := fault.(interface{ RuntimeError() }); ok { // the message of a runtime error contains indices, but no values
 		kind = err.(error).Error() //nolint:errcheck,forcetypeassert // a runtime error is an error
 	}
 	s.Log.ErrorContext(r.Context(), "handler panicked", "fault", kind, "stack", string(debug.Stack()))

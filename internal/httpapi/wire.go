@@ -141,8 +141,8 @@ func (b *requestBody) Read(p []byte) (int, error) {
 	return n, err //nolint:wrapcheck // the error of the wrapped reader is unchanged
 }
 
-// respondAndDrain calls do to respond, and then reads the rest of the body. Most clients send the whole body before
-// they read the response. If the connection were closed earlier, they would not get the response.
+// respondAndDrain calls the function do, which responds, and then reads the rest of the body. Most clients send the
+// whole body before they read the response. If the connection were closed earlier, they would not get the response.
 func (q *request) respondAndDrain(w http.ResponseWriter, r *http.Request, do func()) {
 	b := &q.body
 	// A client with "Expect: 100-continue" does not send the body until it gets permission.

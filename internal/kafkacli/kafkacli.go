@@ -102,7 +102,7 @@ func (c *Command) Log() *slog.Logger {
 	return slog.New(slog.NewTextHandler(c.Stderr, &slog.HandlerOptions{Level: slog.LevelError}))
 }
 
-// Connected calls do once the settings have been read.
+// Connected calls the function do once the settings have been read.
 func (c *Command) Connected(ctx context.Context, do func(context.Context, *settings.Store, *keys.Ring) error) error {
 	ctx, cancel := context.WithTimeout(ctx, c.Within)
 	defer cancel()

@@ -109,7 +109,7 @@ type Message struct {
 	Attempt    int       // from 1
 	Expires    time.Time // when the message expires; zero: never
 
-	Traceparent string // trace of the request that caused the message; "": not traced; the recipient does not receive it
+	Traceparent string // trace of the request that caused the message, or "" if it is not traced; not sent to the recipient
 
 	Webhook *Webhook // for ChannelWebhook
 	Body    []byte   // for ChannelWebhook: the same bytes at every attempt

@@ -1,8 +1,9 @@
 // Package seal encrypts values that must not be stored in plaintext: signing secrets, telephone numbers, addresses.
 //
-// A sealed value is encrypted with AES-256-GCM and an operator's key, and is bound to the name of its place. A copy in
-// a different record or field cannot be opened. The value identifies the key that sealed it, so a [Keyring] seals with
-// the newest key and opens values that older keys have sealed, as long as these keys are configured.
+// A sealed value is encrypted with AES-256-GCM and an operator's key, and is bound to the name of the field that
+// stores it. A copy in a different record or field cannot be opened. The value identifies the key that sealed it, so
+// a [Keyring] seals with the newest key and opens values that older keys have sealed, as long as these keys are
+// configured.
 package seal
 
 import (

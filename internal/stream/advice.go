@@ -38,7 +38,7 @@ func isAny(err error, all ...error) bool {
 	return false
 }
 
-// advised adds what an operator must do to an error about a user or a right.
+// advised extends an error about a user or a right with what an operator must do.
 func advised(err error) error {
 	switch options := optionsOf(err); {
 	case err == nil:

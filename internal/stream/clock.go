@@ -10,7 +10,7 @@ import (
 // the wall clock fired a timer while earlier records are unread, the timer would be applied before those records, and a
 // replay would differ from live operation.
 const (
-	// liveWithin is the maximum age of an input in live operation, which allows for a failure of seconds.
+	// liveWithin is the maximum age of an input in live operation. It allows for an outage of several seconds.
 	liveWithin = time.Minute
 	// logSilence is how long to wait for a record after an old input until the log counts as ended. A backfill may
 	// write more slowly than the records are applied, and a lost broker delays the backfill for 10 to 15 s.
@@ -59,7 +59,7 @@ func (l *loop) fires(p *part, now time.Time) (at, upTo time.Time) {
 	return time.Time{}, time.Time{}
 }
 
-// advance fires due timers, several partitions in parallel. Timers that do not fit into one turn remain due.
+// advance fires due timers, for several partitions in parallel. Timers that do not fit into one turn remain due.
 func (l *loop) advance(ctx context.Context, now time.Time) error {
 	if err := l.confirm(ctx, now); err != nil {
 		return err

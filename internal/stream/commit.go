@@ -130,7 +130,7 @@ func (l *loop) schedule() {
 	}
 }
 
-// gather collects the records of one partition for the transaction, with the timestamp now.
+// gather collects the records of one partition for the transaction, with the given timestamp.
 func (l *loop) gather(partition int32, p *part, now time.Time) error {
 	if p.dirty {
 		err := p.task.Outputs(func(key, value []byte) {

@@ -131,17 +131,17 @@ func (b *Broker) checkSpace() (free uint64, err error) {
 	return free, err
 }
 
-// embeddedVersions are the requests that the broker supports. Its response to DescribeTopicPartitions contains a null
-// list that Java administration clients cannot parse, so the request is not supported. The clients then use the
-// metadata request, as for older brokers.
+// embeddedVersions are the requests that the broker supports. The broker's response to DescribeTopicPartitions
+// contains a null list that Java administration clients cannot parse, so this request is not supported. The clients
+// then use the metadata request, as for older brokers.
 func embeddedVersions() *kversion.Versions {
 	versions := kversion.Stable()
 	versions.SetMaxKeyVersion(kmsg.DescribeTopicPartitions.Int16(), -1)
 	return versions
 }
 
-// faults returns hooks between a client and the files. Without them, the broker would acknowledge the end of a
-// transaction that it could not write.
+// faults returns the hooks of the broker. They refuse records and ends of transactions that cannot be written to the
+// files, because the broker would acknowledge them. They also keep the sealed copy of the list of topics up to date.
 func (b *Broker) faults() []kfake.Fault {
 	return []kfake.Fault{
 		{Keys: []kmsg.Key{kmsg.Produce}, Err: kerr.KafkaStorageError, Count: -1, When: func(kmsg.Request) bool { return b.Full() != nil }},
@@ -157,8 +157,8 @@ func (b *Broker) faults() []kfake.Fault {
 	}
 }
 
-// seal records whether the list of topics is complete or is about to change. If it returns false, requests must not be
-// served.
+// seal records whether the list of topics is complete or is about to change, and stores or removes the sealed copy.
+// It returns false, so the hook that calls it refuses no request.
 func (b *Broker) seal(as bool) bool {
 	if b.sealed == as {
 		return false

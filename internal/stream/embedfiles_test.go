@@ -179,7 +179,7 @@ func TestLostEnds(t *testing.T) {
 	}
 }
 
-// Damage in the files leads to an error that names the file, even if the broker reports the damage.
+// TestEmbedNamesDamage: if a file is damaged, Embed returns an error that names the file.
 func TestEmbedNamesDamage(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "kafka")
 	b, c := embedded(t, dir)

@@ -86,7 +86,7 @@ func (m *membership) options(more ...kgo.Opt) []kgo.Opt {
 	return append(opts, more...)
 }
 
-// eachNote calls each with the metadata of every committed offset in a response; "" means none.
+// eachNote calls the function each with the metadata of every committed offset in a response; "" means none.
 func (m *membership) eachNote(resp *kmsg.OffsetFetchResponse, each func(partition int32, note string)) {
 	for _, g := range resp.Groups {
 		for _, t := range g.Topics {

@@ -13,7 +13,7 @@ import (
 // thousand keys, so their bytes are allocated in large blocks.
 type newest struct {
 	hash  func(key []byte) uint32
-	first []int32 // index in held of the first record of a list, by the last bits of the hash; -1: none
+	first []int32 // for each list, the index in held of its first record; -1: none. The last bits of a hash select the list
 	held  []heldRecord
 	free  int32  // first unused index; -1: none
 	piece []byte // unused part of the newest block
@@ -128,7 +128,7 @@ func (n *newest) allocate(size int) []byte {
 	return room
 }
 
-// each calls take for every record in the order of the log, and releases the records.
+// each calls the function take for every record in the order of the log, and releases the records.
 func (n *newest) each(partition int32, take func(Record) error) error {
 	type entry struct { // small, because entries are sorted
 		offset int64

@@ -142,9 +142,9 @@ func (c *Cluster) ends(ctx context.Context, topic string) (map[int32]int64, erro
 	}
 }
 
-// Behind returns the number of records in a partition after the offset applied (-1: all records), and the timestamp of
-// the first such record. The timestamp is zero if there is no such record, or if it could not be read in time. The
-// topic must have no transactions.
+// Behind returns the number of records in a partition that follow the applied offset (-1: all records), and the
+// timestamp of the first of these records. The timestamp is zero if there is no such record, or if it could not be
+// read in time. The topic must have no transactions.
 func (c *Cluster) Behind(ctx context.Context, topic string, partition int32, applied int64) (lag int64, oldest time.Time, err error) {
 	if !c.Away().IsZero() {
 		return 0, oldest, ErrAway

@@ -58,8 +58,8 @@ type Config struct {
 	// so each input has one span, no matter how often it was tried. Calls for different partitions run in parallel.
 	// Trace is used only if Committed is set.
 	Trace func(r Record) interface{ Traceparent() string }
-	// Cause returns the offset of the input that caused an output. ok is false if no input did. If Cause is nil, no
-	// cause is known. The output gets the traceparent of that input's span.
+	// Cause returns the offset of the input that caused an output, and reports whether an input caused it. If Cause
+	// is nil, no cause is known. The output gets the traceparent of that input's span.
 	Cause func(key, value []byte) (offset int64, ok bool)
 	// Restored is called with the duration of each restore of one or more partitions; it may be nil.
 	Restored func(took time.Duration)

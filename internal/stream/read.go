@@ -20,16 +20,17 @@ const Newest = int64(-1)
 
 const (
 	backStep      = 1000    // number of offsets that Back reads per step
-	rangeBytes    = 1 << 20 // size of one fetch, encoded; decoded it is several times that
+	rangeBytes    = 1 << 20 // encoded size of one fetch; the decoded size is several times larger
 	fetchFailures = 20      // consecutive failures after which Range gives up: about 15 s
 )
 
 // errFetch means that a fetch request got no response.
 var errFetch = errors.New("no response")
 
-// Range calls each for every committed record of a span, in order, without barriers. If retention has deleted the start
-// of the span, Range begins with the first remaining record. The last offset of a span may be a transaction marker, or
-// missing after compaction. A consumer would report neither and wait forever, so Range sends fetch requests itself.
+// Range calls the function each for every committed record of a span, in order, without barriers. If retention has
+// deleted the start of the span, Range begins with the first remaining record. The last offset of a span may be a
+// transaction marker, or missing after compaction. A consumer would report neither and wait forever, so Range sends
+// fetch requests itself.
 func (c *Cluster) Range(ctx context.Context, topic string, s Span, each func(Record) error) error {
 	at, failures := s.From, 0
 	leader, id := int32(-1), [16]byte{}
@@ -116,9 +117,9 @@ func (c *Cluster) fetch(
 	return max(next, at), nil
 }
 
-// Extent reads the committed records of a partition in order, from an offset to the end of the partition at the time of
-// the call, or until each returns false. It returns that end. If barrier is set, Extent first appends a barrier record,
-// so that other clients' appends in progress precede the end.
+// Extent reads the committed records of a partition in order, from an offset to the end of the partition at the time
+// of the call, or until the function each returns false. It returns the end of the partition. If barrier is set,
+// Extent first appends a barrier record, so that other clients' appends in progress precede the end.
 func (c *Cluster) Extent(
 	ctx context.Context, topic string, partition int32, from int64, barrier bool, each func(Record) bool,
 ) (end int64, err error) {
@@ -144,9 +145,8 @@ func (c *Cluster) Extent(
 	})
 }
 
-// Back reads the committed records of a partition before an offset, newest first, until each
-// returns false or the beginning is reached. The topic must have no transactions and no
-// compaction.
+// Back reads the committed records of a partition before an offset, newest first, until the function each returns
+// false or the beginning is reached. The topic must have no transactions and no compaction.
 func (c *Cluster) Back(ctx context.Context, topic string, partition int32, before int64, each func(Record) bool) error {
 	spans, err := c.Spans(ctx, topic, time.Time{}, time.Time{})
 	if err != nil {
@@ -188,8 +188,8 @@ func (c *Cluster) reader(from offsets, opts ...kgo.Opt) (*kgo.Client, error) {
 	return reader, nil
 }
 
-// follow calls each, from one goroutine, for the committed records of partitions, including barriers, from the given
-// offsets until ctx ends. The client retries failed fetches.
+// follow calls the function each for the committed records of partitions, including barriers, from the given offsets
+// until ctx ends. All calls come from one goroutine. The client retries failed fetches.
 func (c *Cluster) follow(ctx context.Context, topic string, from map[int32]int64, each func(Record)) error {
 	begin := make(map[int32]kgo.Offset, len(from))
 	for n, at := range from {

@@ -141,7 +141,7 @@ func (l *loop) begin(ctx context.Context, p *part, partition int32, committed, e
 	return nil
 }
 
-// fold passes the newest record of each key to the tasks, partitions in parallel.
+// fold passes the newest record of each key to the tasks, for several partitions in parallel.
 func (l *loop) fold(ctx context.Context, parts map[int32]*part, from map[int32]int64) error {
 	numbers := make([]int32, 0, len(parts))
 	logs := make(map[int32]*newest, len(parts))
@@ -204,10 +204,10 @@ func (c *Cluster) appendBarriers(ctx context.Context, topic string, partitions [
 	return at, nil
 }
 
-// readTo appends a barrier to each partition, and calls each for the committed records before the barrier:
-// sequentially for one partition, in parallel for several. If an offset in the map from is larger than the barrier's
+// readTo appends a barrier to each partition, and calls the function each for the committed records before the
+// barrier: sequentially for one partition, in parallel for several. If a start offset is larger than the barrier's
 // offset, readTo deletes it from the map and reads the partition from its start. The bytes of a record are reused
-// after the call to each.
+// once the function has returned.
 func (c *Cluster) readTo(ctx context.Context, topic string, from map[int32]int64, partitions []int32, each func(Record) error) error {
 	until, err := c.appendBarriers(ctx, topic, partitions)
 	if err != nil {
@@ -244,8 +244,8 @@ func (c *Cluster) readTo(ctx context.Context, topic string, from map[int32]int64
 	return nil
 }
 
-// readBatch passes the records of one poll to each. Partitions that have reached their barrier are deleted from the
-// map until.
+// readBatch passes the records of one poll to the function each. It deletes partitions that have reached their
+// barrier from the map.
 func (c *Cluster) readBatch(fetches kgo.Fetches, until map[int32]int64, each func(Record) error) error {
 	var wait errgroup.Group
 	var mu sync.Mutex // guards until

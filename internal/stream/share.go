@@ -49,7 +49,7 @@ type ShareConfig struct {
 	Instance  string // stable name of this process within the group
 	Claim     *Claim // claim of the instance name
 	Topic     string
-	SideTopic string      // optional topic with as many partitions, read on the owned partitions
+	SideTopic string      // optional topic with the same number of partitions, which is read for the owned partitions
 	Leave     func() bool // see [Config]
 }
 
@@ -162,7 +162,8 @@ func (m *member) work(ctx context.Context) error {
 	return nil
 }
 
-// turn processes the records of a poll, if the sharer has capacity, until a deadline.
+// turn waits until the sharer has capacity, and then processes the records of one poll. Neither the wait nor the poll
+// extends beyond the deadline.
 func (m *member) turn(ctx context.Context, until time.Time) error {
 	wait, cancel := context.WithDeadline(ctx, until)
 	defer cancel()

@@ -15,8 +15,8 @@ type Tail struct {
 	ready   chan struct{}
 }
 
-// Tail returns a tail of topic that calls each for every record, in order within each partition, from one goroutine.
-// each must not block.
+// Tail returns a tail of topic that calls the function each for every record, in order within each partition, from
+// one goroutine. The function must not block.
 func (c *Cluster) Tail(topic string, each func(Record)) *Tail {
 	return &Tail{cluster: c, topic: topic, each: each, ready: make(chan struct{})}
 }

@@ -63,7 +63,7 @@ func (e *PoisonError) Error() string { return fmt.Sprintf("%s: %v", e.Reason, e.
 // Unwrap returns the cause.
 func (e *PoisonError) Unwrap() error { return e.Err }
 
-// applyAll passes the records to their tasks, partitions in parallel.
+// applyAll passes the records to their tasks, for several partitions in parallel.
 func (l *loop) applyAll(fetches kgo.Fetches) error {
 	var applied atomic.Int64
 	wait := workers()
@@ -129,8 +129,9 @@ func (l *loop) applyOne(task Task, r Record) error {
 	return task.Reject(r, poison.Reason)
 }
 
-// Parallel calls do with each number from 0 to n-1, on as many goroutines as there are processors. After all calls
-// have ended, it returns the first error. Tasks do not start goroutines themselves; they use Parallel for long work.
+// Parallel calls the function do with each number from 0 to n-1, on as many goroutines as there are processors. After
+// all calls have ended, it returns the first error. Tasks do not start goroutines themselves; they use Parallel for
+// long work.
 func Parallel(n int, do func(i int) error) error {
 	wait := workers()
 	for i := range n {

@@ -22,7 +22,8 @@ const (
 	awaitAtMost = 5 * time.Millisecond
 )
 
-// runTurn runs one transaction: it polls until there is something to commit and the time has come, and then commits.
+// runTurn runs one transaction: it polls until there is something to commit and the transaction should end, and then
+// commits.
 func (l *loop) runTurn(ctx, free context.Context) error {
 	var (
 		fault error

@@ -249,7 +249,7 @@ func TestCollectorAway(t *testing.T) {
 	}
 }
 
-// TestOffAllocatesNothing calls everything that is on the path of an observation, with traces off.
+// TestOffAllocatesNothing calls everything on the path of an observation with traces off, and expects no allocation.
 func TestOffAllocatesNothing(t *testing.T) {
 	var tracer *Tracer
 	ctx, at := t.Context(), time.Now()

@@ -165,7 +165,7 @@ func (f *Watermark) readHeader(ctx context.Context, p *progress, partition int32
 	return h.silence(f.view.redisNow())
 }
 
-// listen calls each for every message of a subscription until the connection is lost or ctx ends.
+// listen calls the function each for every message of a subscription until the connection is lost or ctx ends.
 func listen(ctx context.Context, messages *redis.PubSub, each func(message any)) {
 	stop := context.AfterFunc(ctx, func() { messages.Close() }) //nolint:errcheck // closing the subscription ends a read in progress
 	defer func() {

@@ -161,8 +161,8 @@ func (c *connection) runScript(ctx context.Context, s *redis.Script, keys []stri
 // clockReading is a time by the Redis clock, and the local time when it arrived.
 type clockReading struct{ theirs, ours time.Time }
 
-// clockEvery is the interval between readings of the Redis clock. It is read repeatedly, because the address may have
-// moved to another Redis.
+// clockEvery is the interval between readings of the Redis clock. The clock is read repeatedly, because the address
+// may have moved to another Redis.
 const clockEvery = time.Second
 
 // clockIsDue reports whether the caller should read the clock of Redis.
@@ -333,9 +333,9 @@ func (w *writer) lastFault() error {
 	return nil
 }
 
-// run writes until ctx ends, and returns the error of ctx. It calls write after a signal, once the time that write
-// returned has passed, and again after a failure. uncertain says whether Redis may lack data that was written before.
-// It is true for the first call and after a failed call.
+// run writes until ctx ends, and returns the error of ctx. It calls the function write after a signal, once the
+// duration that the function returned has passed, and again after a failure. uncertain says whether Redis may lack
+// data that was written before. It is true for the first call and after a failed call.
 func (w *writer) run(ctx context.Context, write func(uncertain bool) (next time.Duration, err error)) error {
 	retry := time.Duration(0)
 	for uncertain := true; ; {

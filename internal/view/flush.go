@@ -179,7 +179,7 @@ func (p *Projector) claim(ctx context.Context, pipe redis.Pipeliner, partition i
 	claimScript.EvalSha(ctx, pipe, []string{p.view.headerKey(partition)}, p.generation)
 }
 
-// write changes one hospital from version base, or replaces the hospital if base is negative.
+// write changes one hospital, starting from the version u.base, or replaces the hospital if u.base is negative.
 func (p *Projector) write(ctx context.Context, pipe redis.Pipeliner, partition int32, position int64, u *change) {
 	b := p.view
 	args := make([]any, 0, 11+2*len(u.rooms)+2*len(u.localSettings))

@@ -91,7 +91,7 @@ func (h *header) silence(now time.Time) error {
 	return &BehindError{silent, fmt.Sprintf("no processor has written for %s", rounded(silent))}
 }
 
-// lacks returns an error if an input has been pending for longer than the limit most, or if the end of the log has been
+// lacks returns an error if an input has been pending for longer than most allows, or if the end of the log has been
 // unknown for longer than knownWithin.
 func lacks(waiting, unknown, most time.Duration) error {
 	switch {

@@ -84,9 +84,9 @@ func ParseMark(text string) (m Mark, ok bool) {
 // scanBatch is the number of deliveries that one round trip reads.
 const scanBatch = 200
 
-// ScanDeliveries calls each for every delivery of a hospital or of one endpoint, newest first, until each returns
-// false. It skips the deliveries up to the mark behind, and those that did not occur in [since, until). A zero time
-// means no limit. As with all reads of lists, an error may mean that some deliveries were missing or outdated.
+// ScanDeliveries calls the function each for every delivery of a hospital or of one endpoint that occurred in [since,
+// until), newest first, until the function returns false. It begins after the given mark. A zero time means no limit.
+// As with all reads of lists, an error may mean that some deliveries were missing or outdated.
 func (l *Lists) ScanDeliveries(
 	ctx context.Context, hospital, endpoint string, since, until time.Time, behind Mark, each func(m Mark, value []byte) bool,
 ) error {
@@ -119,9 +119,9 @@ func (l *Lists) ScanDeliveries(
 	}
 }
 
-// passDeliveries calls each for every delivery in rows that comes after a mark, and advances the mark, so that no
-// delivery is passed twice if newer deliveries arrive between two batches. It returns the result of the last call to
-// each.
+// passDeliveries calls the function each for every delivery in rows that comes after a mark, and advances the mark,
+// so that no delivery is passed twice if newer deliveries arrive between two batches. It returns the result of the
+// last call.
 func (l *Lists) passDeliveries(
 	ctx context.Context, hospital string, rows []redis.Z, behind *Mark, each func(m Mark, value []byte) bool,
 ) (more bool, err error) {

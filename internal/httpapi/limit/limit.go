@@ -31,7 +31,7 @@ type Decision struct {
 const (
 	sourceWithin = 250 * time.Millisecond // a source that takes longer counts as unavailable
 	aloneFor     = time.Second            // interval between two queries of an unavailable source
-	recently     = time.Hour              // how long after a refusal Clients counts the caller
+	recently     = time.Hour              // how long Clients counts a caller after a refusal
 )
 
 // Limiter is the limiter of one instance. It is safe for concurrent use.

@@ -22,7 +22,7 @@ type Strangers struct {
 
 const (
 	strangersAtMost = 10_000
-	strangersTidied = time.Second // the table is cleaned at most once in this time
+	strangersTidied = time.Second // minimum interval between two cleanings of the table
 	homeBits        = 64          // bits of an IPv6 address that identify one customer
 )
 

@@ -9,7 +9,7 @@ type Warning struct {
 	Message string
 }
 
-// Effect says how a warning affects the fact that it is about.
+// Effect says what happened to the fact that a warning is about.
 type Effect uint8
 
 // These are the effects.

@@ -17,8 +17,8 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the generated parts of docs/")
 
-// takesCode maps each folder to the functions that raise a code, with the index of the code's argument. Functions under
-// "" are for all folders.
+// takesCode maps each folder to the functions that raise a code, with the index of the code's argument. The functions
+// under "" are the same in every folder.
 var takesCode = map[string]map[string]int{
 	"":            {"warn": 0, "warnAt": 0, "refuse": 0, "Warn": 0, "Refuse": 0},
 	"ingest/fhir": {"warn": 1, "reject": 1, "countNonResource": 1, "issue": 2, "decline": 1, "addIssue": 1},

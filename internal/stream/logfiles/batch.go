@@ -77,7 +77,8 @@ func intact(raw []byte) (batch, bool) {
 	return b, b.sums()
 }
 
-// isFollowed reports whether an intact batch follows somewhere after the start of raw, at an offset after next.
+// isFollowed reports whether an intact batch with an offset of at least next follows somewhere after the start of
+// raw.
 func isFollowed(raw []byte, next int64) bool {
 	for at := 1; at+headerBytes <= len(raw); at++ {
 		if raw[at+atMagic] != magic || batch(raw[at:]).first() < next {

@@ -14,7 +14,7 @@
 //   - meta.json has the id of the cluster. All other files have no checksum and only help after a clean shutdown.
 //     They are removed, so the broker always starts as after a kill.
 //
-// Everything that a change removes is saved in the folder kept.
+// Everything that a change removes is saved in the folder named kept.
 package logfiles
 
 import (
