@@ -89,7 +89,7 @@ func (s *system) shift(b *testing.B, size *country) {
 	n, private := s.measured("shift")
 	perSecond, _ := n.rate(b, private, inputs)
 	b.ReportMetric(perSecond, "shift-applied/s")
-	eventually(b, 2*time.Minute, func() error { // the charts are in Redis
+	eventually(b, 2*time.Minute, func() error { // until the charts are in Redis
 		all, err := figure(private, `svc_healthy{check="view"}`)
 		if err != nil || all != 1 {
 			return fmt.Errorf("the view is not written: %v, error %w", all, err)

@@ -148,7 +148,7 @@ func (b *browser) window(t testing.TB, base string, as viewing) *view {
 		"origin": base, "width": as.width, "height": as.height, "theme": as.theme(), "script": !as.noScript, "language": language,
 	}, nil)
 	t.Cleanup(func() {
-		b.do("close", map[string]any{"name": v.name}, nil) //nolint:errcheck // it may already be closed
+		b.do("close", map[string]any{"name": v.name}, nil) //nolint:errcheck // the window may already be closed
 	})
 	return v
 }

@@ -146,7 +146,7 @@ func text(raw json.RawMessage) string {
 	}
 	var b bytes.Buffer
 	if err := json.Compact(&b, raw); err != nil {
-		return err.Error() // the handler refuses it
+		return err.Error() // an example that is not JSON is refused by the handler
 	}
 	return b.String()
 }
@@ -491,8 +491,8 @@ func (d *document) follow(schema any) map[string]any {
 		for part := range strings.SplitSeq(strings.TrimPrefix(ref, "#/"), "/") {
 			at = at.(map[string]any)[part] //nolint:errcheck,forcetypeassert // the document compiled
 		}
-		text, _ := json.Marshal(at)  //nolint:errcheck,errchkjson // it was parsed from JSON
+		text, _ := json.Marshal(at)  //nolint:errcheck,errchkjson // the value was parsed from JSON
 		s = map[string]any{}         // with numbers as float64
-		_ = json.Unmarshal(text, &s) //nolint:errcheck // it is an object
+		_ = json.Unmarshal(text, &s) //nolint:errcheck // the schema is an object
 	}
 }

@@ -114,7 +114,7 @@ func TestRedisFailsOver(t *testing.T) {
 		t.Fatal(err)
 	}
 	for round := range 3 {
-		eventually(t, time.Minute, func() error { // the replica has all data
+		eventually(t, time.Minute, func() error { // until the replica has all data
 			info, err := control.Info(ctx, "replication").Result()
 			if err == nil && !strings.Contains(info, "master_link_status:up") {
 				err = fmt.Errorf("the replica follows nobody yet")

@@ -48,7 +48,7 @@ ACK 2.5.1 CA HAPI3
 		t.Run(name, func(t *testing.T) {
 			classes := filepath.Join(folder, "target", "classes") + string(os.PathListSeparator) + filepath.Join(folder, "target", "lib", "*")
 			cmd := exec.Command("java", append([]string{"-XX:TieredStopAtLevel=1", "-cp", classes, name}, test.args...)...)
-			cmd.Dir = t.TempDir() // HAPI stores its control ids in a file in the working folder
+			cmd.Dir = t.TempDir() // HAPI stores control ids in a file in the working folder
 			out, err := cmd.CombinedOutput()
 			if err != nil || string(out) != test.want {
 				t.Errorf("%v\n%s\nwant\n%s", err, out, test.want)

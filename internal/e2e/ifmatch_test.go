@@ -45,7 +45,7 @@ func TestTwoAdministrators(t *testing.T) {
 						t.Errorf("%s %s: %v", method, path, err)
 						return
 					}
-					if all[who].status != http.StatusServiceUnavailable { // on a 503, a concurrent change won and this one had no effect
+					if all[who].status != http.StatusServiceUnavailable { // a 503 means that a concurrent change won
 						return
 					}
 				}

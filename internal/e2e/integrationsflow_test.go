@@ -31,8 +31,8 @@ type flowing struct {
 	*view
 	hand    hand
 	ward    *ward
-	kafka   string // address
-	prefix  string // of the topics
+	kafka   string // address of the broker
+	prefix  string // prefix of the topics
 	hook    *flowHook
 	secrets []string // secrets that were shown
 }

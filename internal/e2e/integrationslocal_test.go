@@ -88,7 +88,7 @@ func TestIntegrationsPages(t *testing.T) {
 	if got := admin.worklist(t, "?status=mapped"); got.Total != 1 {
 		t.Errorf("%d codes are mapped", got.Total)
 	}
-	v.click("main button[value=remove]") // undo
+	v.click("main button[value=remove]") // removes the mapping again
 	v.await(`location.pathname.endsWith("/map")`, 10*time.Second)
 	if got := admin.worklist(t, "?status=mapped"); got.Total != 0 {
 		t.Error("the mapping was not undone")

@@ -35,7 +35,7 @@ func startKeycloak(t *testing.T, public string) (issuer string) {
 	if err != nil || len(installed) != 1 {
 		t.Fatal(installed, err)
 	}
-	home := filepath.Join(t.TempDir(), "keycloak") // a copy, because Keycloak writes into its folder
+	home := filepath.Join(t.TempDir(), "keycloak") // a copy, because Keycloak writes into the folder
 	if err := os.CopyFS(home, os.DirFS(installed[0])); err != nil {
 		t.Fatal(err)
 	}
@@ -47,7 +47,7 @@ func startKeycloak(t *testing.T, public string) (issuer string) {
 		t.Fatal(err)
 	}
 	base := "http://127.0.0.1:" + mustFreePort(t)
-	at, _ := url.Parse(base) //nolint:errcheck // made above
+	at, _ := url.Parse(base) //nolint:errcheck // the address was made above
 	startProgram(t, "keycloak", "sh", []string{
 		filepath.Join(home, "bin", "kc.sh"), "start-dev", "--http-host=127.0.0.1", "--http-port=" + at.Port(), "--import-realm",
 	}, "JAVA_OPTS_KC_HEAP=-Xms64m -Xmx512m", "JAVA_OPTS_APPEND=-XX:TieredStopAtLevel=1").awaitFor(5*time.Minute, base+"/realms/health/.well-known/openid-configuration")

@@ -301,7 +301,7 @@ func searchRedis(t testing.TB, address string, texts []string) {
 			value = fmt.Sprint(client.ZRange(ctx, key, 0, -1).Val())
 		case "string":
 			value = client.Get(ctx, key).Val()
-		case "none": // expired after it was listed
+		case "none": // the key expired after it was listed
 			continue
 		default:
 			t.Errorf("Redis key of kind %s is not searched", kind)

@@ -333,7 +333,7 @@ func TestMLLPPeers(t *testing.T) {
 	all.Go(func() { // closes its sending side: its messages are still accepted and answered
 		conn := dial()
 		say(conn, "\x0b"+arrival(1, time.Now())+"\x1c\r")
-		conn.(*net.TCPConn).CloseWrite() //nolint:errcheck,forcetypeassert // it is a TCP connection, and the answer shows the effect
+		conn.(*net.TCPConn).CloseWrite() //nolint:errcheck,forcetypeassert // a TCP connection; the answer shows the effect
 		if answer, err := bufio.NewReader(conn).ReadString(0x1c); err != nil || !strings.Contains(answer, "\rMSA|AA|M1\r") {
 			t.Errorf("half closed: %q %v", answer, err)
 		}

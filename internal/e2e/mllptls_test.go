@@ -160,7 +160,7 @@ func offer(t *testing.T, address string, secured *tls.Config, message string) st
 		return "" // the handshake failed
 	}
 	answer, err := io.ReadAll(conn)
-	if err, ok := err.(net.Error); ok && err.Timeout() { //nolint:errorlint // the connection returns it unwrapped
+	if err, ok := err.(net.Error); ok && err.Timeout() { //nolint:errorlint // the connection returns the error unwrapped
 		t.Errorf("%v: the connection stays open", address)
 	}
 	if secured == nil && len(answer) > 0 && answer[0] == 0x15 {

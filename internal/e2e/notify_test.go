@@ -24,7 +24,7 @@ import (
 // this machine, which the allow list of the notifier contains.
 type partnerSide struct {
 	address string   // host:port
-	ca      string   // file with its certificate
+	ca      string   // file with the endpoint's certificate
 	env     []string // environment variables of the processes that send to the endpoints
 
 	mu    sync.Mutex

@@ -266,7 +266,7 @@ func TestMatrixLateWriter(t *testing.T) {
 	n3 := s.notifier("n3")
 	n3.owns(partitions)
 	_, before := allReceived(t, s, p, time.Minute, hospitals...)
-	flapLevels(t, 1, s.partners...) // these events come after those that would be repeated
+	flapLevels(t, 1, s.partners...) // these events come after those that a notifier would repeat
 	if _, repeats := allReceived(t, s, p, time.Minute, hospitals...); repeats > before {
 		t.Errorf("%d events came again after the next restore", repeats-before)
 	}

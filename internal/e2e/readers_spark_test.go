@@ -78,7 +78,7 @@ func snapshotsOf(t *testing.T, d *dev) (hours int, required float64) {
 		}
 		hours++
 		for _, v := range r.Visits {
-			sum += v.Demand[0] / 60 // nurses
+			sum += v.Demand[0] / 60 // 60ths to nurses
 		}
 	}
 	return hours, sum / max(1, float64(hours))

@@ -190,7 +190,7 @@ func TestDemoPast(t *testing.T) {
 			Coverage80 float64
 		}
 	}
-	eventually(t, 5*time.Minute, func() error { // the forecast learns from the history later; on a busy machine, minutes later
+	eventually(t, 5*time.Minute, func() error { // the forecast learns from the history afterwards
 		if a = admin.get(t, "/api/admin/trends?since="+since); a.status != http.StatusOK {
 			return fmt.Errorf("%d: %s", a.status, a.raw)
 		}

@@ -57,7 +57,7 @@ const (
 type defect struct {
 	kind     defectKind
 	hospital string
-	at       time.Time // when it became visible
+	at       time.Time // when the defect became visible
 	what     string
 }
 
@@ -295,7 +295,7 @@ func TestTortureChecker(t *testing.T) {
 		t.Fatalf("sound evidence has defects: %v", found)
 	}
 	someHospital := func(e *evidence) string { return slices.Min(slices.Collect(maps.Keys(e.log.changes))) }
-	dropInput := func(e *evidence, h string) (c placed) { // drops the change from an input, with its version
+	dropInput := func(e *evidence, h string) (c placed) { // removes an input's change, and the version of that change
 		changes := e.log.changes[h]
 		i := slices.IndexFunc(changes, func(c placed) bool { return c.Version > 5 && c.Cause == acuity.CauseIngest && len(c.Effects) == 0 })
 		c = changes[i]

@@ -20,7 +20,7 @@ import (
 // faultKind produces one kind of fault.
 type faultKind struct {
 	name       string
-	impossible string                                                         // why this machine cannot produce the fault; "": it can
+	impossible string                                                         // why the machine cannot produce the fault, or ""
 	begin      func(r *rand.Rand) (what string, hold time.Duration, end undo) // end is nil if the target is busy
 }
 
@@ -160,7 +160,7 @@ func ignoreNotRunning(err error) error {
 // allBrokers returns the fault that kills every broker.
 func (x *torture) allBrokers() *faultKind {
 	return &faultKind{name: "all brokers", begin: func(r *rand.Rand) (string, time.Duration, undo) {
-		if r.IntN(3) > 0 { // less often than the other faults, because it hides them
+		if r.IntN(3) > 0 { // less often than the other faults, because this fault hides them
 			return "", 0, nil
 		}
 		release, free := x.targets.acquire("broker-1", "broker-2", "broker-3")

@@ -48,8 +48,8 @@ type tortureBroker struct {
 	*server
 
 	id       int32
-	keystore string // file with its certificate
-	disk     string // mount point of its disk; "" if it is a directory of the container
+	keystore string // file with the broker's certificate
+	disk     string // mount point of the disk; "" if the disk is a directory of the container
 }
 
 // diskBytes is the size of a broker's disk. The disk is a sparse file, so it occupies only what is written.

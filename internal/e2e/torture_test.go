@@ -42,7 +42,7 @@ type madeFault struct {
 const (
 	tortureRound = 2 * time.Minute  // how long faults occur before everything must work again
 	tortureCalm  = 5 * time.Minute  // how long everything may take to work again
-	tortureAfter = 15 * time.Second // how long after its end a fault may still be the cause of a defect
+	tortureAfter = 15 * time.Second // how long a fault may still be the cause of a defect after the fault has ended
 	tortureLanes = 3                // faults at once
 )
 

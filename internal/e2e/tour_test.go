@@ -10,7 +10,7 @@ import (
 
 // tour follows the steps of a newcomer: it sends every feed and reads the verdict.
 func tour(t *testing.T, p *partner) {
-	eventually(t, 30*time.Second, func() error { // 503 until the view is complete
+	eventually(t, 30*time.Second, func() error { // reads return 503 until the view is complete
 		if a := p.get(t, "/api/v1/level"); a.status != http.StatusNotFound || a.Error.Code != "not_found" {
 			return fmt.Errorf("before any state: %d %s", a.status, a.raw)
 		}

@@ -234,7 +234,7 @@ func (x *truth) expectStaffing(t *testing.T) {
 }
 
 // refusing makes Redis refuse writes, and expects reads to be refused until allow is called. The processor must
-// report the view as unhealthy, with a reason that contains says.
+// report the view as unhealthy, and give the expected reason.
 func (x *truth) refusing(t *testing.T, refuse, allow func(), says string) {
 	t.Helper()
 	refuse()

@@ -173,7 +173,7 @@ func readView(t testing.TB, view *redis.Client, key string) *verify.View {
 	return v
 }
 
-// append writes records to a topic with their partitions and timestamps.
+// append writes records to a topic, and keeps their partitions and timestamps.
 func (l *livedOnServers) append(topic string, records []*kgo.Record) {
 	l.TB.Helper()
 	for _, r := range records {
@@ -188,7 +188,7 @@ func (l *livedOnServers) append(topic string, records []*kgo.Record) {
 	}
 }
 
-// copyOf returns a copy of the output under another prefix. The copy is in memory; write writes it.
+// copyOf returns a copy of the output under another prefix. The copy remains in memory until write is called.
 func (l *livedOnServers) copyOf(t *testing.T) *livedOnServers {
 	t.Helper()
 	s := *l.system

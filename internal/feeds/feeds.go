@@ -14,7 +14,7 @@ import (
 // Feed is one channel of one source.
 type Feed struct {
 	Hospital string
-	Channel  string // the last element of its path
+	Channel  string // last element of the channel's URL path
 	Source   string // id of the API key
 }
 

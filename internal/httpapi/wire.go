@@ -100,7 +100,7 @@ func (c *wireConn) refuse(p Problem) error {
 	answer.WriteString("\r\n")
 	answer.Write(body)
 	if _, err = c.Conn.Write(answer.Bytes()); err != nil {
-		return err //nolint:wrapcheck // as in the Write that this replaces
+		return err //nolint:wrapcheck // returned unchanged, like the error of the write that this response replaces
 	}
 	if c.shell.Answered != nil {
 		c.shell.Answered(context.Background(), "other", "", status, 0)

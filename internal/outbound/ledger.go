@@ -18,7 +18,7 @@ type Event struct {
 	RoomID     int32 // room of a room.rescored event; -1: none
 	OccurredAt time.Time
 	Only       []string // ids of the receiving endpoints; nil: all endpoints that subscribe to the event type
-	Command    string   // for a test: id of the command that sends the event; no other command may send it
+	Command    string   // for a test event: id of the command that sends it; no other command may send it
 	Body       []byte
 	Term       int64
 	// Traceparent is the trace of the request that caused the event; "" means that it is not traced. In the ledger,

@@ -18,7 +18,7 @@ type Webhook struct {
 	Enabled        bool
 	RatePerSecond  float64
 	TimeoutSeconds int
-	ReaderKeys     []string // ids of keys that may list its deliveries
+	ReaderKeys     []string // ids of keys that may list the webhook's deliveries
 	Secrets        []Secret // at most three, newest first
 	Version        int64    // incremented by each write
 	CreatedAt      time.Time

@@ -90,7 +90,7 @@ func (r *Receiver) check(header http.Header, body []byte) *Delivery {
 	if json.Valid(body) {
 		d.Payload = body
 		if err := json.Unmarshal(body, &d.Envelope); err != nil {
-			d.Envelope = Envelope{} // JSON without an envelope, which is displayed unchanged
+			d.Envelope = Envelope{} // the payload is JSON without an envelope, and is displayed unchanged
 		}
 	}
 	secrets := r.Secrets(d.HospitalID)

@@ -36,7 +36,7 @@ func TestScaledDown(t *testing.T) {
 					t.Errorf("asked for %s as %q", r.URL, r.Header.Get("Authorization"))
 				}
 				w.WriteHeader(tt.status)
-				io.WriteString(w, tt.body) //nolint:errcheck // the test reads it
+				io.WriteString(w, tt.body) //nolint:errcheck // the test reads the body
 			}))
 			defer server.Close()
 			k := &kubernetes{base: server.URL, token: "secret", namespace: "north", client: server.Client()}

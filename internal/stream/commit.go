@@ -205,7 +205,7 @@ func (l *loop) finishCommit(ctx context.Context, begun time.Time) {
 	stats.Records.Add(int64(l.applied))
 	stats.LastCommit.Store(l.lastCommit.UnixMilli())
 	for n, p := range l.parts {
-		p.out = nil            // durable
+		p.out = nil            // the records are durable
 		if len(p.inputs) > 0 { // called before the task is informed, because the task may write the view at once
 			l.cfg.Committed(n, p.inputs, l.lastCommit)
 			clear(p.inputs)
@@ -238,7 +238,7 @@ func (l *loop) reread(ctx context.Context) error {
 	l.mu.Lock()
 	for n, at := range owned {
 		if l.ready[n] != nil {
-			continue // restored in the meantime; the next poll assigns it
+			continue // the partition was restored in the meantime; the next poll assigns it
 		}
 		m, ok := marks[n]
 		if !ok {

@@ -34,7 +34,7 @@ func freshRig(t *testing.T, options func(*Options), ports ...int) (*Cluster, *kf
 
 // unknown returns the response of a broker that does not know the requested topics yet.
 func unknown(req *kmsg.MetadataRequest, code int16) *kmsg.MetadataResponse {
-	resp := req.ResponseKind().(*kmsg.MetadataResponse) //nolint:forcetypeassert,errcheck // the type belongs to this request
+	resp := req.ResponseKind().(*kmsg.MetadataResponse) //nolint:forcetypeassert,errcheck // a metadata request has this response type
 	for _, asked := range req.Topics {
 		t := kmsg.NewMetadataResponseTopic()
 		t.Topic, t.TopicID, t.ErrorCode = asked.Topic, asked.TopicID, code

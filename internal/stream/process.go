@@ -265,7 +265,7 @@ func (l *loop) open() error {
 	}
 	l.session = session
 	l.cfg.Stats.Sessions.Add(1)
-	return nil // a session that must end is closed in the usual way
+	return nil // run closes the session even if it must end
 }
 
 // fetchPartition is the maximum size of one partition in a fetch, in bytes.

@@ -55,7 +55,7 @@ func TestAppendsThatHang(t *testing.T) {
 			if _, err := p.Append(t.Context(), nil, []byte("x"), 0); err == nil {
 				return
 			}
-			time.Sleep(100 * time.Millisecond) // virtual time, until the probe and the client have detected it
+			time.Sleep(100 * time.Millisecond) // virtual time, until the probe detects that the broker responds
 		}
 		t.Error("nothing is stored any more")
 	})

@@ -81,7 +81,7 @@ type member struct {
 
 	mu        sync.Mutex
 	ours      map[int32]bool
-	read      map[int32]int64 // partitions assigned at the end of their log and not yet reported, with their positions
+	read      map[int32]int64 // partitions assigned with nothing to read and not yet reported, with their positions
 	committed map[int32]Mark
 	notes     map[int32]string // metadata of the committed offsets
 }

@@ -227,7 +227,7 @@ func TestShareFollowsSideTopic(t *testing.T) {
 		allEnd(t, second, first)
 		for partition := range int32(parts) {
 			want := []string{fmt.Sprint(partition), fmt.Sprint(partition + 3), fmt.Sprint(partition + 6)}
-			if slices.Contains(moved, partition) { // the second owner has the log from its start
+			if slices.Contains(moved, partition) { // the second owner has read the log from its start
 				if got := two.side[partition]; !slices.Equal(got, want) || !slices.Equal(one.side[partition], want[:2]) {
 					t.Errorf("partition %d: first %v, then %v", partition, one.side[partition], got)
 				}

@@ -62,7 +62,7 @@ func newSentinelClient(cfg *Config, met func(context.Context, *redis.Conn) error
 		return nil, errURL
 	}
 	if options.TLSConfig != nil {
-		options.TLSConfig.ServerName = "" // each host has a certificate with its own name
+		options.TLSConfig.ServerName = "" // each host has a certificate with the host's name
 	}
 	if err := cfg.secure(options.TLSConfig); err != nil {
 		return nil, err

@@ -36,7 +36,7 @@ type connection struct {
 // newcomer is a Redis process that this connection has met. It may just have replaced another process, after a restart
 // or a failover to a replica, and its data may be older than its predecessor's.
 type newcomer struct {
-	at    time.Time // when the process was first met, by its clock
+	at    time.Time // when the process was first met, by the clock of that process
 	first sync.Map  // pulse of the header that was first read at a key: string to time.Time
 }
 
@@ -232,7 +232,7 @@ func (q *headerQuestion) header() header {
 	}
 	h := headerOf(q.fields.Val())
 	h.older = h.isBefore(q.least)
-	another := q.connection.another.Load() // if it changed in the meantime, the responding process is unknown
+	another := q.connection.another.Load() // if the process changed in the meantime, it is unknown which one responded
 	h.unproved = another != q.another || !another.proves(q.key, h.pulse)
 	if h.whole {
 		storeFurthest(q.furthest, &h)

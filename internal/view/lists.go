@@ -219,7 +219,7 @@ func linkNote(token string) note {
 // ListPulse is the position of a partition's notifier in its log.
 type ListPulse struct {
 	Reached int64 // offset after the last change in the ledger
-	End     int64 // end of the log when it was queried; negative: the log did not respond
+	End     int64 // end of the log at the last query; negative: the log did not respond
 }
 
 // Pulse reports the partitions of this process, as of an instant before the ends of their logs were queried. Call it

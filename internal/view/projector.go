@@ -74,7 +74,7 @@ type change struct {
 	chart         []byte
 	rooms         map[int32][]byte
 	localSettings map[string][]byte
-	recent        []byte // encoded when it is written
+	recent        []byte // encoded when the change is written
 }
 
 // These are the intervals and limits of the projector.

@@ -88,7 +88,7 @@ func addRaised(t *testing.T, all map[string]place, folder, file string) {
 				constant := strings.HasPrefix(name.Name, "warn") || strings.HasPrefix(name.Name, "reason")
 				switch {
 				case i >= len(n.Values):
-				case constant && name.Name != "reasonDryRun": // this code is for an administrator, who does not get a warning
+				case constant && name.Name != "reasonDryRun": // an administrator gets this code, but no warning
 					add(n.Values[i])
 				case name.Name == "remarkCodes":
 					addElements(n.Values[i], add)

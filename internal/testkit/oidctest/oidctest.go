@@ -31,7 +31,7 @@ type Issuer struct {
 	sync.Mutex
 
 	Claims map[string]any        // claims of the next token, which override the default claims
-	Codes  map[string]url.Values // parameters of the authorization request, by the code in its response
+	Codes  map[string]url.Values // parameters of the authorization request, by the code that the provider issued for it
 	Sign   *rsa.PrivateKey       // key that signs tokens; nil: the key that is published
 	Away   bool
 	Lost   bool // the published keys cannot be fetched
@@ -52,7 +52,7 @@ func New(t testing.TB, now func() time.Time) *Issuer {
 	mux := http.NewServeMux()
 	answer := func(w http.ResponseWriter, v any) {
 		w.Header().Set("Content-Type", "application/json")
-		json.NewEncoder(w).Encode(v) //nolint:errcheck // memory
+		json.NewEncoder(w).Encode(v) //nolint:errcheck // a write to memory cannot fail
 	}
 	mux.HandleFunc("GET /.well-known/openid-configuration", func(w http.ResponseWriter, _ *http.Request) {
 		answer(w, map[string]any{
@@ -102,7 +102,7 @@ func (i *Issuer) token(w http.ResponseWriter, r *http.Request) {
 	if !known || id != ClientID || secret != ClientSecret || !proved {
 		w.Header().Set("Content-Type", "application/json")
 		w.WriteHeader(http.StatusBadRequest)
-		w.Write([]byte(`{"error":"invalid_grant"}`)) //nolint:errcheck // memory
+		w.Write([]byte(`{"error":"invalid_grant"}`)) //nolint:errcheck // a write to memory cannot fail
 		return
 	}
 	now := i.now()
@@ -122,5 +122,5 @@ func (i *Issuer) token(w http.ResponseWriter, r *http.Request) {
 	signed, _ := rsa.SignPKCS1v15(rand.Reader, key, crypto.SHA256, digest[:]) //nolint:errcheck // the key is valid
 	w.Header().Set("Content-Type", "application/json")
 	answer := map[string]any{"access_token": "x", "token_type": "Bearer", "id_token": text + "." + raw(signed)}
-	json.NewEncoder(w).Encode(answer) //nolint:errcheck // memory
+	json.NewEncoder(w).Encode(answer) //nolint:errcheck // a write to memory cannot fail
 }
