@@ -64,7 +64,8 @@ func install(t *testing.T, kafka string) {
 	<-done
 }
 
-// expect runs svc doctor. It expects the exit code, each of wants in the output, and no secret in the output.
+// expect runs svc doctor. It expects the exit code, each of the given lines in the output, and no secret in the
+// output.
 func expect(t *testing.T, code int, args []string, wants ...string) {
 	t.Helper()
 	got, out := examined(t, time.Now, args...)

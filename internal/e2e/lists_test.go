@@ -132,7 +132,7 @@ func (x *derivedReads) expectRefusals(t *testing.T, check string, fault stopwatc
 					t.Errorf("%s says %d, %v after the fault: %s", path, a.status, sinceFault, a.raw)
 					return
 				}
-				<-time.After(10 * time.Millisecond) // a pause between requests
+				<-time.After(10 * time.Millisecond)
 			}
 		})
 	}

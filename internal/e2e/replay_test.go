@@ -18,7 +18,7 @@ import (
 	"svc/schemas"
 )
 
-// verifies runs svc verify, and expects it to report the difference want, or no difference if want is empty.
+// verifies runs svc verify, and expects it to report the given difference, or none if want is empty.
 func verifies(t *testing.T, args, env []string, want string) {
 	t.Helper()
 	cmd := exec.Command(binary(t), append([]string{"verify", "--patience", "2s"}, args...)...)

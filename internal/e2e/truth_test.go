@@ -134,7 +134,7 @@ func (x *truth) expectRefusals(t *testing.T, fault stopwatch, partners ...*partn
 					default:
 						tag = a.header.Get("Etag")
 					}
-					<-time.After(5 * time.Millisecond) // a pause between requests
+					<-time.After(5 * time.Millisecond)
 				}
 			})
 		}

@@ -73,7 +73,7 @@ func (c *Cluster) Share(ctx context.Context, cfg ShareConfig, s Sharer) error {
 // member is one session of a group.
 type member struct {
 	membership
-	sideTopic string // name of the SideTopic
+	sideTopic string
 	sharer    Sharer
 	client    *kgo.Client
 	side      *kgo.Client // reads the SideTopic

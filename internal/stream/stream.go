@@ -70,7 +70,7 @@ type Cluster struct {
 
 	id       string
 	brokers  int  // number of brokers last seen
-	wanted   int  // replicas of a topic; creation waits for as many brokers
+	wanted   int  // replicas of a topic; a topic is created once that many brokers are known
 	exact    bool // wanted was set explicitly
 	embedded bool // the cluster is a Broker
 }

@@ -7,8 +7,8 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 )
 
-// traceparentHeader is the header of a traced record, as W3C Trace Context names it. Other records do not have it. Only
-// traces depend on it.
+// traceparentHeader is the header of a traced record, as W3C Trace Context names it. Other records do not have this
+// header, and only traces depend on it.
 const traceparentHeader = "traceparent"
 
 // traceparentLength is the length of a traceparent of version 00: version, trace id, span id and flags.

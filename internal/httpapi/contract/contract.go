@@ -69,7 +69,7 @@ type Body struct {
 // AnyOf is the shape of a body that has one of several shapes.
 type AnyOf []any
 
-// Example is a body that the running handler accepts.
+// Example is a body that the handler accepts; a test sends it.
 type Example struct {
 	Name string
 	Text string

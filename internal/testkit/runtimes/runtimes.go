@@ -111,7 +111,7 @@ func Debian(t testing.TB, name, program string) (path string) {
 func Compose(t testing.TB, module string) (env []string) {
 	t.Helper()
 	docker := Program(t, "docker")
-	if exec.CommandContext(t.Context(), docker, "compose", "version").Run() == nil { //nolint:gosec // found above
+	if exec.CommandContext(t.Context(), docker, "compose", "version").Run() == nil { //nolint:gosec // the path of docker was found above
 		return nil
 	}
 	version, err := os.ReadFile(filepath.Join(module, "go.mod")) //nolint:gosec // the file is part of this repository
