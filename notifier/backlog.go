@@ -52,13 +52,13 @@ func (r *runner) after(before *waiting) *waiting {
 	return pass(h.after(from))
 }
 
-// idle reports whether the hospital has no events after the cursor. Unacknowledged events do not matter: the ledger
-// appends them at its end.
+// idle reports whether the hospital has no events after the cursor. Events that the ledger has not yet acknowledged
+// do not count, because the ledger will append them at its end.
 func (r *runner) idle() bool {
 	return r.head == nil && !r.busy && r.queue.Cursor+1 >= r.e.h.floor && len(r.e.h.after(r.queue.Cursor)) == 0
 }
 
-// dropRead drops the events that were read back, up to a ledger offset, because they are final.
+// dropRead drops the events read from the ledger up to the offset at, because they are final.
 func (r *runner) dropRead(at int64) {
 	for len(r.own) > 0 && r.own[0].at <= at {
 		r.e.h.owner.n.memory -= r.own[0].size()
@@ -122,8 +122,8 @@ func (n *Notifier) readConcurrently(read func()) {
 	}()
 }
 
-// trimRead reduces the events that were read back to those that a failing queue needs: its head and one event to
-// probe with. This matters because thousands of endpoints may be down for hours.
+// trimRead reduces the events read from the ledger to those that a failing queue needs: its head and one event for a
+// probe. This matters because thousands of endpoints may be down for hours.
 func (r *runner) trimRead(list []*waiting, to int64) ([]*waiting, int64) {
 	if r.queue.FailingSince.IsZero() {
 		return list, to

@@ -87,7 +87,7 @@ func benched(b *testing.B, urls []string, sender outbound.Sender, endpoints int)
 	return r, n
 }
 
-// nowhere discards all lists.
+// nowhere discards everything that is written to the delivery lists.
 type nowhere struct{}
 
 func (nowhere) Delivery(*outbound.Entry)              {}
@@ -95,9 +95,9 @@ func (nowhere) Health(_, _ string, _ outbound.Health) {}
 func (nowhere) Progress(outbound.Progress)            {}
 func (nowhere) AlertRun(outbound.AlertRun)            {}
 
-// BenchmarkDeliveries measures deliveries per second to receivers on this machine, from a change to its receipt. For
-// comparison, a plain client sends the same requests. It reports wall time and CPU time. CPU time includes the
-// receivers; two cores have two seconds of CPU time per second.
+// BenchmarkDeliveries measures how many events per second reach receivers on this machine, counted from the change
+// that causes the event. For comparison, a plain client sends the same requests. The benchmark reports wall time and
+// CPU time. CPU time includes the receivers; two cores have two seconds of CPU time per second.
 func BenchmarkDeliveries(b *testing.B) {
 	const endpoints = 256
 	var got atomic.Int64
@@ -178,12 +178,13 @@ func BenchmarkLatency(b *testing.B) {
 	b.ReportMetric(0, "ns/op") // has no meaning here
 }
 
-// latencies sends 2,000 changes within four seconds while the first of the endpoints hang.
+// latencies sends 2,000 changes within four seconds and returns the time from each change to the receipt of its
+// event. The first endpoints, as many as hanging says, never answer.
 func latencies(b *testing.B, hanging int) (took []time.Duration) {
 	b.Helper()
 	const endpoints, count = 100, 2000
 	var mu sync.Mutex
-	began := map[string]time.Time{} // by event, when it was sent to an endpoint that accepts
+	began := map[string]time.Time{} // start time of each event for an endpoint that accepts
 	received, open := make(chan time.Duration, count), make(chan struct{})
 	urls, sender := local(b, func(w http.ResponseWriter, r *http.Request) {
 		now := time.Now()

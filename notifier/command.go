@@ -24,7 +24,7 @@ const progressEvery = time.Second
 type command struct {
 	h       *hospital
 	order   outbound.Order
-	at      int64 // ledger offset of its record
+	at      int64 // ledger offset of the command's record
 	written time.Time
 	over    bool
 }
@@ -152,7 +152,7 @@ func (c *command) retry() {
 		if !ok || e.Delivery.ID != o.Delivery || e.Delivery.Hospital != o.Hospital {
 			return
 		}
-		if found != nil && len(e.Sealed) == 0 { // a record written because of a receipt has no text
+		if found != nil && len(e.Sealed) == 0 { // an entry written for a delivery receipt has no message text
 			e.Sealed = found.Sealed
 		}
 		found = e
@@ -202,7 +202,7 @@ func (c *command) scan(since time.Time, each func(at int64, entry any), done fun
 	}()
 }
 
-// stop ends another command, as this command requests.
+// stop ends the command that this command names.
 func (c *command) stop() {
 	other := c.h.orders[c.order.Command.Command]
 	if other == nil || other == c {

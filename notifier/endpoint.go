@@ -17,7 +17,7 @@ type endpoint struct {
 	h       *hospital
 	id      string
 	host    string
-	version int64 // version of the settings in use
+	version int64 // version of the settings that are in use
 	gone    bool
 	enabled bool
 
@@ -30,8 +30,8 @@ type endpoint struct {
 	reported  outbound.Health
 }
 
-// newEndpoint returns an endpoint with its state from the ledger. An endpoint without a state starts with the events in
-// memory.
+// newEndpoint returns an endpoint with its state from the ledger. An endpoint without state in the ledger starts with
+// the events in memory.
 func newEndpoint(h *hospital, hook *outbound.Webhook, known *foldedEndpoint) *endpoint {
 	now := h.owner.n.clock.readTime()
 	e := &endpoint{h: h, id: hook.ID, recordAt: h.owner.end, openAt: -1}
@@ -48,7 +48,7 @@ func newEndpoint(h *hospital, hook *outbound.Webhook, known *foldedEndpoint) *en
 		Disabled: r.Disabled, Noticed: endpointqueue.Notice(r.Noticed), //nolint:gosec // one of a few values
 	}
 	e.version = r.Version
-	if e.recordAt = known.at; known.at < 0 { // its record is older than what was read, so it is written again
+	if e.recordAt = known.at; known.at < 0 { // the record precedes the part of the ledger that was read, so it is written again
 		e.write()
 	}
 	e.recordSet = now
@@ -90,7 +90,8 @@ func (e *endpoint) updateSettings(hook *outbound.Webhook) {
 	e.report()
 }
 
-// paused reports whether the main queue is disabled or switched off.
+// paused reports whether the main queue sends nothing, because an administrator has turned the endpoint off or
+// because the queue is disabled.
 func (e *endpoint) paused() bool { return !e.enabled || e.main.queue.Disabled != "" }
 
 // remove ends the queues permanently: an attempt in flight finishes, and pending events are cancelled.
@@ -160,7 +161,7 @@ func (e *endpoint) report() {
 	}
 }
 
-// reportNotice reports the new state of the endpoint to the log and to [People].
+// reportNotice writes a notice about the endpoint to the log and passes it to [People].
 func (e *endpoint) reportNotice(now time.Time, v endpointqueue.Verdict) {
 	n := e.h.owner.n
 	switch v.Notice { //nolint:exhaustive // operators need not know about other notices

@@ -1,4 +1,4 @@
-// Package alert writes the alerts about a unit: e-mails, text messages, data of surge.alert.
+// Package alert writes the alerts about a unit as e-mails, text messages or surge.alert events.
 //
 // Its input is the unit's name, the local time, levels, the driving axis, nurses and room labels. It has no field for
 // a factor, code, visit or person. A room label that may contain anything else is replaced by the room number.
@@ -54,7 +54,7 @@ func (a *Alert) level(t *texts) (now, was string) {
 	switch a.Reason { //nolint:exhaustive // the other reasons report no change
 	case policy.Raised, policy.Lowered, policy.Cleared:
 		before := a.Prior
-		if a.Effect.Prior != a.Level { // they are equal if no change was observed
+		if a.Effect.Prior != a.Level { // Effect.Prior equals Level if no change was observed
 			before = a.Effect.Prior
 		}
 		was = " " + t.text("was", "level", t.level(before))
@@ -77,9 +77,9 @@ func (a *Alert) short(t *texts, key string) string {
 // green.
 func (a *Alert) axis(t *texts) string { return t.text("axis." + a.Effect.Driving.String()) }
 
-// why returns the text next to the level, or "" for Raised and Lowered.
+// why returns the reason for the alert, displayed next to the level, or "" for Raised and Lowered.
 func (a *Alert) why(t *texts) string {
-	switch a.Reason { //nolint:exhaustive // the other reasons have no such text
+	switch a.Reason { //nolint:exhaustive // the other reasons are not displayed
 	case policy.Cleared:
 		return t.text("why.cleared")
 	case policy.Digest:
@@ -111,7 +111,7 @@ func (a *Alert) summary(t *texts) string {
 	return summary
 }
 
-// line returns the summary of the event. Events are in English.
+// line returns the summary for the surge.alert event. All events are in English.
 func (a *Alert) line() string {
 	line := fmt.Sprintf("Alert %s: level %s", a.Reason, a.Level)
 	if a.Reason == policy.Digest {
@@ -131,9 +131,9 @@ func (a *Alert) subject(t *texts) string {
 	return fmt.Sprintf("[%s] %s: %s%s %s", now, a.unit(), a.summary(t), was, a.At.Format(clock))
 }
 
-// Event returns the surge.alert of the alert. Its id is derived from the number and the content of the decision.
-// Therefore a decision that is repeated after a crash gives the same event, and a different decision with the same
-// number gives a different event. part distinguishes events of one decision for different endpoints.
+// Event returns the surge.alert event for the alert. Its id is derived from the number and the content of the
+// decision. Therefore a decision that is repeated after a crash gives the same event, and a different decision with
+// the same number gives a different event. part distinguishes events of one decision for different endpoints.
 func (a *Alert) Event(hospital string, decision int64, part string) (outbound.Event, error) {
 	e := outbound.Event{
 		ID:       event.ID(hospital, hospital+"/policy/state", decision, outbound.Alert, a.decided()+part),
@@ -171,13 +171,13 @@ func (a *Alert) Event(hospital string, decision int64, part string) (outbound.Ev
 	return e, nil
 }
 
-// EventID returns the id of the decision's surge.alert, which its messages share.
+// EventID returns the id of the decision's surge.alert event. All messages about the decision share this id.
 func (a *Alert) EventID(hospital string, decision int64) string {
 	return event.ID(hospital, hospital+"/policy/state", decision, outbound.Alert, a.decided())
 }
 
-// decided returns a text that distinguishes decisions with the same number. If the level changed between a crash and
-// the restart, the step decides differently when it is repeated.
+// decided returns a string that distinguishes decisions with the same number. If the level changed between a crash
+// and the restart, the repeated decision differs from the one before the crash.
 func (a *Alert) decided() string {
 	return string(a.Reason) + " " + a.Tier.String() + " " + a.Level.String()
 }

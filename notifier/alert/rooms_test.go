@@ -28,7 +28,7 @@ func TestSumRooms(t *testing.T) {
 	}
 }
 
-// pastHours provides a forecast that has learned n quiet hours, or does not answer.
+// pastHours provides a forecast model learned from n quiet hours. If slow is true, it does not answer in time.
 type pastHours struct {
 	n    int
 	slow bool

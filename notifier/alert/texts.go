@@ -15,7 +15,7 @@ import (
 //go:embed en.json es.json
 var files embed.FS
 
-// texts are the texts of all messages in one language, by key. All languages have the same keys.
+// texts holds the wording of all messages in one language, by key. All languages have the same keys.
 type texts struct {
 	language string
 	words    map[string]string
@@ -42,8 +42,8 @@ func loadTexts() map[string]*texts {
 	return all
 }
 
-// textsIn returns the texts of a recipient's language. If there are none, it returns those of the default language,
-// because an alert must be sent in any case.
+// textsIn returns the texts in a language. For an unsupported language, it returns those in the default language, so
+// that the alert is sent anyway.
 func textsIn(language string) *texts {
 	if t := allTexts[language]; t != nil {
 		return t
@@ -70,7 +70,8 @@ func (t *texts) text(key string, pairs ...string) string {
 	return strings.NewReplacer(gaps...).Replace(text)
 }
 
-// count returns the ending of a key for n things; English and Spanish have the same two forms.
+// count returns the suffix of a text's key for n items: singular or plural. English and Spanish have the same two
+// forms.
 func count(n int32) string {
 	if n == 1 {
 		return ".one"
@@ -98,7 +99,7 @@ func (t *texts) room(r *Room) string {
 	return t.text("room", "n", strconv.Itoa(int(r.ID)))
 }
 
-// nurses returns a number of nurses in words.
+// nurses returns a number of nurses as text, such as "2 nurses".
 func (t *texts) nurses(n int32) string { return t.text("nurses"+count(n), "n", strconv.Itoa(int(n))) }
 
 // decimal returns a number with one decimal.

@@ -197,13 +197,13 @@ func (g *Guard) checkAddress(hospital, scheme string, to netip.AddrPort) error {
 	return nil
 }
 
-// portKnown reports whether the port is allowed for any address.
+// portKnown reports whether the port is allowed for at least one address.
 func (g *Guard) portKnown(hospital string, port uint16) bool {
 	return port != 0 && (g.loopback || slices.Contains(ports, port) ||
 		slices.ContainsFunc(g.lists[hospital], func(a Allowed) bool { return slices.Contains(a.Ports, port) }))
 }
 
-// portOf returns the port that would be dialed; 0: the port is invalid.
+// portOf returns the port that would be dialed, or 0 if the port is invalid.
 func portOf(u *url.URL) uint16 {
 	switch text := u.Port(); {
 	case text != "":

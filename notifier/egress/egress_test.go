@@ -25,7 +25,7 @@ func guard(t testing.TB, names *egresstest.Names, loopback bool) *egress.Guard {
 	return egress.New(egress.Config{Allow: allow, Loopback: loopback, Resolver: names.Resolver()})
 }
 
-// reasonOf returns the reason of a refusal, or "" if err is none.
+// reasonOf returns the reason of a refusal, or "" if err is not a refusal.
 func reasonOf(err error) egress.Reason {
 	if refused, ok := errors.AsType[*egress.RefusedError](err); ok {
 		return refused.Reason
@@ -242,8 +242,8 @@ func TestParseAllowFaults(t *testing.T) {
 	}
 }
 
-// TestExplain: the URLs in the corpus are refused with a reason. URLs that only the dialer can judge, because their
-// names resolve only later or differently later, are not refused.
+// TestExplain: the URLs in the corpus are refused with a reason. URLs that only the dialer can judge are not refused:
+// their names do not resolve yet, or later resolve to a different address.
 func TestExplain(t *testing.T) {
 	for _, one := range egresstest.Corpus(t) {
 		names := &egresstest.Names{}

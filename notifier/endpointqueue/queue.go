@@ -24,12 +24,12 @@ const (
 	jitter     = 0.2              // fraction of a wait, in both directions
 	mostAsked  = time.Hour        // maximum accepted Retry-After
 	throttled  = time.Minute      // wait after a 429 without Retry-After
-	slow       = 2 * time.Second  // an attempt that takes longer makes the queue slow
-	refusals   = 3                // number of responses that reject an event until the rejection is final
+	slow       = 2 * time.Second  // an attempt that takes longer marks the queue as slow
+	refusals   = 3                // number of rejections after which an event is not sent again
 	poisonSize = 10               // number of attempts, all with 5xx responses, before a probe
 	poisonTime = 30 * time.Minute // minimum time between the first of those attempts and a probe
 
-	// Expiry is how long an event is sent to a failing endpoint, from the creation of the event.
+	// Expiry is how long after its creation an event is still sent to a failing endpoint.
 	Expiry = 72 * time.Hour
 
 	disableTime     = 120 * time.Hour
@@ -38,7 +38,7 @@ const (
 	firstNotice  = time.Hour
 	secondNotice = 24 * time.Hour
 
-	burst = time.Second // burst after a pause, in seconds of the rate
+	burst = time.Second // burst after a pause: as many attempts as the rate allows in this time
 )
 
 // The reasons why a queue is disabled.
@@ -64,9 +64,9 @@ func (n Notice) String() string {
 	return [...]string{"", "failing_1h", "failing_24h", "disabled", "recovered"}[n]
 }
 
-// Queue is the state of one endpoint's queue. The zero value with a cursor is a new queue.
+// Queue is the state of one endpoint's queue. A new queue is the zero value with its Cursor set.
 type Queue struct {
-	Cursor       int64     // ledger offset before which all events are final for this endpoint
+	Cursor       int64     // all events up to this ledger offset are final for this endpoint
 	NextAt       time.Time // earliest instant of the next attempt
 	FailingSince time.Time // zero: the last attempt was accepted
 	Failures     int       // consecutive failed attempts
@@ -113,7 +113,7 @@ func (q *Queue) Resume(now time.Time, position int64, attempts []outbound.Attemp
 	}
 }
 
-// blame records whether a failed attempt blames the receiver or the event.
+// blame records whether the receiver or the event caused a failed attempt.
 func (h *head) blame(class outbound.Class, status int) {
 	h.only5xx = h.only5xx && fault(class, status)
 	if refused(class, status) {
@@ -259,7 +259,7 @@ func wait(failures int, r outbound.Result, spread float64) time.Duration {
 	return max(w, asked)
 }
 
-// refused reports whether a status blames the event, so that a retry would have the same result.
+// refused reports whether the status rejects the event itself, so that a retry would have the same result.
 func refused(c outbound.Class, status int) bool {
 	return c == outbound.ClassStatus && slices.Contains([]int{400, 409, 413, 415, 422}, status)
 }

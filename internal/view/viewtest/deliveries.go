@@ -30,8 +30,9 @@ func deliveries(t *testing.T, b *view.View, first ...func(*view.Deliveries)) *vi
 	return d
 }
 
-// testDeliveries tests the lists of deliveries: newest first, by endpoint and for all endpoints, in pages without gaps
-// or duplicates. The version with the higher rank wins. The oldest deliveries are dropped.
+// testDeliveries tests the lists of deliveries, by endpoint and for all endpoints. They are sorted newest first, and
+// their pages have no gaps or duplicates. Of two versions of a delivery, the one with the higher rank is kept. The
+// oldest deliveries are dropped.
 func testDeliveries(t *testing.T, s Server) {
 	b := Open(t, s.URL)
 	d := deliveries(t, b)

@@ -16,8 +16,8 @@ func clock(t *testing.T, s Server, now *time.Time) *view.View {
 	return openWith(t, s.URL, func(c *view.Config) { c.Prefix, c.Now = "", func() time.Time { return *now } })
 }
 
-// testCounts tests that the counts of two instances add up, that Redis keeps them across a restart of both, and that
-// windows advance.
+// testCounts tests that the counts of two instances add up, that Redis keeps them when both instances restart, and
+// that windows advance.
 func testCounts(t *testing.T, s Server) {
 	now := time.Date(2031, 4, 5, 23, 59, 30, 0, time.UTC)
 	one, two := clock(t, s, &now), clock(t, s, &now)
@@ -42,7 +42,7 @@ func testCounts(t *testing.T, s Server) {
 	add(one, map[feeds.Feed]*feeds.Sum{hl7: sum(10, now.Add(-time.Second), now), census: sum(5, now, now), other: sum(7, now, now)})
 	add(two, map[feeds.Feed]*feeds.Sum{hl7: sum(20, now, now)})
 	begin := now
-	now = now.Add(40 * time.Second) // the next day, and a new bucket at every level
+	now = now.Add(40 * time.Second) // the next day, and a new bucket of every size
 	add(two, map[feeds.Feed]*feeds.Sum{hl7: sum(100, now.Add(-10*time.Second), now)})
 
 	list, err := clock(t, s, &now).Feeds().List(t.Context(), "north")
@@ -73,8 +73,8 @@ func testCounts(t *testing.T, s Server) {
 	if got := h.Window(feeds.MinuteWindow, now); got.Received != 0 {
 		t.Errorf("the minute goes on: %+v", got)
 	}
-	// Earlier messages that are restored later count in the windows of their own time, and do not change any time of
-	// the feed.
+	// Messages that are restored late count in the windows in which they were received. They do not change the feed's
+	// LastReceived, LastApplied or LastEvent.
 	before := *h
 	left, err := one.Feeds().AddFeedsAt(t.Context(), begin.Add(-2*time.Hour), map[feeds.Feed]*feeds.Sum{
 		hl7: sum(1000, begin.Add(-2*time.Hour), begin.Add(-2*time.Hour)),
@@ -98,8 +98,8 @@ func testCounts(t *testing.T, s Server) {
 	}
 }
 
-// testNotices tests that a feed has its newest refusals and warnings from all instances, and that the feeds with the
-// latest notices are kept for a hospital.
+// testNotices tests that a feed has its newest refusals and warnings from all instances, and that a hospital keeps
+// only the feeds with the latest notices.
 func testNotices(t *testing.T, s Server) {
 	now := time.Date(2031, 4, 5, 23, 59, 30, 0, time.UTC)
 	one, two := clock(t, s, &now), clock(t, s, &now)
@@ -152,10 +152,10 @@ func testNotices(t *testing.T, s Server) {
 		now = now.Add(time.Second)
 		add(one, feeds.Feed{Hospital: "noticed", Channel: "adt", Source: "key_" + strconv.Itoa(n)}, feeds.Notice{At: now, Code: "c"})
 	}
-	is(census, nil, nil) // one feed too many
+	is(census, nil, nil) // dropped, because the hospital has too many feeds with notices
 	is(hl7, []feeds.Notice{note(5, true), note(5, true), note(4, true), note(1, true)}, kept)
 	list, err := one.Feeds().List(t.Context(), "noticed")
-	if err != nil || len(list) > 0 { // the feeds have not received anything
+	if err != nil || len(list) > 0 { // feeds that have not received any messages are not listed
 		t.Errorf("%d feeds, %v", len(list), err)
 	}
 }

@@ -57,7 +57,7 @@ func (g *Gate) Open() { g.set(open) }
 // Shut closes every connection, including new ones.
 func (g *Gate) Shut() { g.set(shut) }
 
-// Mute keeps connections and drops all bytes.
+// Mute keeps connections open but drops all bytes.
 func (g *Gate) Mute() { g.set(mute) }
 
 func (g *Gate) set(state gateState) {
@@ -85,7 +85,7 @@ func (g *Gate) accept() {
 		if err != nil {
 			return
 		}
-		back, err := net.Dial("tcp", g.behind) //nolint:noctx // nearby, and closed with the gate
+		back, err := net.Dial("tcp", g.behind) //nolint:noctx // a local connection, closed with the gate
 		if err != nil || g.now() == shut {
 			front.Close()
 			if err == nil {

@@ -11,7 +11,7 @@ import (
 	"svc/internal/view"
 )
 
-// with adds local settings to a unit: "name=value", or "name" for a deleted one.
+// with returns the unit with added local settings. A record is "name=value", or "name" for a deleted setting.
 func with(u view.Unit, records ...string) view.Unit {
 	u.LocalSettings = map[string][]byte{}
 	for _, r := range records {

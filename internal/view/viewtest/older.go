@@ -12,8 +12,8 @@ import (
 	"svc/internal/view"
 )
 
-// Dump saves the keys with a prefix in a Redis. restore restores exactly that state, just as a restart with an old dump
-// or a failover to a lagging replica does.
+// Dump saves the keys with a prefix in the Redis at url. restore returns those keys to the saved state, just as a
+// restart with an old dump or a failover to a lagging replica does.
 func Dump(t testing.TB, url, prefix string) (restore func()) {
 	t.Helper()
 	options, err := redis.ParseURL(url)
@@ -85,7 +85,7 @@ func testOlderState(t *testing.T, s Server) {
 	for name, test := range map[string]struct {
 		position int64
 		lost     view.Unit      // written between the dump and the restart
-		after    func(*fixture) // puts after the restart
+		after    func(*fixture) // writes after the restart
 	}{
 		"an input":                  {position: 11, lost: unit("north", 6, 1)},
 		"an input of another":       {position: 11, lost: unit("south", 2, 1)},
@@ -155,7 +155,7 @@ func signsAt(t *testing.T, url, key string) string {
 	return signs
 }
 
-// testOlderLists tests lists that are restored to an earlier state: they cannot be read until they are rewritten.
+// testOlderLists tests lists that are restored to an earlier state: reads fail until the lists are rewritten.
 func testOlderLists(t *testing.T, s Server) {
 	now := time.Now //nolint:forbidigo // real servers, real time
 	for name, lost := range map[string]func(d *view.Deliveries){
@@ -215,7 +215,7 @@ func testOlderLists(t *testing.T, s Server) {
 	}
 }
 
-// pulse reports that the notifier has read its log up to an offset, which is the end of the log.
+// pulse reports that the notifier has read its log to the end, which is the offset reached.
 func pulse(t *testing.T, d *view.Deliveries, at time.Time, reached int64) {
 	t.Helper()
 	d.Pulse(at, map[int32]view.ListPulse{partition: {Reached: reached, End: reached}})

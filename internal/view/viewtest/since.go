@@ -91,7 +91,7 @@ func testSince(t *testing.T, s Server) {
 	}
 	const all = "all of 8 at 3: north at 8; [{1 room 1 at 8} {2 room 2 at 6}] -[]"
 	want(at("g1", 4), all)  // too long ago
-	want(at("g1", 9), all)  // lost in the meantime
+	want(at("g1", 9), all)  // the view no longer has version 9
 	want(at("g0", 7), all)  // from a different generation
 	want(at("g2", 7), all)  // from a different generation
 	want(at("g1", -1), all) // the same generation, but without a version
@@ -108,8 +108,8 @@ func testSince(t *testing.T, s Server) {
 	v.settle(t, 5)
 	want(at("g1", 8), "9 at 4: north at 9; [{4 room 4 at 9}] -[]")
 
-	// Redis loses all data, then the log is replaced. Positions start again at 0, so a wait for a position could end
-	// because of the old log.
+	// Redis loses all data, then the log is replaced. Positions restart at 0, so a wait for a position could be
+	// satisfied by the old log. Therefore the test waits for the generation.
 	s.Wipe(t)
 	want(at("g1", 8), view.ErrNotWhole.Error())
 	next.wait(t)
@@ -130,8 +130,8 @@ func testFollowers(t *testing.T, s Server) {
 	owners := [2]*fixture{start(t, s.URL, "g1"), start(t, s.URL, "g1")}
 	reader := Open(t, s.URL)
 
-	// The log is known before anything is written. It has the rooms that each version changes, and the state of the
-	// hospital after that version.
+	// The log is computed before anything is written. It has the rooms that each version changes, and the state of
+	// the hospital after that version.
 	log := make([]view.Unit, versions+1)
 	states := make([]string, versions+1)
 	now := follower{rooms: map[int32]string{}}
@@ -198,7 +198,7 @@ func testFollowers(t *testing.T, s Server) {
 			s.Wipe(t)
 			owner.whole(int64(n), wholes[n])
 		}
-		if n%2 == 0 { // if n is odd, two changes are written as one
+		if n%2 == 0 { // without this wait, a change and the next one are written as one
 			owner.settle(t, int64(n))
 		}
 	}

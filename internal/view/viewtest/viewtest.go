@@ -81,8 +81,8 @@ func Open(t *testing.T, url string) *view.View {
 	return openWith(t, url, func(*view.Config) {})
 }
 
-// openWith opens a view with its own keys and a modified configuration. The view is closed after everything that the
-// test has started with it.
+// openWith opens a view with its own keys and a modified configuration. At the end of the test, the view is closed
+// after everything that uses it.
 func openWith(t *testing.T, url string, change func(*view.Config)) *view.View {
 	t.Helper()
 	cfg := view.Config{
@@ -281,7 +281,7 @@ func testGeneration(t *testing.T, s Server) {
 	old.settle(t, 100)
 	v := start(t, s.URL, "g2")
 	v.whole(2, unit("north", 1, 8))
-	until(t, func() bool { // positions start again, so a wait for one could end because of the old view
+	until(t, func() bool { // positions restart, so a wait for a position could be satisfied by the old view
 		return strings.HasPrefix(v.describe(t, "north"), "g2")
 	})
 	v.expect(t, "north", "g2 2: north at 1; room 8 at 1")
@@ -297,7 +297,7 @@ func testLostData(t *testing.T, s Server) {
 	v.settle(t, 1)
 	s.Wipe(t)
 	v.expect(t, "north", view.ErrNotWhole.Error())
-	v.wait(t) // detected by the check of headers, because nothing was written
+	v.wait(t) // the check of the headers finds the loss, because nothing was written
 	v.whole(1, unit("north", 5, 1))
 	v.change(2, unit("north", 6, 2))
 	v.settle(t, 2)
@@ -313,11 +313,11 @@ func testBehind(t *testing.T, s Server) {
 	other.whole(3, unit("north", 7, 2))
 	other.settle(t, 3)
 	s.Wipe(t)
-	v.whole(1, unit("north", 5, 1)) // like a restored copy
-	until(t, func() bool {          // the other instance's check of the headers, once a second, may come first
+	v.whole(1, unit("north", 5, 1)) // as if Redis were restored from an older copy
+	until(t, func() bool {          // the other instance checks the headers every second and may be first
 		return v.describe(t, "north") != view.ErrNotWhole.Error() || len(other.asked) > 0
 	})
-	other.change(4, unit("north", 8, 3)) // detected by this write, or by the check of headers
+	other.change(4, unit("north", 8, 3)) // this write, or the check of the headers, finds the loss
 	other.wait(t)
 	until(t, func() bool { return v.describe(t, "north") == view.ErrNotWhole.Error() })
 	other.whole(4, unit("north", 8, 2, 3))
@@ -382,7 +382,7 @@ func testSilent(t *testing.T, s Server) {
 	v.expect(t, "north", "g1 2: north at 2; room 1 at 1, room 2 at 2")
 }
 
-// until waits for a state of the view that is not announced.
+// until waits until done returns true. It polls, because nothing announces the state that the test waits for.
 func until(t *testing.T, done func() bool) {
 	t.Helper()
 	awaitSuccess(t, func() error {

@@ -99,7 +99,7 @@ func testWatch(t *testing.T, s Server) {
 			<-from
 		}
 	}
-	hear(both, "north") // sent after the subscription, because the hospital may have changed before
+	hear(both, "north") // sent after subscribing, because the hospital may have changed before the subscription
 	hear(both, "south")
 	hear(north, "north")
 	v.whole(1, unit("north", 1), unit("south", 1), unit("west", 1))
@@ -130,7 +130,7 @@ func testWatch(t *testing.T, s Server) {
 	v.settle(t, position+1)
 	quiet(both)
 	gate.Open()
-	hear(both, "south") // the hospital may have changed in the meantime
+	hear(both, "south") // the hospital may have changed while the connection was lost
 	v.change(position+2, unit("north", position+2))
 	hear(both, "north")
 }

@@ -36,8 +36,8 @@ func (n *Names) Resolver() *net.Resolver {
 	}}
 }
 
-// serve answers queries framed as DNS over TCP, which the standard library's resolver uses on a connection without
-// packets.
+// serve answers queries framed as DNS over TCP, because the standard library's resolver uses that framing on a
+// connection that is not packet-oriented.
 func (n *Names) serve(conn net.Conn) {
 	defer conn.Close() //nolint:errcheck // closing a pipe cannot fail
 	for {
