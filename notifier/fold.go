@@ -9,9 +9,9 @@ import (
 	"svc/notifier/event"
 )
 
-// fold rebuilds the hospitals of an ownership from its ledger. A final entry overrides a pending one, and an entry of
-// an earlier ownership never overrides one of a later ownership, because a process that was suspended may, after it
-// resumes, still write for a moment.
+// fold rebuilds the hospitals of an ownership from its ledger. A final entry overrides a pending one. An entry of an
+// earlier ownership never overrides one of a later ownership, because a process that resumes after having been
+// suspended may still write for a moment.
 type fold struct {
 	ownership *ownership
 	source    int64 // highest offset in the verdicts topic that has an event in the ledger
@@ -143,8 +143,9 @@ func (f *fold) applyDelivery(offset int64, e *outbound.Entry) {
 	}
 }
 
-// recordEnded records a final message. [People] gets its end again, because it may not have processed it yet. The
-// later of two records applies, because a receipt may report that a delivered message did not arrive.
+// recordEnded records a final message. [People] is notified of the end again, because it may not have processed the
+// end before. Of two final records of a message, the later one applies, because a receipt may report that a delivered
+// message did not arrive.
 func (f *fold) recordEnded(h *hospital, offset int64, e *outbound.Entry) {
 	if f.over[h] == nil {
 		f.over[h] = map[string]ended{}

@@ -14,7 +14,7 @@ import (
 type waiting struct {
 	*outbound.Event
 	at    int64     // ledger offset
-	since time.Time // when it was stored; zero: before this ownership began
+	since time.Time // when the event was stored; zero: before this ownership began
 }
 
 // size returns the approximate memory use in bytes.
@@ -28,7 +28,7 @@ type unseenChange struct {
 
 // ended is a final message whose end [People] has not processed yet.
 type ended struct {
-	at    int64 // ledger offset of the record before its last, or an earlier offset
+	at    int64 // ledger offset from which a restore must read to find the message's final record
 	entry outbound.Entry
 }
 
@@ -51,11 +51,11 @@ type hospital struct {
 	folded    map[string]*foldedEndpoint // only until resume
 
 	messages map[string]*message
-	sent     map[string]bool // ids of final messages and of alerts: so that a repeated step does not send them again
+	sent     map[string]bool // ids of final messages and of alerts, so that a repeated step does not send them again
 	orders   map[string]*command
 	done     map[string]bool // ids of finished commands, so that they are not executed again
 
-	recordAt  int64     // ledger offset of its HospitalState, or of its first event; -1: none
+	recordAt  int64     // ledger offset of the hospital's HospitalState, or of its first event; -1: none
 	recordSet time.Time // when that record was passed to the ledger
 
 	policy    []byte  // memory of People
@@ -308,7 +308,7 @@ func (h *hospital) rewrite(now time.Time) {
 		return
 	}
 	if len(h.sent) > keepSent && !h.stepping {
-		clear(h.sent) // only a restart repeats a step
+		clear(h.sent) // only a restart repeats a step, and it restores sent from the ledger
 	}
 	if h.recordAt >= 0 && now.Sub(h.recordSet) >= rewriteAge {
 		h.write(nil)

@@ -40,7 +40,8 @@ func (n *Notifier) Changes(partition int32, changes []Change, through int64, beh
 	return nil
 }
 
-// withOwnership returns a function for the loop. It calls do with the ownership of a partition, if there is one.
+// withOwnership returns a function for the loop to call. If this process owns the partition, that function calls do
+// with the ownership.
 func (n *Notifier) withOwnership(partition int32, do func(o *ownership)) func() {
 	return func() {
 		if o := n.owned[partition]; o != nil {
@@ -52,7 +53,7 @@ func (n *Notifier) withOwnership(partition int32, do func(o *ownership)) func() 
 // Order accepts a command that another process wrote to the ledger.
 func (n *Notifier) Order(partition int32, offset int64, order *outbound.Order) {
 	if order.Term != 0 || order.Progress.Done {
-		return // this process wrote the record
+		return // a notifier recorded the progress of a known command
 	}
 	n.post(n.withOwnership(partition, func(o *ownership) {
 		o.end = max(o.end, offset+1)
@@ -102,7 +103,8 @@ func (n *Notifier) countSaved() {
 	}
 }
 
-// How far back the lists are rebuilt from the ledger, for deliveries and commands and for alert runs.
+// These are the periods for which the lists are rebuilt from the ledger: refillSpan for deliveries and commands,
+// refillRunsSpan for alert runs.
 const (
 	refillSpan     = 7 * 24 * time.Hour
 	refillRunsSpan = 90 * 24 * time.Hour // the ledger's retention time
@@ -139,7 +141,7 @@ func (n *Notifier) RefillLists(ctx context.Context, partition int32, written fun
 		case *outbound.Order:
 			n.cfg.Lists.Progress(e.Progress)
 		case *outbound.ClosedRun:
-			if e.Term >= term { // from an owner that was suspended and has resumed
+			if e.Term >= term { // an owner that was suspended and has resumed writes a lower term
 				term = e.Term
 				n.cfg.Lists.AlertRun(e.Run)
 			}
@@ -154,7 +156,7 @@ func (n *Notifier) RefillLists(ctx context.Context, partition int32, written fun
 				e.reported = outbound.Health{}
 				e.report()
 			}
-			h.askPeople = true // the step lists the alert run and its link
+			h.askPeople = true // the step writes the alert run and its link to the lists
 			h.consider()
 		}
 	}))

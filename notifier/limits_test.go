@@ -152,7 +152,7 @@ func TestReplayKeepsToItsWindow(t *testing.T) {
 	})
 }
 
-// TestNoteOfAnotherLedger: an offset is ignored if the ledger has been recreated since.
+// TestNoteOfAnotherLedger: the ledger offset in a committed note is ignored if the ledger has since been recreated.
 func TestNoteOfAnotherLedger(t *testing.T) {
 	bubble(t, func(_ *testing.T, r *rig) {
 		r.hook("north", "whk_1")

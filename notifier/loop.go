@@ -56,7 +56,7 @@ func (n *Notifier) call(do func()) bool {
 	}
 }
 
-// fail makes the caller reassign all partitions after a ledger error, because the error leaves the state of the
+// fail requests that all partitions be reassigned after a ledger error, because the error leaves the state of the
 // ledger unknown.
 func (n *Notifier) fail(err error) {
 	err = fmt.Errorf("ledger: %w", err)
@@ -101,8 +101,8 @@ func (n *Notifier) findOldest() {
 	}
 }
 
-// Oldest returns when the event of the oldest pending delivery occurred, either to webhooks or by e-mail and SMS. The
-// result is at most ten seconds old. The zero time means that none is pending.
+// Oldest returns the time of the event that belongs to the oldest pending delivery: a webhook delivery if webhooks is
+// true, otherwise an e-mail or SMS. The result is at most ten seconds old. The zero time means that none is pending.
 func (n *Notifier) Oldest(webhooks bool) time.Time {
 	kind := 1
 	if webhooks {

@@ -10,7 +10,7 @@ import (
 	"svc/notifier"
 )
 
-// These are the rows of the failure matrix that concern the loop. They use the test clock.
+// The following tests are the rows of the failure matrix that concern the loop. They use the test clock.
 
 // TestMatrixDownAnHour: an endpoint that was down for an hour gets all events, in order, and does not delay other
 // endpoints.

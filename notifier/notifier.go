@@ -1,4 +1,4 @@
-// Package notifier turns committed changes of verdicts into messages: webhooks get every change in order, people get
+// Package notifier turns committed changes of verdicts into messages. Webhooks get every change in order; people get
 // damped alerts.
 //
 //   - An [outbound.Event] is created for each effect of a change. It is stored in the ledger before any request is

@@ -64,7 +64,8 @@ func (o *ownership) low() int64 {
 	return low
 }
 
-// append writes an entry to the ledger. Once the entry is stored, it calls the function then with the entry's offset.
+// append writes an entry to the ledger. When the ledger has stored the entry, append passes the entry's offset to the
+// callback then.
 func (o *ownership) append(entry any, then func(at int64)) {
 	o.begun++
 	o.n.saves.Add(1)
@@ -212,7 +213,7 @@ func (n *Notifier) Assign(ctx context.Context, partition int32, committed int64,
 // Revoke ends ownerships gracefully: no new attempt starts, requests in flight get a few seconds to finish, and all
 // appended entries are stored. Afterwards, the caller may read the positions once more.
 func (n *Notifier) Revoke(ctx context.Context, partitions []int32) {
-	for _, p := range partitions { // all start stopping at once
+	for _, p := range partitions { // all ownerships begin to stop at the same time
 		n.call(n.withOwnership(p, func(o *ownership) { o.stopping = true }))
 	}
 	patience, cancel := context.WithTimeout(ctx, n.cfg.Drain)

@@ -68,7 +68,7 @@ func (h *hospital) postponeStep(next time.Time, in *Happening, over []ended) {
 	h.wakeAt(next)
 }
 
-// wakeAt sets the instant of the next step if nothing happens before; zero: never.
+// wakeAt schedules the next step for an instant, in case nothing causes a step before. The zero time schedules none.
 func (h *hospital) wakeAt(next time.Time) {
 	n := h.owner.n
 	n.timers.stop(&h.wake)
@@ -196,7 +196,7 @@ const retryWindow = 30 * time.Minute
 func (m *message) resume() {
 	m.h.owner.n.cfg.Metrics.Waiting(m.entry.Delivery.Channel, 1)
 	if most := m.h.owner.n.clock.readTime().Add(retryWindow); m.entry.Delivery.NextAttemptAt.After(most) {
-		m.entry.Delivery.NextAttemptAt = most // the clock was fast when it was set
+		m.entry.Delivery.NextAttemptAt = most // the clock was fast when NextAttemptAt was set
 	}
 	m.reopen()
 	m.schedule()

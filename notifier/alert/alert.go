@@ -17,7 +17,7 @@ import (
 )
 
 // Alert is the content of one alert, which is the same for all recipients. Messages are written in the recipient's
-// language; all texts are in en.json and es.json.
+// language; en.json and es.json contain the wording.
 type Alert struct {
 	Reason policy.Reason
 	Tier   policy.Rank // tier of the alert; 0 if Reason is Cleared

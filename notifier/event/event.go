@@ -172,7 +172,7 @@ func room(effect *acuity.Effect, cause acuity.Cause) roomData {
 	return d
 }
 
-// Body encodes an event and its envelope as compact JSON without a newline. It returns an error if that exceeds
+// Body encodes an event and its envelope as compact JSON without a newline. It returns an error if the JSON exceeds
 // [outbound.MaxBody] bytes.
 func Body(e *outbound.Event, envelope Envelope) ([]byte, error) {
 	envelope.Protocol, envelope.ID, envelope.Event, envelope.HospitalID = Protocol, e.ID, e.Event, e.Hospital
@@ -203,7 +203,7 @@ func ID(hospital, key string, version int64, event, subject string) string {
 	return digest("evt_", Protocol, hospital, key, strconv.FormatInt(version, 10), event, subject)
 }
 
-// DeliveryID returns the id of a delivery: of an event, to an endpoint, over a channel.
+// DeliveryID returns the id of the delivery of an event to an endpoint over a channel.
 func DeliveryID(event, endpoint string, channel outbound.Channel) string {
 	return digest("dlv_", event, endpoint, string(channel))
 }
@@ -214,7 +214,8 @@ func digest(prefix string, parts ...string) string {
 	return prefix + hex.EncodeToString(sum[:16])
 }
 
-// LevelOf decodes the effect and its cause from the body of a surge.level_changed event.
+// LevelOf decodes the effect and its cause from the body of a surge.level_changed event, and reports whether the body
+// is valid.
 func LevelOf(body []byte) (effect acuity.Effect, cause acuity.Cause, ok bool) {
 	var e struct {
 		Data LevelData `json:"data"`
@@ -238,7 +239,7 @@ func LevelOf(body []byte) (effect acuity.Effect, cause acuity.Cause, ok bool) {
 	return effect, cause, level && prior && axis
 }
 
-// named returns the value with the given name, among the values from zero to last.
+// named returns the value in [0, last] with the given name, and reports whether there is one.
 func named[T interface {
 	~uint8
 	fmt.Stringer
@@ -251,9 +252,9 @@ func named[T interface {
 	return 0, false
 }
 
-// Test returns the event of a test: a ping, or a sample with made-up data that its summary identifies as such. A ping
-// and a sample about a room have the given level, which is the unit's current one; the other samples have a made-up
-// level.
+// Test returns the event for a test command: a ping, or a sample with made-up data, whose summary says that it is a
+// sample. A ping and a sample about a room have the given level, which is the unit's current one; the other samples
+// have a made-up level.
 func Test(c *outbound.Command, level acuity.Level) (outbound.Event, error) {
 	e := outbound.Event{
 		Hospital: c.Hospital, Event: c.Event, Source: -1, RoomID: -1,

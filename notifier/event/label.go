@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// NameRoom returns the name of a room for people: its label, or its number if the label could be more than a label.
+// NameRoom returns the displayed name of a room: its label, or its number if the label could contain a person's name.
 //
 // Some sites put the patient's name into the label. There is no complete list of names, so NameRoom accepts only
 // words that name rooms: a word of letters alone must be one of [placeWords], a single letter or, if the label has a
@@ -61,8 +61,9 @@ func count(word string) (letters int, ascii bool) {
 	return letters, true
 }
 
-// placeWords are the words allowed in room labels: units, kinds of rooms, furniture and directions. The list is this
-// project's own. It excludes words that are common as names (Rose, Lily, Hope, Grace), except directions and colors.
+// placeWords are the words allowed in room labels: units, kinds of rooms, furniture and directions. The list was
+// compiled for this project. It excludes words that are common as names (Rose, Lily, Hope, Grace), except directions
+// and colors.
 var placeWords = func() map[string]bool {
 	all := map[string]bool{}
 	for word := range strings.FieldsSeq(`

@@ -29,7 +29,7 @@ func TestLabels(t *testing.T) {
 	}
 }
 
-// TestNoNameIsALabel combines names in all common notations for people.
+// TestNoNameIsALabel: a person's name, in any common notation, is not accepted as a label.
 func TestNoNameIsALabel(t *testing.T) {
 	names := []string{"Jane", "Maria", "Guadalupe", "Anna", "Olivia", "Smith", "Doe", "Lee", "Kim", "Nguyen", "Garcia", "Johnson", "Li", "Ng", "Rose", "Hope"}
 	rapid.Check(t, func(t *rapid.T) {

@@ -1,4 +1,4 @@
-// Package lists writes the state of the notifier to the view, for reads.
+// Package lists writes the state of the notifier to the view, from which the read API serves it.
 package lists
 
 import (
@@ -24,7 +24,7 @@ type Writer struct {
 // New returns a writer for the lists in the view.
 func New(lists *view.Deliveries, log *slog.Logger) Writer { return Writer{lists, log} }
 
-// Delivery writes a delivery, without the texts of e-mails and SMS.
+// Delivery writes a delivery, without the text of an e-mail or SMS.
 func (s Writer) Delivery(e *outbound.Entry) {
 	shown := *e
 	shown.Sealed = nil
@@ -55,12 +55,13 @@ func (s Writer) AlertRun(e outbound.AlertRun) {
 	s.note(e, func(value []byte) { s.lists.PutEpisode(e.Hospital, e.ID, value) })
 }
 
-// Link writes the target of the link in an alert.
+// Link writes the target of an alert's acknowledgment link.
 func (s Writer) Link(token string, l outbound.AckLink) {
 	s.note(l, func(value []byte) { s.lists.PutLink(token, value) })
 }
 
-// Written waits until the page behind a link can find the alert run.
+// Written waits until all entries are in Redis, so that the page behind an acknowledgment link can find the alert
+// run.
 func (s Writer) Written(ctx context.Context) { s.lists.Written(ctx) }
 
 func (s Writer) note(v any, put func([]byte)) {
@@ -75,8 +76,8 @@ func (s Writer) note(v any, put func([]byte)) {
 // relistEvery is the interval at which the lists are checked.
 const relistEvery = time.Second
 
-// Relist rewrites the lists of the owned partitions after Redis has lost some of them, until ctx ends. marks records
-// which lists are in Redis.
+// Relist runs until ctx ends. It rewrites the lists of the owned partitions whenever Redis has lost some of them. It
+// uses marks to record which lists are complete in Redis.
 func (s Writer) Relist(ctx context.Context, n *notifier.Notifier, marks *view.Lists) error {
 	for {
 		owned := slices.Collect(maps.Keys(n.Positions()))

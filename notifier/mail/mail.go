@@ -44,13 +44,13 @@ type Config struct {
 	Roots *x509.CertPool
 }
 
-// Sender is the [outbound.Sender] of e-mail.
+// Sender is the [outbound.Sender] for e-mail.
 type Sender struct {
 	config Config
 	domain string // domain part of Message-IDs
 }
 
-// New returns the sender of a relay; it does not connect yet.
+// New returns a sender that uses the given relay. It does not connect yet.
 func New(c Config) (*Sender, error) {
 	from, err := netmail.ParseAddress(c.From)
 	if err != nil {

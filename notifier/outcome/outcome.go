@@ -1,4 +1,4 @@
-// Package outcome classifies the results of attempts to send, whatever the protocol.
+// Package outcome classifies the results of send attempts, for all protocols.
 package outcome
 
 import (
@@ -26,7 +26,7 @@ const maxRetryAfter = time.Hour
 // ClassOf classifies an attempt without a response. It relies on error types, because libraries may change their
 // error messages.
 //
-// The default is reset: the request was in progress and ended before a readable response.
+// The default class is reset: the request was in progress and ended before a readable response.
 func ClassOf(ctx context.Context, err error) outbound.Class {
 	var (
 		dns         *net.DNSError
