@@ -86,8 +86,8 @@ func TestClosedToAll(t *testing.T) {
 	}
 }
 
-// TestKeyOfAnotherProcess: another process sealed the text with a different key, or this process has no key. A
-// process that has the key sends the message.
+// TestKeyOfAnotherProcess: if the text was sealed with another process's key, or if this process has no key, the
+// message is not sent. A process that has the key sends it.
 func TestKeyOfAnotherProcess(t *testing.T) {
 	for name, wrong := range map[string]string{"none": "", "another": "another key, of another installation"} {
 		t.Run(name, func(t *testing.T) {

@@ -60,8 +60,8 @@ func TestKilledWithATimer(t *testing.T) {
 }
 
 // TestKilledBehindAnyEntry: the mail fails, an SMS replaces it, the provider reports that the SMS did not arrive, and
-// the next tier is alerted. After whichever ledger entry the process dies, all of these steps happen, each message
-// keeps its id, and the lists show the result.
+// the next tier is alerted. Even if the process dies after any one of the ledger entries, all of these steps happen,
+// each message keeps its id, and the lists show the result.
 func TestKilledBehindAnyEntry(t *testing.T) {
 	for n, died := 1, true; died; n++ {
 		run(t, func(r *rig) {
@@ -143,8 +143,8 @@ func TestKilledInAStep(t *testing.T) {
 		r.tier("T1", func(t *outbound.Tier) { t.Recipients = []string{"charge", "deputy"} })
 		r.relay.answers(unknown)
 		r.level(yellow)
-		r.wait(look)         // query for the raise
-		r.wait(look * 3 / 2) // query for the first failure, and half of that for the second
+		r.wait(look)         // the rooms are read for the raise
+		r.wait(look * 3 / 2) // the rooms have been read for the first failure, and are being read for the second
 		r.commit()
 		r.kill()
 		r.start()
@@ -154,7 +154,7 @@ func TestKilledInAStep(t *testing.T) {
 }
 
 // TestKilledAndRedMeanwhile: the level rises after a process has died and before the next one starts. The next
-// process sends a further alert.
+// process sends another alert.
 func TestKilledAndRedMeanwhile(t *testing.T) {
 	run(t, func(r *rig) {
 		r.ledger.until(func(entry any) bool { _, letter := entry.(*outbound.Entry); return letter })
@@ -169,8 +169,8 @@ func TestKilledAndRedMeanwhile(t *testing.T) {
 	})
 }
 
-// TestKilledBeforeTheAlert: the alert says why the level changed. The process that sends it knows the reason only
-// from the event.
+// TestKilledBeforeTheAlert: the alert says why the level changed, even if the process that sends the alert knows the
+// reason only from the stored event.
 func TestKilledBeforeTheAlert(t *testing.T) {
 	for _, cause := range []acuity.Cause{acuity.CauseIngest, acuity.CauseTime} {
 		run(t, func(r *rig) {

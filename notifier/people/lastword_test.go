@@ -71,8 +71,8 @@ func TestDigestIsNotTheLastWord(t *testing.T) {
 	})
 }
 
-// TestLastWordReads simulates random units. The last message to a recipient in all tiers never names less than the
-// current level, whatever was acknowledged and however often the process died.
+// TestLastWordReads simulates random units. The last message to a recipient who is in all tiers never names a level
+// below the current one, whatever was acknowledged and however often the process died.
 func TestLastWordReads(t *testing.T) {
 	names := []string{"[GREEN]", "[YELLOW]", "[ORANGE]", "[RED]"}
 	for seed := range uint64(25) {

@@ -25,7 +25,7 @@ import (
 type memory struct {
 	Format  int            `json:"format"`
 	History policy.History `json:"history"`
-	// Last is the last change of the level, or nil if none was observed. Version is the version of its record.
+	// Last is the last change of the level, or nil if none was observed. Version is the version of that change.
 	Last    *acuity.Effect `json:"last,omitempty"`
 	Version int64          `json:"version,omitempty"`
 	Cause   acuity.Cause   `json:"cause,omitempty"`
@@ -35,8 +35,7 @@ type memory struct {
 	Alert     sentAlert   `json:"alert,omitzero"`
 	Raise     string      `json:"raise,omitempty"`
 	RaiseTier policy.Rank `json:"raiseTier,omitempty"`
-	// Sent are the messages of that alert, and those of earlier alerts that a provider may still report as
-	// undelivered.
+	// Sent are the messages of Alert, and those of earlier alerts that a provider may still report as undelivered.
 	Sent []sent `json:"sent,omitempty"`
 }
 
@@ -72,8 +71,7 @@ type sent struct {
 	Attempts []outbound.Attempt `json:"attempts,omitempty"`
 }
 
-// sentKept is the maximum number of remembered messages: all messages of the last alert, and the newest of earlier
-// ones.
+// sentKept is the maximum number of remembered messages. Only messages of earlier alerts are dropped, oldest first.
 const sentKept = 256
 
 // add remembers a message.

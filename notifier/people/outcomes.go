@@ -9,9 +9,9 @@ import (
 	"svc/notifier/policy"
 )
 
-// applyNews applies finished messages, acknowledgments and receipts, and then decides. If a decision is repeated
-// after a crash, outcomes of its own messages may be among them. Therefore outcomes that do not match any message
-// before the decision are applied again after it.
+// applyNews applies finished messages, acknowledgments and receipts, and then decides. When a decision is repeated
+// after a crash, the input may contain outcomes of messages that this decision sends. Therefore outcomes that do not
+// match any message before the decision are applied again after it.
 func (s *step) applyNews(in *notifier.Happening) {
 	s.recordUnopened(in.Waiting)
 	messages, commands := s.applyOutcomes(in.Ended, in.Commands)
@@ -143,8 +143,8 @@ func (s *step) applyEnd(d *outbound.Delivery) bool {
 	return true
 }
 
-// recordMissed records that a message did not arrive. If it belongs to the last alert, it is sent over another
-// channel, if there is one. Messages of older alerts are obsolete.
+// recordMissed records that a message did not arrive. A message of the last alert is sent over another channel, if
+// there is one. Messages of older alerts are obsolete.
 func (s *step) recordMissed(one *sent) {
 	m := s.memory
 	h := &m.History

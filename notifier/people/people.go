@@ -51,11 +51,11 @@ type Config struct {
 	Settings Settings
 	Seals    Seals // nil: no messages, only surge.alert
 	Lists    AlertRunList
-	// Rooms returns the state of the rooms at the given version of the verdict or a later one, and waits until that
-	// version is available. If it is nil, fails or is slow, alerts omit the rooms.
+	// Rooms waits until the verdict has reached the given version, and then returns the state of the rooms. If Rooms
+	// is nil, fails or is slow, alerts omit the rooms.
 	Rooms func(ctx context.Context, hospital string, version int64) (*alert.Rooms, error)
-	// TokenKey is the key from which the tokens of links are derived. PublicURL is the address before "/a/". If
-	// either is missing, alerts have no links.
+	// TokenKey is the key from which the tokens of links are derived. PublicURL is the part of a link before "/a/".
+	// If either is missing, alerts have no links.
 	TokenKey  []byte
 	PublicURL string
 }
@@ -170,7 +170,7 @@ func (d *Alerting) message(
 	return l, nil
 }
 
-// testFor is how long a test message is retried, because an administrator is waiting for it.
+// testFor is how long a test message is retried. It is short because an administrator is waiting for the result.
 const testFor = 5 * time.Minute
 
 // Test implements [notifier.People].
@@ -233,7 +233,7 @@ func local(t time.Time, zone *time.Location) time.Time {
 // stamp truncates an instant to milliseconds, the precision of the ledger.
 func stamp(t time.Time) time.Time { return t.UTC().Truncate(time.Millisecond) }
 
-// rooms returns the state of the rooms; nil if it is not available.
+// rooms returns the state of the rooms, or nil if it is not available.
 func (d *Alerting) rooms(ctx context.Context, hospital string, version int64) *alert.Rooms {
 	if d.config.Rooms == nil {
 		return nil

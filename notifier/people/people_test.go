@@ -68,8 +68,8 @@ func TestNoAlertsWhileCatchingUp(t *testing.T) {
 	})
 }
 
-// TestRaisedBeforeAnyRecipient: a recipient who is added while the unit is orange gets the raise, which does not name
-// a previous level.
+// TestRaisedBeforeAnyRecipient: a recipient who is added while the unit is orange gets the raise. The raise does not
+// name a previous level.
 func TestRaisedBeforeAnyRecipient(t *testing.T) {
 	run(t, func(r *rig) {
 		duty := map[string][]string{}

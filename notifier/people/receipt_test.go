@@ -24,8 +24,8 @@ func undelivered(delivery string) outbound.Command {
 	return outbound.Command{ID: "cmd_r", Verb: outbound.VerbReceipt, By: "provider", Delivery: delivery, Receipt: outbound.Failed}
 }
 
-// TestReceipt: an SMS that a provider accepted has not arrived yet. The receipt determines the
-// outcome and does not change the attempts.
+// TestReceipt: an SMS that a provider accepted may still fail to arrive. The receipt determines the outcome and does
+// not change the attempts.
 func TestReceipt(t *testing.T) {
 	failed := func(t *testing.T, r *rig) {
 		t.Helper()
@@ -93,8 +93,8 @@ func TestReceipt(t *testing.T) {
 	})
 }
 
-// TestReceiptOfEveryMessage: a receipt has the same effect for a digest, a Lowered, a Cleared and a repeat as for a
-// raise.
+// TestReceiptOfEveryMessage: a receipt has the same effect for a digest, a repeat, or an alert that the level was
+// lowered or cleared as for a raise.
 func TestReceiptOfEveryMessage(t *testing.T) {
 	for reason, play := range map[string]func(*rig){
 		"raised": func(r *rig) { r.level(orange) },

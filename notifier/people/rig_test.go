@@ -148,8 +148,8 @@ func (r *rig) kill() {
 	}
 }
 
-// survive starts a new process, from the last committed position, if the ledger has killed the current one. It
-// reports whether it had.
+// survive reports whether the ledger has killed the current process. If so, it starts a new process from the last
+// committed position.
 func (r *rig) survive() (died bool) {
 	r.t.Helper()
 	if died = r.ledger.died(); died {
@@ -219,7 +219,7 @@ func (r *rig) received() []string {
 		}
 		to, _, _ := strings.Cut(strings.Trim(parsed.Header.Get("To"), "<>"), "@")
 		word, rest, _ := strings.Cut(strings.TrimPrefix(parsed.Header.Get("Subject"), "["), "]")
-		if word == "svc" { // about an endpoint: its new state comes next
+		if word == "svc" { // an e-mail about an endpoint, whose new state comes next in the subject
 			_, word, _ = strings.Cut(rest, "webhook whk_1 ")
 		}
 		all = append(all, "mail "+to+" "+word)
@@ -280,7 +280,7 @@ func (f *figures) Ended(_ outbound.Channel, state outbound.State) {
 	f.ended[state]++
 }
 
-// hooked is the receiver of webhooks.
+// hooked receives all webhook requests.
 type hooked struct {
 	mu     sync.Mutex
 	answer outbound.Result     // zero value: 200

@@ -13,7 +13,7 @@ import (
 	"svc/notifier/policy"
 )
 
-// step is a step in progress.
+// step is the state of one call to [Alerting.Step].
 type step struct {
 	alerting *Alerting
 	ctx      context.Context //nolint:containedctx // lives no longer than one call of Step
@@ -50,7 +50,8 @@ func (d *Alerting) Step(ctx context.Context, now time.Time, in notifier.Happenin
 			s.out.Messages = append(s.out.Messages, messages...)
 		}
 	}
-	// In a repeated step, the messages of the first run are among those that wait.
+	// When a step is repeated, messages that it sent the first time are still waiting. They must not supersede
+	// themselves.
 	s.out.Supersede = slices.DeleteFunc(s.out.Supersede, func(id string) bool {
 		return slices.ContainsFunc(s.out.Messages, func(l outbound.Entry) bool { return l.Delivery.ID == id })
 	})
@@ -204,7 +205,7 @@ func (s *step) supersede(reason policy.Reason, to []policy.Addressee) {
 	}
 }
 
-// alert returns an alert with the content t.
+// alert returns an alert with the content of t.
 func (s *step) alert(t *sentAlert) alert.Alert {
 	name, zone := s.alerting.config.Settings.Unit(s.hospital)
 	a := alert.Alert{

@@ -12,15 +12,15 @@ import (
 	"svc/internal/outbound"
 )
 
-// History is what [Step] needs to know about one hospital's past. The zero value is a unit at green without alerts.
-// Its size is limited, however often the level changes. It is stored as JSON; the tags are the field names of earlier
-// releases.
+// History is what [Step] needs to know about earlier levels and alerts of one hospital. The zero value is a unit at
+// green without alerts. Its size is limited, however often the level changes. It is stored as JSON; the tags are the
+// field names of earlier releases.
 type History struct {
 	Level acuity.Level
-	Under [3]time.Time // when the level fell below T1, T2, T3; zero: it is not below
+	Under [3]time.Time // when the level fell below that of tier T1, T2, T3; zero: it is not below
 
-	// Changes are the instants of the last [FlapChanges] changes of the level since the digest was closed, oldest
-	// first. Before holds the level before each change.
+	// Changes are the instants of the last [FlapChanges] changes of the level since the last digest was closed,
+	// oldest first. Before holds the level before each change.
 	Changes  []time.Time
 	Before   []acuity.Level
 	DigestAt time.Time // when the open digest was sent; zero: none is open
@@ -70,7 +70,7 @@ func (h *History) Observe(level acuity.Level, at time.Time) {
 	h.Level = level
 }
 
-// flaps reports whether a digest is due.
+// flaps reports whether the level has changed often enough that a digest is due.
 func (h *History) flaps(now time.Time) bool {
 	return h.DigestAt.IsZero() && len(h.Changes) == FlapChanges && now.Sub(h.Changes[0]) <= FlapWithin
 }
@@ -85,13 +85,13 @@ func (h *History) Worst() acuity.Level {
 	return worst
 }
 
-// below reports whether the level has been below the given one for [LowerAfter], so that a Lowered is due.
+// below reports whether the level has been below the given one for [LowerAfter], so that a Lowered alert is due.
 func (h *History) below(level acuity.Level, now time.Time) bool {
 	return level > acuity.LevelGreen && h.Level < level && !now.Before(h.Under[level-1].Add(LowerAfter))
 }
 
-// dropOldChanges drops the changes before a Lowered, so that a level that falls step by step does not cause a digest.
-// An open digest remains until the level is quiet.
+// dropOldChanges drops the changes before a Lowered alert, so that a level that falls step by step does not cause a
+// digest. An open digest remains until the level is quiet.
 func (h *History) dropOldChanges(now time.Time) {
 	if !h.flapping(now) {
 		h.closeDigest()
