@@ -21,7 +21,7 @@ type Settings interface {
 // Ledger is the log in which the notifier stores its state. An entry is a pointer to [outbound.Event],
 // [outbound.Entry], [outbound.EndpointQueue], [outbound.HospitalState], [outbound.Order] or [outbound.ClosedRun].
 type Ledger interface {
-	// Append writes an entry after all previous ones. Once the entry is durable, it calls stored with the entry's
+	// Append writes an entry after all previous ones. Once the entry is durable, Append calls stored with the entry's
 	// offset; the calls are in the order of the entries. After an error, the partition must be revoked and
 	// reassigned. Append must not block or retain the entry. When ctx ends, unsent entries are discarded.
 	Append(ctx context.Context, partition int32, entry any, stored func(offset int64, err error))
@@ -55,9 +55,9 @@ type People interface {
 	// message that has become final, and at the instant Next of the previous Step. Calls run in their own goroutines,
 	// at most one at a time for each hospital. Step may block for some 100 ms.
 	Step(ctx context.Context, now time.Time, h Happening) Step
-	// Open fills To, Subject, Text and HTML of the message to send from the sealed part of a delivery. A nonempty
-	// reason means that the message cannot be sent. The delivery then fails permanently, unless later is true:
-	// something cannot be decrypted yet, and the delivery is retried.
+	// Open decrypts the sealed part of a delivery and returns the message to send, with To, Subject, Text and HTML. A
+	// nonempty reason means that the message cannot be sent. The delivery then fails permanently, unless later is
+	// true: in that case, something cannot be decrypted yet, and the delivery is retried.
 	Open(e *outbound.Entry) (m outbound.Message, reason string, later bool)
 	// Test returns a test message for a recipient, or the reason why there is none.
 	Test(now time.Time, c *outbound.Command) (message outbound.Entry, reason string)
@@ -111,13 +111,13 @@ type Step struct {
 	Postponed bool
 }
 
-// Decision tells logs and metrics why people were alerted or not.
+// Decision is the reason why people were alerted or not, for logs and metrics.
 type Decision struct {
-	Reason string // from a closed set
+	Reason string // one of a fixed set, because it is a metric label
 	Tier   string
 }
 
-// Answer completes a command of the Happening.
+// Answer completes a command in the Happening.
 type Answer struct {
 	Command string
 	Reason  string // "": done

@@ -79,7 +79,7 @@ func (r *receiver) set(endpoint string, answer func(outbound.Message) outbound.R
 	r.answer[endpoint] = answer
 }
 
-// always returns an answer that is the same for every request.
+// always returns a function that answers every request with the same result.
 func always(result outbound.Result) func(outbound.Message) outbound.Result {
 	return func(outbound.Message) outbound.Result { return result }
 }

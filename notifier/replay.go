@@ -16,7 +16,7 @@ type job struct {
 	stopped bool
 
 	events  []*waiting // events in memory
-	list    []int64    // ledger offsets of the events after those
+	list    []int64    // ledger offsets of the events that follow those in events
 	reading bool
 }
 

@@ -123,7 +123,7 @@ func (r *runner) pick() *waiting {
 
 func (r *runner) rate() float64 {
 	if r.second() {
-		return r.hook.RatePerSecond / 2 // in addition to the full rate of the main queue
+		return r.hook.RatePerSecond / 2 // half the rate, in addition to the full rate of the main queue
 	}
 	return r.hook.RatePerSecond
 }

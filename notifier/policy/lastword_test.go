@@ -13,9 +13,9 @@ import (
 // TestLastWord draws units whose level flaps and settles and whose alerts are acknowledged. It compares only the
 // alerts with the level:
 //
-//   - The last alert never names less than the level: a raise is sent at once.
+//   - The last alert never names a level below the current one: a raise is sent at once.
 //   - A digest names the worst level of its window.
-//   - No acknowledgment applies after the raise that it acknowledged is over.
+//   - An acknowledgment does not apply to any later raise.
 //   - A level that persists without an acknowledgment escalates.
 func TestLastWord(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
@@ -59,7 +59,7 @@ func TestLastWord(t *testing.T) {
 			case 5:
 				u.wait(time.Duration(rapid.IntRange(1, 30).Draw(t, "minutes")) * time.Minute)
 			case 6:
-				u.wait(1) // an acknowledgment follows the raise, and the next raise follows the acknowledgment
+				u.wait(1) // so that the raise, the acknowledgment and the next raise have different instants
 				if u.history.Episode != "" {
 					answered = u.now
 				}

@@ -1,8 +1,8 @@
 // Package policy decides when people are alerted to the level of a unit.
 //
 // It is one pure function, [Step]. From the settings of a hospital, its [History] and the instant, Step computes the
-// alert to send now, its reason, and when the passing of time alone will change that. Webhooks get every change;
-// people get a raise immediately and everything else damped.
+// alert to send now, its reason, and the instant at which the result changes if nothing happens before. Webhooks get
+// every change; people get a raise immediately and everything else damped.
 //
 //	alerted = level of the last alert, tier = its tier, cur = tier of the current level
 //	1. level > alerted, or cur > tier       raised; also when the tier gets its first recipient
@@ -98,7 +98,7 @@ func (p *Policy) highest(r Rank) Rank {
 	return 0
 }
 
-// lowest returns the level of the lowest enabled tier; lower levels send no alert.
+// lowest returns the level of the lowest enabled tier; lower levels cause no alert.
 func (p *Policy) lowest() acuity.Level {
 	for r := Rank(1); r <= 3; r++ {
 		if p.Tiers[r-1].Enabled {
@@ -111,7 +111,7 @@ func (p *Policy) lowest() acuity.Level {
 // Decision is the alert to send now, or the reason not to send one.
 type Decision struct {
 	Reason Reason
-	Tier   Rank // tier of the alert, 0 if none; if no alert is sent, tier of the last one
+	Tier   Rank // tier of the alert or, if no alert is sent, of the last alert; 0: none
 	// Next is the instant at which the passing of time alone changes Reason or Tier; zero: never. After a decision that
 	// sends an alert, it is the current instant, because another alert may be due.
 	Next time.Time

@@ -322,7 +322,7 @@ func play(t *rapid.T, u *unit, look func()) {
 	}
 }
 
-// TestNextIsExact: nothing changes before Next, and something changes at it.
+// TestNextIsExact: the decision does not change before Next, but changes at Next.
 func TestNextIsExact(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		u := newUnit(t, policies().Draw(t, "policy"))
