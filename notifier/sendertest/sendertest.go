@@ -21,9 +21,9 @@ import (
 
 // Channel is one implementation of [outbound.Sender] with a remote side for it.
 type Channel struct {
-	// Sender creates a sender. If the remote side is part of its configuration, address is that of the remote side.
+	// Sender creates a sender. address is the address of the remote side, for senders that are configured with it.
 	Sender func(t *testing.T, address string) outbound.Sender
-	// Message creates a message. If the message names its remote side, address is that of the remote side.
+	// Message creates a message. address is the address of the remote side, for messages that contain it.
 	Message func(address string) outbound.Message
 	// Serve speaks the protocol on one connection and accepts all messages until the connection is closed.
 	Serve func(conn net.Conn)

@@ -39,7 +39,7 @@ type Config struct {
 	URL      string // DriverHTTP: URL of the gateway; DriverTwilio: base URL, https://api.twilio.com
 	Account  string // DriverTwilio: the account's SID
 	Token    string // DriverHTTP: signing secret; DriverTwilio: auth token
-	From     string // sender's number; DriverTwilio: or a messaging service (MG…)
+	From     string // sender's number or, for DriverTwilio, the SID of a messaging service (MG…)
 	Callback string // public address of the service, to which receipts are sent; "": no receipts
 	Now      func() time.Time
 	// Dial creates the connections; if it is nil, they use TCP.
@@ -49,7 +49,7 @@ type Config struct {
 // Gateway sends messages and parses the receipts of its provider.
 type Gateway interface {
 	outbound.Sender
-	// Receipt verifies and parses a receipt that the provider posted. The errors are [ErrForged] and [ErrMalformed].
+	// Receipt verifies and parses a receipt that the provider posted. The error is [ErrForged] or [ErrMalformed].
 	// self is the URL to which the provider posted the receipt.
 	Receipt(self *url.URL, header http.Header, body []byte) (Receipt, error)
 }
@@ -75,7 +75,7 @@ func Callback(public, driver, hospital, delivery string) string {
 	return public + ReceiptPath(driver) + "?" + url.Values{"h": {hospital}, "d": {delivery}}.Encode()
 }
 
-// New returns the gateway of a configuration.
+// New returns the gateway that a configuration describes.
 func New(c Config) (Gateway, error) { //nolint:ireturn // the type depends on the driver
 	u, err := url.Parse(c.URL)
 	if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" {
@@ -151,7 +151,7 @@ func (p *provider) exchange(ctx context.Context, r *http.Request) (status int, h
 	return answer.StatusCode, answer.Header, body, outbound.Result{}
 }
 
-// judge returns the result of an attempt from a status that has the same meaning for every provider.
+// judge classifies an attempt by a status that has the same meaning for every provider.
 func (p *provider) judge(status int, header http.Header) outbound.Result {
 	r := outbound.Result{Class: outbound.ClassStatus, Status: status}
 	switch {

@@ -18,8 +18,8 @@ import (
 	"svc/notifier/outcome"
 )
 
-// defaultListDelay is how long it takes at most until a message appears in the provider's list after a request with
-// an unknown outcome.
+// defaultListDelay is the maximum time from a request with an unknown outcome until its message appears in the
+// provider's list.
 const defaultListDelay = 30 * time.Second
 
 // twilio uses the Messages resource of Twilio's API version 2010-04-01, which other providers also offer.
@@ -37,7 +37,8 @@ type twilio struct {
 // time of day, so no two alerts within half a day are equal.
 const sameWithin = 12 * time.Hour
 
-// firstLookUp is the timeout for reading the list before the first attempt, which proceeds without it if necessary.
+// firstLookUp is the timeout for reading the list before the first attempt. If the list cannot be read in time, the
+// first attempt is made without it.
 const firstLookUp = 3 * time.Second
 
 // longestValidity is the provider's maximum ValidityPeriod in seconds.

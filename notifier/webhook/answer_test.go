@@ -132,7 +132,7 @@ func TestMatrixHugeAnswer(t *testing.T) {
 			if n := len([]rune(got.Response)); n > outcome.MaxResponse {
 				t.Errorf("%d characters kept", n)
 			}
-			<-stopped // the receiver can neither continue to write nor wait
+			<-stopped // the connection is closed, so the receiver can neither continue to write nor wait
 		})
 	}
 	// Each of the two limits also applies alone.

@@ -185,7 +185,7 @@ func partner(t testing.TB, a *authority) *Sender {
 	return partnerWithin(t, a, 50*time.Millisecond)
 }
 
-// patient returns a sender like partner does, but one that reads an answer until the endpoint's timeout.
+// patient is like partner, but its sender reads the response body until the endpoint's timeout.
 func patient(t testing.TB, a *authority) *Sender {
 	t.Helper()
 	return partnerWithin(t, a, time.Hour)
@@ -213,7 +213,7 @@ func send(t *testing.T, s *Sender, m outbound.Message, want outbound.Class) outb
 	return got
 }
 
-// sending is a call of Send in progress.
+// sending is a call to Send that is in progress.
 type sending struct {
 	done   chan struct{}
 	result outbound.Result

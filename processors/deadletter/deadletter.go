@@ -41,8 +41,8 @@ var ErrNone = errors.New("no such dead letter")
 // atMost is the maximum number of dead letters listed for a hospital; the newest are listed.
 const atMost = 1000
 
-// Follow returns the dead letters of an installation, which are empty until Run reads them. prefix is the prefix of the
-// topic names; partitions is the number of partitions of the observations topic.
+// Follow returns a view of the dead letters of an installation. The view is empty until Run reads the topic. prefix
+// is the prefix of the topic names; partitions is the number of partitions of the observations topic.
 func Follow(cluster *stream.Cluster, prefix string, partitions int32, now func() time.Time, log *slog.Logger) *Letters {
 	d := &Letters{
 		cluster: cluster, prefix: prefix, now: now,
@@ -117,8 +117,8 @@ const reasonGone = "record_gone"
 
 var errGone = errors.New("deleted by retention")
 
-// Retried records that a dead letter's observation was ingested again. It appends a new record with the dead letter's
-// key.
+// Retried marks a dead letter as retried, after its observation was ingested again. It appends a new record with the
+// dead letter's key.
 func (d *Letters) Retried(ctx context.Context, hospital, id string) error {
 	all := d.OfHospital(hospital)
 	at := slices.IndexFunc(all, func(l Letter) bool { return l.ID() == id })
