@@ -56,8 +56,7 @@ func (f *fakeAlerts) Done(context.Context, *outbound.Command) (outbound.Progress
 
 var at = time.Date(2026, 3, 1, 14, 5, 0, 0, time.UTC)
 
-// newAckShell returns a shell whose clock shows at, and a function that creates one alert with
-// two links.
+// newAckShell returns a shell whose time is always at, and a function that creates one alert with two links.
 func newAckShell() (shell *httpapi.Shell, alerts func() *fakeAlerts) {
 	clock := func() time.Time { return at }
 	shell = &httpapi.Shell{Now: clock, Lookup: access.NewRegister(clock).Lookup, DocsURL: "/docs", Log: slog.New(slog.DiscardHandler)}

@@ -52,8 +52,8 @@ type validation struct {
 
 func newCachedUnit() *cachedUnit { return &cachedUnit{lock: make(chan struct{}, 1)} }
 
-// current returns the hospital's judgment at an instant between the call and its return. That is the cached judgment
-// if it is still valid.
+// current returns a judgment that is valid for the hospital at some instant between the call and its return. It
+// returns the cached judgment if that is still valid.
 func (s *Reads) current(ctx context.Context, hospital string) (*judgment, error) {
 	u := s.cachedUnitOf(hospital)
 	select {
@@ -141,7 +141,7 @@ func (s *Reads) renew(ctx context.Context, hospital string, u *cachedUnit) (*jud
 	return judge(c, u.last, acuity.At(s.cfg.Shell.Now())), nil
 }
 
-// rejudge returns a current judgment on the same chart. That is last itself if it is still valid.
+// rejudge returns a current judgment on the same chart. It returns last itself if last is still valid.
 func (s *Reads) rejudge(last *judgment) *judgment {
 	now := acuity.At(s.cfg.Shell.Now())
 	if last.holds(max(now, last.head.Clock)) {

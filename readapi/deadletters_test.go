@@ -84,7 +84,7 @@ func TestDeadLetters(t *testing.T) {
 	if got := ask("svc_south", "", http.StatusOK); !strings.Contains(got, `"items":[],"nextCursor":null`) {
 		t.Errorf("of another hospital: %s", got)
 	}
-	for _, path := range []string{"/3%3A4", "/3%3a4", "/%33:4"} { // ways in which clients write an id in a path
+	for _, path := range []string{"/3%3A4", "/3%3a4", "/%33:4"} { // encodings of the same id that clients use in a path
 		if got := ask("svc_north", path, http.StatusOK); !strings.Contains(got, want) {
 			t.Errorf("%s: shown %s", path, got)
 		}

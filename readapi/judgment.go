@@ -11,7 +11,7 @@ import (
 	"svc/acuity/score"
 )
 
-// judgment is the verdict of one state of one hospital, with the interval during which it is valid. A judgment is
+// judgment is the verdict on one state of one hospital, with the interval during which it is valid. A judgment is
 // immutable.
 type judgment struct {
 	*chart
@@ -33,8 +33,8 @@ func holds(from, until, now acuity.Instant) bool {
 	return now >= from && (until == 0 || now < until)
 }
 
-// judge computes the verdict at now. It evaluates the chart at every instant since it was written at which a timer
-// changed the verdict; asOf is the last of these instants.
+// judge computes the verdict at now. The chart is evaluated first for the time at which it was written, and then at
+// each later instant at which a timer changes the verdict; asOf is the last of these instants.
 //
 // If the local clock is behind that of the chart's writer, the verdict is for the time at which the chart was
 // written. The new judgment reuses verdicts from before, which may be nil.

@@ -101,7 +101,7 @@ func (s *Sender) Send(ctx context.Context, m outbound.Message) outbound.Result {
 	defer answer.Body.Close() //nolint:errcheck // everything needed was read
 	result := s.answered(answer)
 	result.Took = s.now().Sub(began)
-	if answer.StatusCode != http.StatusSwitchingProtocols { // with 101, the body is the raw connection, whose reads do not end with the context
+	if answer.StatusCode != http.StatusSwitchingProtocols { // with 101, the body is the raw connection, which ignores the context
 		result.Response = s.readExcerpt(bounded, cancel, answer.Body)
 	}
 	if result.Class == outbound.ClassRedirect {

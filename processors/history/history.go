@@ -27,8 +27,7 @@ const Group = "svc-history"
 type Config struct {
 	// Zone returns the time zone of a hospital.
 	Zone func(hospital string) *time.Location
-	// Past calls each for every snapshot in a partition that was committed and was written at or after since, with the
-	// snapshot's value.
+	// Past calls each with the value of every committed snapshot in a partition that was written at or after since.
 	Past func(partition int32, since time.Time, each func(value []byte) error) error
 	// Older calls each for every change in a partition that the history processor of the previous build has not read.
 	// It is called only while no model in the partition has a position in the snapshots topic. Older may be nil.
@@ -212,13 +211,13 @@ func (t *task) Outputs(emit func(key, value []byte)) error {
 	return nil
 }
 
-// encoder encodes models, of about 40 kB each, one after the other in memory that it reuses.
+// encoder encodes one model after the other, of about 40 kB each, and reuses its memory.
 type encoder struct {
-	record  schemas.Model // record of the last model
+	record  schemas.Model // record of the model that was encoded last
 	scratch []byte
 }
 
-// encoders pools the memory for encoding. The encoded bytes are not pooled: while a processor caught up, such a pool
+// encoders pools the memory for encoding. The encoded bytes are not pooled: while a processor catches up, such a pool
 // would hold one buffer for each hospital between transactions.
 var encoders = sync.Pool{New: func() any { return new(encoder) }}
 

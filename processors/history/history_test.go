@@ -153,7 +153,7 @@ func (l *log) commit() {
 	l.task.Committed()
 }
 
-// model returns a hospital's newest record.
+// model returns a hospital's newest model record.
 func (l *log) model(hospital string) *schemas.Model {
 	l.t.Helper()
 	for _, r := range slices.Backward(l.models) {

@@ -11,8 +11,8 @@ import (
 	"svc/schemas"
 )
 
-// relearnSpan is the period from which a model is learned again. Older hours have less than half the weight, and their
-// snapshots are deleted a week later.
+// relearnSpan is the period whose snapshots are used when a model is learned again. Older hours have less than half
+// the weight, and their snapshots are deleted a week later.
 const relearnSpan = 56 * 24 * time.Hour
 
 // relearn rebuilds the models of hospitals from the accepted snapshots. Of several snapshots of the same hour, the one

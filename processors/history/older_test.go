@@ -105,8 +105,8 @@ func drawChanges(t *rapid.T) (all []acuity.Change) {
 	return all
 }
 
-// TestHistoryOfSnapshotsIsThatOfVerdicts: the models are those that the previous build learned from the verdicts, even
-// if that build wrote some of the changes and its history processor had not read all of them.
+// TestHistoryOfSnapshotsIsThatOfVerdicts: the models equal those that the previous build would have learned from the
+// verdicts, even if that build wrote some of the changes and its history processor had not read all of them.
 func TestHistoryOfSnapshotsIsThatOfVerdicts(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		changes := drawChanges(rt)

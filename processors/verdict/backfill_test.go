@@ -11,7 +11,7 @@ import (
 	"svc/schemas"
 )
 
-// past returns a batch with the last few days of a small unit before an instant.
+// past returns a batch record with the events of a small unit in the days before an instant.
 func past(t testing.TB, until acuity.Instant, offset int64, days int) stream.Record {
 	t.Helper()
 	o := acuity.Observation{Hospital: "north", ReceivedAt: until, Channel: acuity.ChannelBatch}

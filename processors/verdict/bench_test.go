@@ -19,7 +19,7 @@ func (q quiet) Own(int32, int64, []Chart) OwnedView { return q }
 func (quiet) Show(int64, []Chart)                   {}
 func (quiet) Disown()                               {}
 
-// ownedTask returns the task for a partition without state, after the task's restore.
+// ownedTask returns a restored task for a partition without state.
 func ownedTask(tb testing.TB) stream.Task {
 	tb.Helper()
 	task := Tasks(quiet{})(0)
@@ -102,8 +102,8 @@ func BenchmarkTask(b *testing.B) {
 	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "records/s")
 }
 
-// BenchmarkCheckpoint iterates over the live state of a partition. Senders wait for the longest piece, not for the
-// whole checkpoint.
+// BenchmarkCheckpoint iterates over the live state of a partition, one hospital at a time. Senders wait for the
+// longest of these iterations, not for the whole checkpoint.
 func BenchmarkCheckpoint(b *testing.B) {
 	const n, hospitals = 20_000, 25
 	task := Tasks(nil)(0)

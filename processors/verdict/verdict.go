@@ -300,8 +300,8 @@ func (t *task) Outputs(emit func(key, value []byte)) error {
 	return nil
 }
 
-// keepRecord returns a copy of a record that is valid until it is durable. Small records share blocks of memory,
-// because a processor writes three records for each input.
+// keepRecord returns a copy of a record. The copy is valid until the record is durable. Small records share blocks of
+// memory, because a processor writes three records for each input.
 func (t *task) keepRecord(record []byte) []byte {
 	const pieceSize = 16 << 10
 	if len(record) > cap(t.piece)-len(t.piece) {
