@@ -61,8 +61,8 @@ func busyChart() *acuity.Chart {
 	return c
 }
 
-// BenchmarkReadChanged measures what a changed unit costs beyond reading it: judging all rooms, and then each answer.
-// It also measures judgment and answer together if only one room has changed.
+// BenchmarkReadChanged measures the cost of a changed unit, without reading its chart: judging all rooms, and
+// rendering each response. It also measures both together if only one room has changed.
 func BenchmarkReadChanged(b *testing.B) {
 	c := busyChart()
 	v := score.Judge(c, c.Unit.Clock)

@@ -18,8 +18,8 @@ func (k *retainingWriter) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// TestNothingIsLentToHTTP2: if a stream has been ended, an HTTP/2 write may return before the bytes are sent, so the
-// bytes must not change.
+// TestNothingIsLentToHTTP2: an HTTP/2 write to a stream that has ended may return before the bytes are sent, so the
+// bytes must not be reused.
 func TestNothingIsLentToHTTP2(t *testing.T) {
 	h := newFixture(worked(t))
 	var all []*retainingWriter

@@ -16,8 +16,8 @@ import (
 	"svc/internal/httpapi/contract"
 )
 
-// LocalSettings provides the lists that a hospital's administrators maintain: its mapping of codes, locations and
-// feeds.
+// LocalSettings provides the lists that a hospital's administrators maintain: code mappings, locations and feed
+// settings.
 type LocalSettings interface {
 	// LocalSettings returns the encoded records of a hospital, including the worklist only if codes is true. Errors
 	// are or wrap ErrNoUnit or ErrAway.
@@ -76,8 +76,8 @@ type records struct {
 	rooms    []*facts.RoomState // rooms that feeds added
 }
 
-// readRecords returns the records of the caller's hospital. A hospital without records gets empty ones. If it returns
-// false, it has sent an error response.
+// readRecords returns the records of the caller's hospital. For a hospital without records, the lists are empty. If
+// it returns false, it has sent an error response.
 func (s *Reads) readRecords(w http.ResponseWriter, r *http.Request, codes bool) (*records, bool) {
 	all, err := s.cfg.LocalSettings.LocalSettings(r.Context(), httpapi.Caller(r.Context()).Hospital, codes)
 	if err != nil && !errors.Is(err, ErrNoUnit) {
@@ -138,7 +138,8 @@ func readPage(w http.ResponseWriter, r *http.Request, preset, most int) (page, b
 	return p, !q.Refused(w, r)
 }
 
-// These limit the pages of the terminology map and the worklist. offsetAtMost is greater than the length of any list.
+// These are the default and maximum page sizes of the terminology map and the worklist. offsetAtMost is greater than
+// the length of any list.
 const (
 	mappingsUsual, mappingsAtMost = 1000, 20_000
 	codesUsual, codesAtMost       = 100, 1000
@@ -223,7 +224,7 @@ type unknownLocation struct {
 type locationList struct {
 	Locations        []locationItem    `json:"locations"`
 	UnknownLocations []unknownLocation `json:"unknownLocations"`
-	Version          int64             `json:"version"` // version of the table, for If-Match of an act that changes many rows
+	Version          int64             `json:"version"` // version of the table, for the If-Match header of a request that changes many rows
 }
 
 func (s *Reads) serveLocations(w http.ResponseWriter, r *http.Request) {

@@ -12,7 +12,7 @@ import (
 	"svc/schemas"
 )
 
-// TestTrendsOfABatchWithStaffing: a new hospital sends its past in a batch, which passes through the real verdicts
+// TestTrendsOfABatchWithStaffing: a new hospital sends its history in a batch, which passes through the real verdict
 // task and the trends. Hours with staffing have nurses and a level; hours before the first staffing are unknown.
 func TestTrendsOfABatchWithStaffing(t *testing.T) {
 	h := newFixture(worked(t))

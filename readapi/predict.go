@@ -27,8 +27,7 @@ type Forecasts interface {
 // get the same forecast.
 const predictStep = acuity.Instant(60_000)
 
-// PredictAt returns the instant at which a forecast made at t begins, unless something has happened within that
-// minute.
+// PredictAt returns the instant at which a forecast made at t begins, unless the unit has changed within that minute.
 func PredictAt(t time.Time) acuity.Instant { return acuity.At(t) / predictStep * predictStep }
 
 // horizonMinutes is how far ahead a forecast reaches.
@@ -120,7 +119,7 @@ func (s *Reads) servePrediction(w http.ResponseWriter, r *http.Request) {
 	answer(w, r, newRendered(encode(predictOf(j.verdict, f))))
 }
 
-// predictUnit returns the current forecast for a hospital, and the judgment with which it begins.
+// predictUnit returns the current forecast for a hospital, and the judgment on which the forecast is based.
 func (s *Reads) predictUnit(ctx context.Context, hospital string) (*judgment, *forecast.Forecast, error) {
 	model, err := s.cfg.Forecasts.Model(ctx, hospital)
 	if err != nil {
@@ -138,7 +137,7 @@ func (s *Reads) predictUnit(ctx context.Context, hospital string) (*judgment, *f
 	return j, f, err
 }
 
-// forecastFrom returns the forecast for a hospital, beginning with a judgment.
+// forecastFrom returns the forecast for a hospital that is based on a judgment.
 func (s *Reads) forecastFrom(ctx context.Context, hospital string, j *judgment) (*forecast.Forecast, error) {
 	model, err := s.cfg.Forecasts.Model(ctx, hospital)
 	if err != nil {
@@ -147,8 +146,8 @@ func (s *Reads) forecastFrom(ctx context.Context, hospital string, j *judgment) 
 	return s.predictWith(model, hospital, j)
 }
 
-// predictWith returns a model's forecast. It starts on the minute, so that requests within a minute get the same
-// result, or at a later change, so that the unit has not changed since the start.
+// predictWith returns a model's forecast. The forecast starts on the minute, so that requests within a minute get the
+// same result, or at a later change, so that the unit has not changed since the start.
 func (s *Reads) predictWith(model *forecast.Model, hospital string, j *judgment) (*forecast.Forecast, error) {
 	at := max(PredictAt(s.cfg.Shell.Now()), j.from)
 	f, err := forecast.Predict(model, forecast.UnitOf(j.whole(hospital), at, s.cfg.Forecasts.Zone(hospital)))
@@ -200,7 +199,7 @@ func calibrationOf(c *forecast.Calibration) calibration {
 	return out
 }
 
-// places rounds a number of the forecast to n decimal places.
+// places rounds a forecast value to n decimal places.
 func places(v float64, n int) decimal {
 	return decimal{int64(math.Round(v * math.Pow10(n))), n}
 }

@@ -62,8 +62,8 @@ func predictionOf(t *testing.T, h *fixture) (p predictions, tag string) {
 	return p, a.Header.Get("ETag")
 }
 
-// TestPredictIsOfNow: the field current of predict agrees with level and unit-state at the same instant. The answer
-// stays the same until the state changes or the minute ends.
+// TestPredictIsOfNow: the field current of a predict response agrees with the level and unit-state responses at the
+// same instant. The response stays the same until the state changes or the minute ends.
 func TestPredictIsOfNow(t *testing.T) {
 	chart := worked(t)
 	chart.Unit.Clock, chart.Unit.ObservedAt = noon, noon
@@ -96,8 +96,8 @@ func TestPredictIsOfNow(t *testing.T) {
 	}
 }
 
-// TestPredictRefusals: the answer says what is missing for a forecast, even without any state. An unavailable view is
-// not reported as missing history.
+// TestPredictRefusals: the response says what is missing for a forecast, even if the hospital has no state. An
+// unavailable view is not reported as missing history.
 func TestPredictRefusals(t *testing.T) {
 	silent := worked(t)
 	silent.Unit.ObservedAt = noon.Add(-13 * time.Hour)

@@ -32,8 +32,8 @@ type Charts interface {
 	// the state that the caller has, so Read may return only what has changed after that state. The zero Token means
 	// that the caller has no state.
 	Read(ctx context.Context, hospital string, since Token) (State, error)
-	// DecodeUnit and DecodeRoom decode the texts of a State. Equal texts must give equal charts. Decoded charts must
-	// not be modified.
+	// DecodeUnit and DecodeRoom decode the encoded charts of a State. Equal strings must give equal charts. Decoded
+	// charts must not be modified.
 	DecodeUnit(encoded string, u *acuity.UnitChart) error
 	DecodeRoom(encoded string, r *acuity.RoomChart) error
 }
@@ -44,8 +44,8 @@ type Token struct {
 	Version    int64
 }
 
-// State is one state of one hospital. Its rooms are encoded separately, so that comparing the texts of two states
-// shows which rooms differ.
+// State is one state of one hospital. Its rooms are encoded separately, so that comparing the encoded charts of two
+// states shows which rooms differ.
 type State struct {
 	Token
 	Unit  string
@@ -122,8 +122,8 @@ type Config struct {
 	Hours         Hours
 }
 
-// Mount adds the paths of the role to a router that uses the shell. Through the returned Reads, the pages get the
-// same results.
+// Mount adds the routes of the read API to a router that uses the shell. The pages call the returned Reads, so that
+// they show the same results.
 func Mount(r chi.Router, cfg Config) *Reads {
 	s := &Reads{cfg: cfg, trends: newTrendsCache(), units: map[string]*cachedUnit{}, cacheLimit: maxCached}
 	contract.Mount(r, cfg.Shell, s, routes())
@@ -208,7 +208,7 @@ func (s *Reads) judge(w http.ResponseWriter, r *http.Request) (*judgment, bool) 
 	return j, err == nil
 }
 
-// fail sends the reason why there is no verdict or no forecast.
+// fail sends an error response that says why there is no verdict or no forecast.
 func (s *Reads) fail(w http.ResponseWriter, r *http.Request, err error) {
 	p, missing := httpapi.Problem{Kind: httpapi.Internal}, (*forecast.InsufficientError)(nil)
 	switch {

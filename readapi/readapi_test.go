@@ -33,7 +33,7 @@ const minutes = time.Minute
 
 var noon = acuity.At(time.Date(2031, 4, 5, 12, 0, 0, 0, time.UTC))
 
-// fixture is the read API with charts in memory, with a simulated clock.
+// fixture is the read API with charts in memory and a simulated clock.
 type fixture struct {
 	reads *readapi.Reads
 	http.Handler

@@ -16,8 +16,8 @@ import (
 	"svc/internal/feeds"
 )
 
-// Verdict returns the current verdict of a hospital. The caller must not change it. The errors are or wrap [ErrNoUnit]
-// and [ErrAway].
+// Verdict returns the current verdict on a hospital's unit. The caller must not change it. Any error is or wraps
+// [ErrNoUnit] or [ErrAway].
 func (s *Reads) Verdict(ctx context.Context, hospital string) (*score.Verdict, error) {
 	j, err := s.current(ctx, hospital)
 	if err != nil {
@@ -26,7 +26,7 @@ func (s *Reads) Verdict(ctx context.Context, hospital string) (*score.Verdict, e
 	return j.verdict, nil
 }
 
-// name returns an id of the state of a judgment: its chart, and the start of its validity.
+// name returns an id for the state that was judged, from the version of the chart and the start of the validity.
 func (j *judgment) name() string {
 	return fmt.Sprintf("%s.%d.%d", j.token.Generation, j.token.Version, j.from)
 }
@@ -39,8 +39,8 @@ type Unit struct {
 	Missing  *forecast.InsufficientError
 	Plan     []acuity.Staffing // future nurses on duty, in chronological order
 	Feeds    []Feed
-	// FeedsUnknown means that it is unknown which feeds have sent data, because that record could not be read or is
-	// lost.
+	// FeedsUnknown means that it is unknown which feeds have sent data, because the record of the feeds could not be
+	// read or is lost.
 	FeedsUnknown bool
 
 	Help []help.Step // measures that would help now
@@ -50,7 +50,7 @@ type Unit struct {
 	Stopped time.Time
 }
 
-// Feed is the age of one kind of input.
+// Feed says how recent the input of one channel is.
 type Feed struct {
 	Channel      string
 	LastReceived time.Time // zero: never
@@ -73,8 +73,8 @@ type unitDetails struct {
 // feedAgesEvery is how often the ages of feeds are read.
 const feedAgesEvery = 10 * time.Second
 
-// Unit returns the unit of a hospital now. If its charts may lack facts, it returns the unit as it was
-// when its input stopped. The errors are or wrap [ErrNoUnit] and [ErrAway].
+// Unit returns the current state of a hospital's unit. If its charts may lack facts, Unit returns the state at the
+// time when the input stopped. Any error is or wraps [ErrNoUnit] or [ErrAway].
 func (s *Reads) Unit(ctx context.Context, hospital string) (*Unit, error) {
 	details := &s.cachedUnitOf(hospital).details
 	j, err := s.current(ctx, hospital)
@@ -152,8 +152,8 @@ type RoomStep struct {
 // mostSteps is the maximum number of future instants for which a room is evaluated.
 const mostSteps = 48
 
-// Room returns a room at present and at each instant within the given time at which a timer changes it. It returns
-// nil if the room does not exist.
+// Room returns the verdict on a room now, and at each instant within the given duration at which a timer changes the
+// verdict. It returns nil if the room does not exist.
 func (s *Reads) Room(ctx context.Context, hospital string, id int32, within time.Duration) (*RoomAhead, error) {
 	j, err := s.current(ctx, hospital)
 	if err != nil {

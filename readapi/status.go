@@ -15,7 +15,7 @@ import (
 	"svc/internal/httpapi/rules"
 )
 
-// Health is the source of the status of a hospital's feeds and pipeline.
+// Health provides the data for a hospital's status: its feeds, their notices, and the pipeline.
 type Health interface {
 	// Feeds returns the counts for each feed.
 	Feeds(ctx context.Context, hospital string) ([]feeds.History, error)
@@ -261,7 +261,7 @@ func (j *judgment) describeHealth(now time.Time) unitStatus {
 	}
 }
 
-// seconds rounds a duration up to seconds. A negative duration, which a slow clock can cause, gives 0.
+// seconds rounds a duration up to whole seconds. A negative duration, which a slow clock can cause, gives 0.
 func seconds(d time.Duration) int64 { return int64(max(d+time.Second-1, 0) / time.Second) }
 
 func sourceRoutes() []contract.Route[*Reads] {

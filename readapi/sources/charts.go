@@ -1,4 +1,4 @@
-// Package sources implements the data sources of the read API: the view in Redis, the log in Kafka.
+// Package sources implements the data sources of the read API on top of the view in Redis or the log in Kafka.
 package sources
 
 import (
