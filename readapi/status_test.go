@@ -96,7 +96,7 @@ func someCodes() []facts.Record {
 	}
 }
 
-// hourly returns a feed with one message per hour, the last one ago before now.
+// hourly returns a feed with one message per hour. ago is the age of the last message.
 func hourly(now time.Time, ago time.Duration) feeds.History {
 	h := feeds.History{Feed: feeds.Feed{Hospital: "north", Channel: "census", Source: "key_9"}, LastReceived: now.Add(-ago)}
 	for n := range 20 {

@@ -50,7 +50,7 @@ type mappingValue struct {
 type terminologyList struct {
 	Mappings []mappingItem `json:"mappings"` // ordered by system and code
 	Total    int           `json:"total"`
-	Version  int64         `json:"version"` // version of the map, for If-Match of an act that changes many rows
+	Version  int64         `json:"version"` // version of the map, for the If-Match header of a request that changes many rows
 }
 
 func (s *Reads) serveTerminology(w http.ResponseWriter, r *http.Request) {

@@ -18,7 +18,7 @@ import (
 )
 
 // Hours returns the hourly records of a hospital in (since, until], in any order. The result may include records that
-// a later generation replaces. The errors are or wrap [ErrAway].
+// a later generation replaces. Any error is or wraps [ErrAway].
 type Hours func(ctx context.Context, hospital string, since, until time.Time) ([]Hour, error)
 
 // Hour is the recorded state of a unit at one hour mark.
@@ -47,7 +47,7 @@ type Trends struct {
 	Forecast     *forecast.Calibration // nil: there is no forecast
 }
 
-// TrendHour is the unit at one hour mark and its levels in the hour before.
+// TrendHour is the state of a unit at one hour mark, with the minutes at each level in the hour before.
 type TrendHour struct {
 	Hour
 	Levels LevelMinutes
@@ -80,7 +80,7 @@ func (h *Hour) Shortfall() int32 {
 	return max(0, int32((h.Required+catalogue.Nurse-1)/catalogue.Nurse)-h.OnDuty)
 }
 
-// levels returns the minutes of each level in the hour. Minutes that were not recorded are assigned the level at the
+// levels returns the minutes at each level in the hour. Minutes that were not recorded are assigned the level at the
 // end of the hour; if that level was not observed either, they are omitted.
 func (h *Hour) levels() (m LevelMinutes) {
 	left, seconds := minutesPerHour, int32(0)
@@ -185,8 +185,8 @@ func trendsOf(hours []Hour, since, until time.Time, zone *time.Location) *Trends
 const (
 	trendsWithin  = 10 * time.Second
 	trendsAtOnce  = 2
-	trendsFresh   = time.Minute     // recorded hours do not change, and a new one is added once an hour
-	trendsEarly   = 2 * time.Second // if there are too few hours for a forecast, because its past data may still be arriving
+	trendsFresh   = time.Minute     // how long a result is cached; recorded hours do not change, and one is added per hour
+	trendsEarly   = 2 * time.Second // the same, while there are too few hours for a forecast: history may still be arriving
 	trendsAtMost  = 128             // number of cached results
 	trendsDefault = 24 * time.Hour
 )
@@ -214,10 +214,10 @@ func newTrendsCache() *trendsCache {
 	return &trendsCache{busy: make(chan struct{}, trendsAtOnce), kept: map[trendsKey]keptTrends{}}
 }
 
-// Trends returns the hourly state of a unit after since, up to and including until. It returns the errors of
-// [Reads.Verdict], except [ErrNoUnit]. The result is cached for a minute, because the few hundred records of 28 days
-// are scattered among those of other hospitals. While the hospital has too few hours for a forecast, it is cached for
-// two seconds.
+// Trends returns the hourly state of a unit in (since, until]. It returns the errors of [Reads.Verdict], except
+// [ErrNoUnit]. The result is cached for a minute, because the few hundred records of 28 days are scattered among
+// those of other hospitals. While the hospital has too few hours for a forecast, the result is cached for two
+// seconds.
 func (s *Reads) Trends(ctx context.Context, hospital string, since, until time.Time) (*Trends, error) {
 	now := s.cfg.Shell.Now()
 	key := trendsKey{hospital: hospital}

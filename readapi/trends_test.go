@@ -108,8 +108,8 @@ func TestTrends(t *testing.T) {
 	}
 }
 
-// TestTrendsAreCached: the record is read once a minute, or every two seconds while the hours of a new hospital
-// arrive.
+// TestTrendsAreCached: the recorded hours are read once a minute, or every two seconds while the hours of a new
+// hospital arrive.
 func TestTrendsAreCached(t *testing.T) {
 	for name, tt := range map[string]struct {
 		model *forecast.Model

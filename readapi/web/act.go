@@ -22,8 +22,8 @@ import (
 	"svc/readapi/web/page"
 )
 
-// API performs the acts of people on a unit's pages through the ingest and administration API, so that each act is
-// validated and audited in one place.
+// API executes the acts that people perform on a unit's pages. It calls the ingest and administration API, so that
+// each act is validated and audited in one place.
 type API struct {
 	Handler http.Handler
 	// StaffToken and AckToken return API keys that are valid for a minute and allow a person a single operation.
@@ -36,7 +36,7 @@ type API struct {
 // ActStaff is the audit log's action for setting the nurses on duty.
 const ActStaff = "staffing.set"
 
-// setStaffing sets the nurses on duty. It returns the refusal of the API, or nil.
+// setStaffing sets the nurses on duty. If the API refuses them, it returns the refusal, otherwise nil.
 func (a *API) setStaffing(ctx context.Context, s *auth.Session, nurses json.RawMessage, call acuity.Tristate) (*apicall.Refusal, error) {
 	act := audit.Act{Hospital: s.Hospital, At: a.Now(), By: s.User, Action: ActStaff, Subject: "staffing"}
 	if err := a.Audit(ctx, act); err != nil {
@@ -57,8 +57,8 @@ func (a *API) setStaffing(ctx context.Context, s *auth.Session, nurses json.RawM
 	return refused, err
 }
 
-// acknowledge acknowledges an alert on behalf of a person. It returns the refusal of the API, or nil. The API writes
-// the audit record.
+// acknowledge acknowledges an alert on behalf of a person. If the API refuses to, it returns the refusal, otherwise
+// nil. The API writes the audit record.
 func (a *API) acknowledge(ctx context.Context, s *auth.Session, episode string) (*apicall.Refusal, error) {
 	return a.post(ctx, "/api/admin/alerts/episodes/"+episode+"/ack", a.AckToken(s.Hospital, s.User), map[string]any{})
 }
@@ -218,7 +218,7 @@ func (s *site) showAlerts(w http.ResponseWriter, r *http.Request, session *auth.
 		}
 		out.Rows = append(out.Rows, row)
 	}
-	if status == http.StatusOK { // after an error, the URL is that of the act, which cannot be reloaded
+	if status == http.StatusOK { // after an error, the URL is that of the submitted form, which cannot be reloaded
 		out.Poll, out.Refresh = alertsPoll, page.RefreshSeconds
 	}
 	page.WritePage(w, r, status, templates.Render("alerts", out))

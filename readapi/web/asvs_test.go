@@ -46,8 +46,8 @@ func TestASVS1632RefusedActs(t *testing.T) {
 	}
 }
 
-// TestASVS751FreshActs (ASVS 7.5.1): the table lists every act on the pages and nothing else. Acts on keys, webhooks,
-// recipients, users, walls and rules need a fresh sign-in.
+// TestASVS751FreshActs (ASVS 7.5.1): the table in package page lists every act on the pages and nothing else. Acts on
+// keys, webhooks, recipients, users, walls and rules need a fresh sign-in.
 func TestASVS751FreshActs(t *testing.T) {
 	t.Parallel()
 	p := newPages(t)

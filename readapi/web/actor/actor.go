@@ -1,4 +1,4 @@
-// Package actor represents people to the API when they perform acts on the pages.
+// Package actor authenticates people to the API for the acts that they perform on the pages.
 package actor
 
 import (

@@ -27,10 +27,10 @@ type Cookies struct {
 	Users  Users
 	Now    func() time.Time
 	Secure bool // the pages are served over HTTPS
-	// Await waits briefly until this process has read the settings up to a position. nil means that it has always
-	// read all of them.
+	// Await waits briefly until this process has read the settings up to a position. nil means that this process has
+	// always read all settings.
 	Await func(ctx context.Context, position int64)
-	// Position returns up to which position this process has read the settings. It is nil if this is the only
+	// Position returns the position up to which this process has read the settings. It is nil if this is the only
 	// process.
 	Position func() int64
 }

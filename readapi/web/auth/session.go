@@ -80,7 +80,7 @@ var (
 	ErrEnded     = errors.New("the session was ended") // by the person or an administrator
 )
 
-// Users returns the current rights of people.
+// Users provides the current rights of people.
 type Users interface {
 	// User returns a user of a hospital, or false if there is none.
 	User(hospital, id string) (users.User, bool)
@@ -92,8 +92,8 @@ type Users interface {
 	Sessions(user string) []users.Session
 }
 
-// ReadSession returns the session of a request. The errors are [ErrSignedOut], [ErrExpired] and [ErrEnded]. If there
-// is an error, the returned session may be nil and must not be used.
+// ReadSession returns the session of a request. Its error is [ErrSignedOut], [ErrExpired] or [ErrEnded]; in that
+// case, the returned session may be nil and must not be used.
 func (c *Cookies) ReadSession(r *http.Request) (*Session, error) {
 	s := &Session{Base: AppPath}
 	if !c.Open(r, sessionCookie, &s.cookie) || s.cookie.ID == "" {
@@ -112,7 +112,8 @@ func (c *Cookies) ReadSession(r *http.Request) (*Session, error) {
 	return s, c.check(s)
 }
 
-// check returns why a session is invalid in its hospital. It also sets the user's current role in that hospital.
+// check returns why a session is invalid in its hospital, or nil if it is valid. It also sets the user's current role
+// in that hospital.
 func (c *Cookies) check(s *Session) error {
 	user, known := c.Users.User(s.Hospital, s.User)
 	epoch, holds := s.record.EpochIn(s.Hospital)
@@ -161,7 +162,7 @@ func (c *Cookies) SessionID(r *http.Request) string {
 	return kept.ID
 }
 
-// EndSession deletes the session from the browser. [users.Office] ends its record.
+// EndSession deletes the session cookie from the browser. [users.Office] ends the session's record.
 func (c *Cookies) EndSession(w http.ResponseWriter) { c.Remove(w, sessionCookie) }
 
 // TouchSession records a request by the person of a session.
