@@ -301,7 +301,8 @@ func rosterOf(v *score.Verdict) *roster {
 	return r
 }
 
-// shares is divisible by every number of nurses up to twelve.
+// shares is the number of parts into which a unit of demand is divided. It is divisible by every number of nurses up to
+// twelve, so that rooms shared by up to twelve nurses cause no rounding error.
 const shares = 27_720
 
 // distinct returns the ids in ascending order and without duplicates. The result is never nil.

@@ -17,8 +17,8 @@ func TestUnitIsAway(t *testing.T) {
 	}
 }
 
-// TestTooManyTries: an address that guesses links must wait, and nothing is recorded. A valid link still works from
-// that address.
+// TestTooManyTries: a client address that guesses links must wait, and nothing is recorded. A valid link still works
+// from that address.
 func TestTooManyTries(t *testing.T) {
 	t.Parallel()
 	p, left := newPages(t), 2

@@ -61,7 +61,7 @@ func (b *browser) change(hospital string, do func(*users.User)) {
 	b.people.SetUser(u)
 }
 
-// keep stores the cookie of an answer. It returns false if the answer does not set a cookie.
+// keep stores the cookie that a response sets. It returns false if the response does not set one.
 func (b *browser) keep(answer func(w http.ResponseWriter)) bool {
 	w := httptest.NewRecorder()
 	answer(w)

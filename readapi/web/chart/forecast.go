@@ -29,7 +29,7 @@ type Forecast struct {
 type ForecastWords struct {
 	Now     string    // "16.8 now"
 	Highest string    // "up to 19.0"
-	OnDuty  []string  // one for each of OnDuty: "15 on duty", "14 planned"
+	OnDuty  []string  // one for each value in Forecast.OnDuty: "15 on duty", "14 planned"
 	Short   [4]string // "covered", "1 short", "2 short", "3 or more"
 }
 
@@ -57,7 +57,7 @@ type forecastFigure struct {
 	words             float64 // text height
 	clip              string  // id of the clip path of the band
 	x, y              scale
-	marks             []float64 // grid lines on the scale of nurses
+	marks             []float64 // values of the grid lines on the nurses axis
 	duty              []step
 }
 
@@ -153,7 +153,7 @@ func (f *Forecast) planWithin(begin, end time.Time) (all []step) {
 	return all
 }
 
-// drawAxes draws the scale of nurses and the hour marks, in the unit's time zone.
+// drawAxes draws the nurses axis and the hour marks, in the unit's time zone.
 func (g *forecastFigure) drawAxes() {
 	for _, v := range g.marks[1 : len(g.marks)-1] {
 		g.line("thr", point{g.left, g.y.at(v)}, point{g.right, g.y.at(v)})

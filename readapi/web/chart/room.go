@@ -153,7 +153,7 @@ func (s *Sum) SVG() template.HTML {
 	return c.done()
 }
 
-// Score is a chart of a score out of 100, which has two parts, on the scale of colors.
+// Score is a chart that shows a score out of 100, and the two parts of the score, on a scale of the colors.
 type Score struct {
 	Title                      string
 	Demand, Severity           float64 // points
