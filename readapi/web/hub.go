@@ -20,7 +20,7 @@ type hub struct {
 
 	mu        sync.Mutex
 	open      int            // number of streams
-	shares    map[string]int // number of streams by session, wall and hospital
+	shares    map[string]int // number of streams, by session, wall or hospital
 	hospitals map[string]*followedHospital
 }
 
@@ -67,7 +67,8 @@ func streamShares(session *auth.Session) []streamShare {
 	return append(shares, streamShare{"session " + session.ID, mostOfSession})
 }
 
-// addStream counts a stream. It returns false if the process, or one of the limits, has reached its maximum.
+// addStream counts a stream. It returns false if the process or one of the shares already has its maximum number of
+// streams.
 func (h *hub) addStream(shares []streamShare) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -184,7 +185,7 @@ func (h *hub) readHospital(ctx context.Context, f *followedHospital) {
 		f.frames[v] = fresh
 	}
 	f.lost, f.unit = false, u
-	for v := range f.listVariants() { // for browsers that have connected since
+	for v := range f.listVariants() { // for browsers that have connected during the rendering
 		if f.frames[v] == nil || f.frames[v].ID != formatStateID(u) {
 			f.frames[v] = h.renderFrame(f.hospital, v, u, nil)
 		}

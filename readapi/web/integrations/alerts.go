@@ -275,7 +275,7 @@ func showEpisodes(d *adminRequest) {
 	}
 	out := episodesPage{adminPage: d.newPage("episodes")}
 	out.Tabs = listAlertTabs(d, "episodes")
-	if d.refused == nil { // after an error, the URL is that of the act, which cannot be reloaded
+	if d.refused == nil { // after an error, the URL is that of the submitted form, which cannot be reloaded
 		out.Poll, out.Refresh = feedsPoll, page.RefreshSeconds
 	}
 	out.Rows = newRows(d, &out.adminPage, all, newEpisodeRow)

@@ -38,7 +38,7 @@ type auditPage struct {
 
 type auditRow struct{ At, By, Action, Subject, Before, After string }
 
-// auditGroups are the groups of actions: the words before the dot in their names.
+// auditGroups are the groups of actions: a group is the part of an action's name before the dot.
 var auditGroups = []string{
 	"key", "webhook", "delivery", "command", "alert", "terminology", "locations", "rules", "settings", "layout",
 	"wall", "user", "link", "session", "act", "staffing",

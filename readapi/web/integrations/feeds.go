@@ -175,7 +175,8 @@ func newFeedLine(d *adminRequest, f *apiFeed) feedLine {
 	return line
 }
 
-// listFacts returns the numbers in a status that link to pages.
+// listFacts returns the nonzero counts in a status, with links to the pages about them, and the age of the
+// processor's heartbeat.
 func listFacts(d *adminRequest, s *apiStatus) (facts []factRow) {
 	add := func(name string, value int64, link string) {
 		if value > 0 {

@@ -13,8 +13,8 @@ import (
 )
 
 // form is a form with the entered values and the API's errors. Its template calls {{template "admin.field"
-// (.Form.Field "name" "keys.name")}}. "keys.name" is the key of the label. If there is a text with
-// this key and ".about", it explains what to enter.
+// (.Form.Field "name" "keys.name")}}. "keys.name" is the key of the label. The text with the
+// key "keys.name.about", if there is one, explains what to enter.
 type form struct {
 	texts   *text.Texts
 	typed   url.Values
@@ -27,7 +27,7 @@ type form struct {
 // formField is a field of a form.
 type formField struct {
 	name  string
-	label string // text key of the label, or the label; "": not checked for concurrent changes
+	label string // text key of the label, or the label itself; "": not checked for concurrent changes
 	path  string // path in the API's request body; "": the name
 }
 
@@ -40,8 +40,8 @@ func (f *form) Was() map[string]string {
 	return all
 }
 
-// useForm sets the form of a page, with the values of the resource or, after a refusal, the entered values. If
-// another user has changed the resource in the meantime, the page shows the changes. now has the current values.
+// useForm sets the form of a page, with the values of the resource or, after a refusal, the entered values. now are
+// the current values. If another user has changed the resource in the meantime, the page shows the changes.
 func (d *adminRequest) useForm(p *adminPage, values, now url.Values, fields ...formField) {
 	if d.r.PostForm != nil {
 		values = d.r.PostForm
@@ -167,8 +167,9 @@ func (f *form) listRefusals() (all []string) {
 // overtaken is a value that another user has changed since the form was displayed.
 type overtaken struct{ Name, Was, Now, Yours string }
 
-// compareValues returns the fields that another user has changed since the form was displayed. The form sends the
-// displayed values as was.<name>; now has the current values. For an act without values, it returns nothing.
+// compareValues returns the fields that another user has changed since the form was displayed. It compares the
+// displayed values, which the form sends as was.<name>, with the current values in now. For an act without values, it
+// returns nothing.
 func (d *adminRequest) compareValues(now url.Values, fields []formField) (all []overtaken) {
 	typed := d.r.PostForm
 	for _, f := range fields {

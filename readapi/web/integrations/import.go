@@ -27,7 +27,7 @@ type importPage struct {
 	Faults      []string
 	Ready       bool // the file can be applied
 	Effect      *effect
-	Was         string // the previewed table's rows that are in the file, as JSON by id
+	Was         string // rows of the previewed table that the file also has, as JSON by id
 }
 
 func newImportPage(d *adminRequest, title, tab string, parts ...string) importPage {
@@ -106,8 +106,8 @@ type table[T any] struct {
 	path, name string // path in the API, and name of the list in the body
 	read       func(in io.Reader, most int) ([]sheets.Line[T], []*spreadsheet.Fault, error)
 	now        func() (rows map[string]*T, version int64, err error) // current rows of the table by id, and its version
-	about      func(*T) string                                       // returns what a row is about
-	says       func(*T) string                                       // returns what a row says
+	about      func(*T) string                                       // returns a short name of a row
+	says       func(*T) string                                       // returns the values of a row as text
 	back, done string
 }
 

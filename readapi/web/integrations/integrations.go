@@ -42,7 +42,7 @@ type Administration struct {
 	API http.Handler
 	// Token returns an API key with which this process acts as an administrator for a minute.
 	Token func(hospital, user string) string
-	// Counts returns the number of a hospital's resources for each section name.
+	// Counts returns the number of a hospital's resources, by section name.
 	Counts func(hospital string) map[string]int
 	// ShowOnce records that a session displays the secret that was created at madeAt. The error is [users.ErrShown]
 	// if the session has already displayed the secret. A nil ShowOnce means that nothing is recorded.
@@ -53,8 +53,8 @@ type Administration struct {
 	URL string
 	// MLLP is the address at which this process accepts HL7 over MLLP; if it is "", another process accepts HL7.
 	MLLP string
-	// TestRequest rebuilds the request that a webhook test sent, with its signatures. It returns "" if that is
-	// impossible; a nil function means that it always is.
+	// TestRequest rebuilds the request that a webhook test sent, with its signatures. It returns "" if the request
+	// cannot be rebuilt. A nil TestRequest means that no request can be rebuilt.
 	TestRequest func(ctx context.Context, hospital, webhook, command, event string, occurred, sent time.Time) string
 	// Operations are the operations of the API, with a sample of each body.
 	Operations []contract.Operation

@@ -47,7 +47,7 @@ var keyList = list[apiKey]{keysAPI, "keys"}
 type keysPage struct {
 	adminPage
 	Rows  []keyRow
-	Ended bool // the list includes keys that have ended
+	Ended bool // the list includes expired and revoked keys
 	Other string
 }
 

@@ -24,7 +24,7 @@ type Past interface {
 // PastResult is the progress or the result of a trial.
 type PastResult struct {
 	Ready       bool
-	Done, Total int64     // while the trial runs, numbers of records
+	Done, Total int64     // number of processed records and of all records, while the trial runs
 	Fault       PastFault // why there is no result; "": there is one, or the trial is still running
 	Since       time.Time // first compared verdict
 	Until       time.Time
