@@ -22,9 +22,9 @@ const (
 	leastBetween   = 250 * time.Millisecond // minimum interval between two states of one hospital
 	feedsEvery     = 10 * time.Second
 	beatEvery      = 15 * time.Second
-	holdsEvery     = 500 * time.Millisecond // interval of the checks whether a session or wall has ended
+	holdsEvery     = 500 * time.Millisecond // interval at which a stream checks whether its session or wall has ended
 	writeWithin    = 5 * time.Second
-	streamFor      = 25 * time.Minute // plus up to streamMore, so that browsers do not all reconnect at once
+	streamFor      = 25 * time.Minute // maximum age, plus up to streamMore, so that browsers do not all reconnect at once
 	streamMore     = 10 * time.Minute
 	mostStreams    = 1000 // per process; further browsers reload the page periodically instead
 	mostOfHospital = 200  // per hospital in one process
@@ -79,7 +79,7 @@ func renderElements(p *unitPage, wall bool) map[string]string {
 // state is the data of a state event.
 type state struct {
 	ID    string            `json:"id"`
-	From  string            `json:"from,omitempty"` // id of the previous state, if only changed parts are sent; "": all parts are
+	From  string            `json:"from,omitempty"` // id of the previous state, if only changed parts are sent; "": all parts are sent
 	AsOf  string            `json:"asOf"`
 	Level string            `json:"level"`
 	Held  string            `json:"held,omitempty"`

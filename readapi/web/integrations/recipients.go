@@ -135,7 +135,8 @@ func removeRecipient(d *adminRequest) {
 }
 
 func testRecipient(d *adminRequest) {
-	// For an unknown recipient, the API would refuse a field of the body.
+	// For an unknown recipient, the API would report an invalid field of the body, but the page must report that the
+	// recipient does not exist.
 	if _, ok := recipientList.find(d, func(p *apiRecipient) bool { return p.ID == d.pathID() }); !ok {
 		return
 	}

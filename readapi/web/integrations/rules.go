@@ -161,7 +161,7 @@ func showRule(d *adminRequest) {
 	d.show("rules.rule", &out)
 }
 
-// readRuleForm returns the values in a form, by the line of the catalogue; nil means that the line's value is
+// readRuleForm returns the values in a form, keyed by line of the catalogue; nil means that the line's value is
 // removed.
 func readRuleForm(f catalogue.Factor, form url.Values) map[string]*string {
 	values, defaults := map[string]*string{}, map[string]string{}
@@ -216,8 +216,8 @@ func actOnRule(d *adminRequest) {
 	}
 }
 
-// waitForRule waits until this process has applied a change to a factor, so that the version of its values differs from
-// that in the form. If the parameter there is false, it waits until the factor has no values.
+// waitForRule waits until this process has applied a change to a factor: until the version of the factor's values
+// differs from that in the form or, if the parameter there is false, until the factor has no values.
 func waitForRule(d *adminRequest, id string, there bool) {
 	before := d.formVersion()
 	ruleList.wait(d, there, func(r *apiRule) bool { return r.FactorID == id && (!there || formatVersion(r.Version) != before) })
