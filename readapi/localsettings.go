@@ -161,8 +161,8 @@ func answerList(w http.ResponseWriter, r *http.Request, data any) {
 type ruleItem struct {
 	FactorID string            `json:"factorId"`
 	Label    string            `json:"label"`
-	Values   map[string]string `json:"values"`   // current values, by the name of the line
-	Defaults map[string]string `json:"defaults"` // values in the catalogue
+	Values   map[string]string `json:"values"`   // current values, by line of the catalogue
+	Defaults map[string]string `json:"defaults"` // values in the catalogue, by line
 	Comment  string            `json:"comment"`
 	authored
 }

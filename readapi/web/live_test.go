@@ -177,7 +177,7 @@ func TestStreamReportsLostUnit(t *testing.T) {
 	v.next("lost")
 	w.fail(nil)
 	w.change("north", func(*acuity.Chart) {})
-	v.state() // regardless of the size of the change
+	v.state() // sent even though the unit has not changed
 }
 
 // TestStreamEndsWithSession: once an administrator has ended a session, its streams send no more unit data.

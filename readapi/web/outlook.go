@@ -29,7 +29,7 @@ type finding struct {
 	Heading, About string
 	Figure         template.HTML // "": none
 	Label          string        // description of the figure for screen readers
-	FromStart      bool          // a small window first shows the beginning; false: the end
+	FromStart      bool          // a chart that is wider than the window first shows its beginning; false: its end
 }
 
 type outlookRow struct{ At, Low, Likely, High, ShortLikely, ShortHigh string }
@@ -93,7 +93,7 @@ func isStaffedAt(u *readapi.Unit, at acuity.Instant) bool {
 	return u.Verdict.OnDuty >= 0 || slices.ContainsFunc(u.Plan, func(plan acuity.Staffing) bool { return plan.AsOf <= at })
 }
 
-// shownPast is how much of the past a forecast shows.
+// shownPast is the period before the present that the figure of a forecast shows.
 const shownPast = 4 * time.Hour
 
 // selectMeasured returns the measured hours that the figure of a forecast shows.

@@ -158,8 +158,8 @@ func (f *floor) placeByLayout(l *layout.Layout) {
 	f.setClasses("drawn", int(l.Columns), len(rows), int(max(below, l.Rows))-len(rows))
 }
 
-// setClasses sets the style classes of the map: for its style, its number of columns, of rows with rooms and of other
-// rows, and the distance between rooms.
+// setClasses sets the style classes of the map: for its style, for the number of columns, for the number of rows with
+// rooms, for the number of other rows, and for the distance between rooms.
 func (f *floor) setClasses(how string, columns, rows, bands int) {
 	name := func(letter string, n int) string {
 		return " " + letter + strconv.Itoa(max(min(n, layout.MostCells), 1))

@@ -40,8 +40,8 @@ func (f *form) Was() map[string]string {
 	return all
 }
 
-// useForm sets the form of a page, with the values of the resource or, after a refusal, the entered values. now are
-// the current values. If another user has changed the resource in the meantime, the page shows the changes.
+// useForm sets the form of a page, with the values of the resource or, after a refusal, the entered values. If
+// another user has changed the resource in the meantime, the page compares it with the current values in now.
 func (d *adminRequest) useForm(p *adminPage, values, now url.Values, fields ...formField) {
 	if d.r.PostForm != nil {
 		values = d.r.PostForm

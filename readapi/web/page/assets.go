@@ -97,8 +97,8 @@ func readStyles() []byte {
 }
 
 // placeRules returns the rules of the classes that place rooms on a map, because the Content-Security-Policy forbids
-// inline styles. On a map, the classes c, n and k set the number of columns, of rows with rooms and of other rows; on
-// a place, x, y, w and h set its position, width and height.
+// inline styles. On a map, class c sets the number of columns, class n the number of rows with rooms, and class k the
+// number of other rows. On a place, the classes x and y set its position, and w and h its size.
 func placeRules() string {
 	var b strings.Builder
 	b.WriteString("@media (min-width: 900px) {\n")

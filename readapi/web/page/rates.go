@@ -12,8 +12,8 @@ import (
 	"svc/readapi/web/auth"
 )
 
-// These limit the rate of pages for a session and for a hospital, in one process. They are defaults of this project.
-// A person needs about one page a second; pages that update themselves use streams.
+// These limit the rate of page requests, for each session and for each hospital, in one process. They are defaults of
+// this project. A person needs about one page a second; pages that update themselves use streams.
 const (
 	sessionPerSecond, sessionBurst   = 20, 200
 	hospitalPerSecond, hospitalBurst = 100, 1000

@@ -180,8 +180,8 @@ func (s *Site) writeFault(w http.ResponseWriter, r *http.Request, status int, se
 	WritePage(w, r, status, n.Render())
 }
 
-// ShowUnavailable responds that something is currently unavailable, and logs what and why. In response to a GET, the
-// page reloads itself, even in a browser without scripts.
+// ShowUnavailable responds that the page is temporarily unavailable, and logs the reason: what failed, and the error.
+// In response to a GET, the page reloads itself, even in a browser without scripts.
 func (s *Site) ShowUnavailable(w http.ResponseWriter, r *http.Request, session *auth.Session, what string, err error) {
 	s.config.Log.WarnContext(r.Context(), "page temporarily unavailable", "what", what, "error", err)
 	w.Header().Set("Retry-After", "2")

@@ -82,7 +82,7 @@ func (p *Pages) NewSite() *page.Site {
 	})
 }
 
-// Cookie returns the session of a user who has just signed in to a hospital.
+// Cookie returns the session cookie of a user who has just signed in to a hospital.
 func (p *Pages) Cookie(hospital, user string) *http.Cookie {
 	p.Helper()
 	u, ok := p.Users.User(hospital, user)
