@@ -58,7 +58,7 @@ type factorRow struct {
 // stepRow is the demand of a room that applies from an instant on.
 type stepRow struct{ At, Ratio, Nurses, Color string }
 
-// The maximum points of a score and its parts.
+// These are the maximum points of the two parts of a score, and the points of the demand for one nurse.
 const (
 	mostDemandPoints   = 40
 	mostSeverityPoints = 60
@@ -158,7 +158,7 @@ func (p *writer) drawLadder(r *score.RoomVerdict, now time.Time) template.HTML {
 	return ladder.SVG()
 }
 
-// drawShares draws the severity of each factor, each as a fraction of what the previous factors left.
+// drawShares draws the severity points of each factor, each as a fraction of what the previous factors left.
 func (p *writer) drawShares(r *score.RoomVerdict, shares []float64, total float64) template.HTML {
 	points := p.FormatNumber(total, 1)
 	sum := &chart.Sum{
@@ -173,7 +173,7 @@ func (p *writer) drawShares(r *score.RoomVerdict, shares []float64, total float6
 	return sum.SVG()
 }
 
-// drawScore draws the sum of both parts on the scale of colors.
+// drawScore draws the two parts of the score, and their sum, on a scale of the colors.
 func (p *writer) drawScore(u *readapi.Unit, r *score.RoomVerdict, demand, severity float64, steps []readapi.RoomStep) template.HTML {
 	demandPoints, severityPoints := p.FormatNumber(demand, 1), p.FormatNumber(severity, 1)
 	figure := &chart.Score{

@@ -54,7 +54,7 @@ func (s *site) showSessions(w http.ResponseWriter, r *http.Request, session *aut
 	page.WritePage(w, r, http.StatusOK, templates.Render("sessions", out))
 }
 
-// openSessions returns the sessions of a session's person that may still be valid, newest first.
+// openSessions returns the sessions of the signed-in person that may still be valid, newest first.
 func (s *site) openSessions(session *auth.Session) []users.Session {
 	now := s.Now()
 	all := slices.DeleteFunc(s.Users.Sessions(session.User), func(one users.Session) bool {

@@ -96,8 +96,8 @@ func leftmost(e ast.Expr) string {
 // these rules, the pages show the API's explanation.
 var notFromForm = []string{"path", "name", "version", "type"}
 
-// TestReasonsInEachLanguage: every rule with which the API may refuse a form has a text for people in each language.
-// The text does not repeat the API's message to developers.
+// TestReasonsInEachLanguage: every rule with which the API may refuse a form has an explanation in each language. The
+// explanation does not repeat the API's message to developers.
 func TestReasonsInEachLanguage(t *testing.T) {
 	t.Parallel()
 	all := reasonsOfAPI(t)
@@ -134,7 +134,7 @@ func TestReasonsInEachLanguage(t *testing.T) {
 	}
 }
 
-// TestBoundsInTheSentence: the sentence for people includes the limit, but no terms of the API.
+// TestBoundsInTheSentence: the displayed sentence includes the limit, but no terms of the API.
 func TestBoundsInTheSentence(t *testing.T) {
 	t.Parallel()
 	for rule, want := range map[string]string{

@@ -1,4 +1,4 @@
-// Package text provides the texts of the pages in each language.
+// Package text provides the wording of the pages in each language.
 package text
 
 import (
@@ -23,7 +23,7 @@ var files embed.FS
 // languages are the languages of the pages. The first one is the default.
 var languages = []language.Tag{language.English, language.Spanish}
 
-// Texts are the texts of the pages in one language, by key.
+// Texts has the wording of the pages in one language, by key.
 type Texts struct {
 	Language string
 	words    map[string]string
@@ -82,7 +82,8 @@ func (t *Texts) T(key string, pairs ...any) string {
 	return text
 }
 
-// pluralEnding returns the ending of a key for a number; English and Spanish have the same two forms.
+// pluralEnding returns the suffix of a text's key for n items: singular or plural. English and Spanish have the same
+// two forms.
 func pluralEnding(n any) string {
 	if fmt.Sprint(n) == "1" {
 		return ".one"

@@ -319,7 +319,7 @@ func TestTexts(t *testing.T) {
 	}
 }
 
-// TestNoWordsInTemplates: every word that is shown or read aloud comes from the texts.
+// TestNoWordsInTemplates: every word that is displayed or read aloud comes from the language files.
 func TestNoWordsInTemplates(t *testing.T) {
 	action := regexp.MustCompile(`(?s)\{\{.*?\}\}`)
 	spoken := regexp.MustCompile(`(?:aria-label|title|alt|placeholder|content|data-lost|data-old|data-live|data-gone|data-in)="([^"]*)"`)
