@@ -59,7 +59,7 @@ func (k Codec[T]) read(r reader, v *T) error {
 }
 
 // Coder visits the fields of a record in the order of its schema, and either appends them to a buffer or reads them
-// from one. So one function describes a record for both encoding and decoding.
+// from one. Therefore one function describes a record for both encoding and decoding.
 type Coder struct {
 	reading bool
 	w       writer
@@ -259,8 +259,8 @@ func (c *Coder) reasons(v *acuity.Reasons) {
 	}
 }
 
-// The greatest number in each enumeration. The symbols in the schema have the numbers of the domain's constants, which
-// a test checks.
+// These are the greatest numbers of the enumerations. The symbols in the schema have the numbers of the domain's
+// constants, which a test checks.
 const (
 	lastEventType     = uint8(acuity.A13)
 	lastPrecision     = uint8(acuity.Year)

@@ -267,7 +267,7 @@ func (p *writer) drawLevelMinutes(t *readapi.Trends, days int) finding {
 	return out
 }
 
-// groupHours splits hours into runs with the same name, such as a day.
+// groupHours splits hours into groups of consecutive hours with the same name, such as a day.
 func groupHours(hours []shownHour, name func(*shownHour) string) (groups [][]shownHour) {
 	for i := range hours {
 		if i == 0 || name(&hours[i]) != name(&hours[i-1]) {

@@ -94,7 +94,7 @@ func (p *writer) formatNurses(d catalogue.Demand) string {
 }
 
 // formatNeed writes a number of nurses needed, with one decimal. A need just above a whole number is never rounded
-// down to it: "16.0 needed" of 15 would not explain why two nurses are short.
+// down to it: "16.0 needed" with 15 on duty would not explain why two nurses are missing.
 func (p *writer) formatNeed(nurses float64) string {
 	if whole := math.Floor(nurses); nurses-whole > 1e-9 && nurses-whole < 0.05 {
 		nurses = whole + 0.1

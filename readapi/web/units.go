@@ -230,7 +230,7 @@ func (s *site) streamUnits(w http.ResponseWriter, r *http.Request, session *auth
 	defer end()
 	changed := s.Changes.Watch(ctx, s.Cookies.ListHospitals(session)...)
 	p, sent, refreshAt := s.writer(r, session), map[string]string{}, s.Now()
-	noticed := map[string]time.Time{}                            // by hospital, changes that no row includes yet
+	noticed := map[string]time.Time{}                            // time of the latest change that no row includes yet, by hospital
 	s.sendStream(ctx, o, s.watchSession(r), nil, func() string { // at intervals, so that changes are sent together
 		hospitals, now := s.Cookies.ListHospitals(session), s.Now()
 		for _, one := range drainIDs(changed) {

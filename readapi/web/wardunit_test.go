@@ -70,7 +70,7 @@ func unit() *acuity.Chart {
 	return c
 }
 
-// drawn returns the layout of the rooms of that unit.
+// drawn returns a layout of the 23 rooms that unit returns.
 func drawn() *layout.Layout {
 	l := &layout.Layout{Columns: 9, Rows: 5}
 	at := func(id, x, y int32) { l.Rooms = append(l.Rooms, layout.Place{Room: id, X: x, Y: y, W: 1, H: 1}) }

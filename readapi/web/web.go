@@ -1,4 +1,4 @@
-// Package web shows the results of the read API as pages for people.
+// Package web serves web pages that show the results of the read API.
 //
 // A page shows the same verdict, forecast and feeds as the API, at the instant of the request, and does not compute
 // them again. Unknown values are marked and never shown as green. Pages work without scripts; with scripts, they

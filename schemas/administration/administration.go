@@ -1,4 +1,4 @@
-// Package administration defines the records of administration: settings, people, audit events.
+// Package administration defines the records that administration writes: settings, people, audit events.
 package administration
 
 import (
@@ -68,7 +68,7 @@ type InstalledKey struct {
 	ChangedAt   time.Time
 }
 
-// InstalledKeys is the record key prefix of InstalledKey records. It is not a valid hospital id.
+// InstalledKeys is the record key prefix of InstalledKey records. No hospital can have the id "*".
 const InstalledKeys = "*/installed-key/"
 
 func installedKeyFields(c *schemas.Coder, k *InstalledKey) {
@@ -150,8 +150,8 @@ func layoutFields(c *schemas.Coder, l *layout.Layout) {
 	c.Long(&l.Version)
 }
 
-// Webhook is the record of an endpoint: an [outbound.Webhook] whose secrets are sealed, so a
-// reader of the settings topic cannot sign.
+// Webhook is the record of an endpoint: an [outbound.Webhook] whose secrets are sealed, so a reader of the settings
+// topic cannot sign requests.
 type Webhook struct {
 	ID             string
 	Hospital       string
