@@ -24,8 +24,8 @@ var openRecords = []struct {
 	{Audit(), []*Schema{newest("audit")}},
 }
 
-// TestOpenFieldsAreDescribed: every field of these records has a description, and the page about topics links to the
-// schemas.
+// TestOpenFieldsAreDescribed: every field of the records in openRecords has a description, and the page about topics
+// links to the schemas.
 func TestOpenFieldsAreDescribed(t *testing.T) {
 	page, err := os.ReadFile("../docs/topics.md")
 	if err != nil {

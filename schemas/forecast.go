@@ -33,7 +33,7 @@ type ModelTable struct {
 	Values []byte
 }
 
-// Origin is the record of a past forecast that is still to be compared with the hours that followed.
+// Origin is the record of a past forecast that is still to be compared with the hours after it.
 type Origin struct {
 	Snapshot acuity.Snapshot
 	Ahead    []byte // a [forecast.Ahead] as 32-bit floats, little-endian
@@ -99,7 +99,7 @@ func floats(dst []byte, v any) []byte {
 	return b
 }
 
-// read is the inverse of floats; false: b has the wrong size.
+// read is the inverse of floats. It returns false if b does not have the size of v.
 func read(b []byte, v any) bool {
 	n, err := binary.Decode(b, binary.LittleEndian, v)
 	return err == nil && n == len(b)

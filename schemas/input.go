@@ -60,15 +60,15 @@ type Intake struct {
 	events      []acuity.Event
 }
 
-// The maximum numbers of signals and of events whose memory is retained between two inputs. Each of them is large; a
-// request has few, but a bundle may have thousands.
+// These are the maximum numbers of signals and events whose memory is retained between two inputs. Signals and events
+// are large; most requests have only a few, but a bundle may have thousands.
 const (
 	keptSignals = 16
 	keptEvents  = 4
 )
 
-// Read is like [ReadInput], but uses the memory of in. The observation, its room and its lists of signals and events
-// are valid until the next call. The memory to which the elements of these lists point is not reused.
+// Read is like [ReadInput], but uses the memory of the Intake. The observation, its room and its lists of signals and
+// events are valid until the next call. The memory to which the elements of these lists point is not reused.
 func (in *Intake) Read(key, value []byte) (o *acuity.Observation, reason string, err error) {
 	in.observation, in.room = acuity.Observation{}, acuity.RoomRef{}
 	return readInput(key, value, &in.observation, memory{&in.events, &in.signals, &in.room})

@@ -99,9 +99,9 @@ func isLower[T string | []byte](s T, digits bool) bool {
 	return true
 }
 
-// Partition returns the partition of a record in a topic with n > 0 partitions. It applies Kafka's default partitioner
-// (murmur2) to the hospital part of the key. So a hospital's records are in the same partition number in all topics
-// with the same number of partitions.
+// Partition returns the partition of a record in a topic with n > 0 partitions. It applies Kafka's default
+// partitioner (murmur2) to the hospital part of the key. Therefore a hospital's records are in the same partition
+// number in all topics with the same number of partitions.
 func Partition(key []byte, n int32) int32 {
 	return int32(murmur2(HospitalOf(key))&0x7fffffff) % n
 }

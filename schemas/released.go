@@ -197,7 +197,7 @@ func withSchemaID(b []byte, idOf func(*Schema) SchemaID) []byte {
 	return append(appendHeader(make([]byte, 0, len(b)), idOf(s)), b[headerSize:]...)
 }
 
-// find returns the released version with a built-in or registered id; nil: the id is unknown.
+// find returns the released version with the given built-in or registered id, or nil if the id is unknown.
 func find(id SchemaID) *Schema {
 	for _, s := range released {
 		if s.ID == id {

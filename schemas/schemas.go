@@ -1,7 +1,8 @@
 // Package schemas defines the format of every record in Kafka or Redis.
 //
 //   - A [Topic] is a Kafka topic: its name and properties.
-//   - A [Key] identifies the hospital of a record and the part of the hospital; [Partition] assigns it to a partition.
+//   - A [Key] identifies the hospital of a record and the part of the hospital. [Partition] returns the partition of a
+//     record, which depends on its hospital.
 //   - A record is Avro in the wire format of a schema registry: a zero byte, four bytes with the schema id, and the
 //     binary encoding. The ids are constants in the program, so a reader needs no registry. [UseRegistry] sets the
 //     ids of an existing registry.
@@ -63,7 +64,7 @@ type SchemaID int32
 // headerSize is the length of the zero byte and the id.
 const headerSize = 5
 
-// IDOf returns the schema id in the header of b; false: b has no such header.
+// IDOf returns the schema id in the header of b. It returns false if b has no such header.
 func IDOf(b []byte) (SchemaID, bool) {
 	if len(b) < headerSize || b[0] != 0 {
 		return 0, false

@@ -77,7 +77,7 @@ func DecodeState(b []byte) (facts.Record, error) { return new(StateIntake).Read(
 // into the same memory. Such a statement is valid until the next call; the strings in it remain valid.
 type StateIntake struct{ statement facts.StatementState }
 
-// Read decodes a record like [DecodeState].
+// Read decodes a state record, as [DecodeState] does.
 func (in *StateIntake) Read(b []byte) (facts.Record, error) {
 	id, ok := IDOf(b)
 	if !ok {

@@ -54,7 +54,7 @@ func versions(tb testing.TB) (older, newer avro.Schema) {
 	return older, newer
 }
 
-// sample returns the bytes of one value in both versions.
+// sample returns the bytes of one value, encoded in each of the two versions.
 func sample(t *rapid.T) (old, want []byte) {
 	text := rapid.StringN(0, 5, -1)
 	number := rapid.Int32()
