@@ -156,8 +156,8 @@ func BenchmarkDeliveries(b *testing.B) {
 	b.ReportMetric(work.Seconds()/rawWork.Seconds(), "cpu-of-raw")
 }
 
-// BenchmarkLatency measures the time from a change to its receipt, at 500 changes per second over 100 endpoints of
-// 100 hospitals. Runs in which all endpoints accept alternate with runs in which one never answers. It reports
+// BenchmarkLatency measures the time from a change to the receipt of its event, at 500 changes per second over 100
+// endpoints of 100 hospitals. In every second run, one of the endpoints never answers. The benchmark reports
 // percentiles in ms for the other endpoints, and the ratio of the runs with a hanging endpoint to those without.
 func BenchmarkLatency(b *testing.B) {
 	var all [2][]time.Duration // index 0: no endpoint hangs; index 1: one hangs
@@ -179,7 +179,7 @@ func BenchmarkLatency(b *testing.B) {
 }
 
 // latencies sends 2,000 changes within four seconds and returns the time from each change to the receipt of its
-// event. The first endpoints, as many as hanging says, never answer.
+// event. hanging is the number of endpoints that never answer.
 func latencies(b *testing.B, hanging int) (took []time.Duration) {
 	b.Helper()
 	const endpoints, count = 100, 2000

@@ -202,8 +202,8 @@ func wants(hook *outbound.Webhook, w *waiting) bool {
 	return subscribed(hook, hook.Events, w.Event)
 }
 
-// subscribed reports whether an event is one of events and, if it is about a room, whether the endpoint includes that
-// room.
+// subscribed reports whether events contains the name of an event and, if the event is about a room, whether the
+// endpoint includes that room.
 func subscribed(hook *outbound.Webhook, events []string, e *outbound.Event) bool {
 	return slices.Contains(events, e.Event) && (e.Event != outbound.RoomRescored || hook.Rooms == nil || slices.Contains(hook.Rooms, e.RoomID))
 }

@@ -143,9 +143,9 @@ func (f *fold) applyDelivery(offset int64, e *outbound.Entry) {
 	}
 }
 
-// recordEnded records a final message. [People] is notified of the end again, because it may not have processed the
-// end before. Of two final records of a message, the later one applies, because a receipt may report that a delivered
-// message did not arrive.
+// recordEnded records a final message and passes its final state to [People] again, because People may not have
+// processed that state before the restart. Of two final records of a message, the later one applies, because a
+// receipt may report that a delivered message did not arrive.
 func (f *fold) recordEnded(h *hospital, offset int64, e *outbound.Entry) {
 	if f.over[h] == nil {
 		f.over[h] = map[string]ended{}

@@ -26,7 +26,7 @@ type unseenChange struct {
 	change LevelChange
 }
 
-// ended is a final message whose end [People] has not processed yet.
+// ended is a final message whose final state [People] has not processed yet.
 type ended struct {
 	at    int64 // ledger offset from which a restore must read to find the message's final record
 	entry outbound.Entry
@@ -308,7 +308,7 @@ func (h *hospital) rewrite(now time.Time) {
 		return
 	}
 	if len(h.sent) > keepSent && !h.stepping {
-		clear(h.sent) // only a restart repeats a step, and it restores sent from the ledger
+		clear(h.sent) // needed only after a restart, which restores it from the ledger
 	}
 	if h.recordAt >= 0 && now.Sub(h.recordSet) >= rewriteAge {
 		h.write(nil)

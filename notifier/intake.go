@@ -53,7 +53,7 @@ func (n *Notifier) withOwnership(partition int32, do func(o *ownership)) func() 
 // Order accepts a command that another process wrote to the ledger.
 func (n *Notifier) Order(partition int32, offset int64, order *outbound.Order) {
 	if order.Term != 0 || order.Progress.Done {
-		return // a notifier recorded the progress of a known command
+		return // the record is a notifier's report on the progress of a known command
 	}
 	n.post(n.withOwnership(partition, func(o *ownership) {
 		o.end = max(o.end, offset+1)

@@ -41,7 +41,7 @@ func (n *Notifier) Run(ctx context.Context) error {
 	}
 }
 
-// post makes the loop call do, without waiting.
+// post queues do for the loop, which calls it later.
 func (n *Notifier) post(do func()) { n.mail.put(do) }
 
 // call makes the loop call do and waits until do has returned. It returns false if the loop has ended.

@@ -57,7 +57,7 @@ func (h *hospital) consider() {
 	}()
 }
 
-// postponeStep keeps the input of a step for another step at the instant next. Its level changes remain unseen.
+// postponeStep keeps the input of a step for another step at the given instant. Its level changes remain unseen.
 func (h *hospital) postponeStep(next time.Time, in *Happening, over []ended) {
 	if h.owner.gone {
 		return

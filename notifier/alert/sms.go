@@ -53,7 +53,7 @@ func (a *Alert) SMS(language string) string {
 	if cut := write("", short); septets(cut) <= maxSMS {
 		return cut
 	}
-	return cutTo(write("", "")) // only a link that is longer than the configuration allows is truncated
+	return cutTo(write("", "")) // this truncates only a link that is longer than the configuration allows
 }
 
 // TestSMS returns an SMS that tests whether a recipient receives SMS.

@@ -91,7 +91,7 @@ const clock = "15:04"
 // level returns the name of a level in capitals.
 func (t *texts) level(l acuity.Level) string { return strings.ToUpper(t.text("color." + l.String())) }
 
-// room returns the name of a room: its label, or its number as worded in the language.
+// room returns the name of a room in the language: its label, or a name with its number, such as "Room 4".
 func (t *texts) room(r *Room) string {
 	if event.IsLabel(r.Label) {
 		return r.Label

@@ -21,7 +21,7 @@ var waits = [...]time.Duration{
 }
 
 const (
-	jitter     = 0.2              // fraction of a wait, in both directions
+	jitter     = 0.2              // maximum deviation from a wait, as a fraction of the wait
 	mostAsked  = time.Hour        // maximum accepted Retry-After
 	throttled  = time.Minute      // wait after a 429 without Retry-After
 	slow       = 2 * time.Second  // an attempt that takes longer marks the queue as slow
@@ -51,7 +51,7 @@ const (
 // part of message ids.
 type Notice uint8
 
-// The notices; 0 is none.
+// These are the notices; 0 means none.
 const (
 	FailingHour Notice = iota + 1
 	FailingDay

@@ -197,8 +197,8 @@ func Body(e *outbound.Event, envelope Envelope) ([]byte, error) {
 func Stamp(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z") }
 
 // ID returns the id of an event. It depends only on what the event is about: the key and version of the record, the
-// event name, and the room, if any. For an alert, these are the policy's key and the decision's number; for a test,
-// the key of the command and 0.
+// event name, and the room, if any. For an alert, key and version are the policy's key and the decision's number; for
+// a test, they are the key of the command and 0.
 func ID(hospital, key string, version int64, event, subject string) string {
 	return digest("evt_", Protocol, hospital, key, strconv.FormatInt(version, 10), event, subject)
 }

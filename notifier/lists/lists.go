@@ -111,9 +111,9 @@ const pulseEvery = time.Second
 // Log returns the end offsets of partitions of the verdicts topic.
 type Log func(ctx context.Context, partitions []int32) (map[int32]int64, error)
 
-// Pulse publishes every second the partitions of this process and the log offset up to which the lists are complete.
-// The loop provides the offsets, so a notifier that hangs publishes nothing. A value from the channel took means that a
-// partition has been assigned; Pulse then publishes immediately.
+// Pulse publishes the partitions of this process every second, with the log offset up to which the lists are
+// complete. The loop provides the offsets, so a notifier that hangs publishes nothing. A value from the channel took
+// means that a partition has been assigned; Pulse then publishes immediately.
 func (s Writer) Pulse(ctx context.Context, n *notifier.Notifier, ends Log, took <-chan struct{}, now func() time.Time) error {
 	every := time.NewTicker(pulseEvery) //nolint:forbidigo // paces the loop; no decision depends on it
 	defer every.Stop()
