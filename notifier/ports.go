@@ -36,14 +36,14 @@ type Ledger interface {
 	At(ctx context.Context, partition int32, instant time.Time) (int64, error)
 }
 
-// DeliveryList stores the lists of deliveries and alert runs that reads return. Its methods do not block; if the
-// store is unavailable, it keeps the latest state of each delivery and endpoint. A final state of a delivery
-// overrides a pending one, and a later ownership overrides an earlier one.
+// DeliveryList stores the lists of deliveries and alert runs that reads return. Its methods do not block. While the
+// store is unavailable, DeliveryList keeps the latest state of each delivery and endpoint. A final state of a
+// delivery overrides a pending one, and a later ownership overrides an earlier one.
 type DeliveryList interface {
 	Delivery(e *outbound.Entry)
 	Health(hospital, endpoint string, h outbound.Health)
 	Progress(p outbound.Progress)
-	// AlertRun adds an alert run that has ended, from the ledger. Open runs are listed by People.
+	// AlertRun adds an alert run that has ended, as read from the ledger. People lists the open runs.
 	AlertRun(e outbound.AlertRun)
 }
 

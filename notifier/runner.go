@@ -128,7 +128,7 @@ func (r *runner) rate() float64 {
 	return r.hook.RatePerSecond
 }
 
-// until returns when an event expires.
+// until returns the instant at which an event expires.
 func (r *runner) until(w *waiting) time.Time {
 	if r.second() {
 		return r.jobs[0].command.order.Command.At.Add(endpointqueue.Expiry)
@@ -164,8 +164,8 @@ func (r *runner) attempt(w *waiting) *task {
 	}
 }
 
-// traceparent returns the trace of an attempt, or "" for an event that a command sends, because it belongs to no
-// request.
+// traceparent returns the trace of an attempt, or "" if a command caused the attempt, because such an attempt belongs
+// to no request.
 func (r *runner) traceparent(w *waiting) string {
 	if r.second() {
 		return ""

@@ -130,8 +130,8 @@ func TestKilledBeforeTheMemory(t *testing.T) {
 	})
 }
 
-// TestKilledInAStep: two mails fail, and the process dies in the step for the second one, with all
-// positions committed as far as possible.
+// TestKilledInAStep: two mails fail, and the process dies in the step for the second one, after every position that
+// may be committed has been committed.
 func TestKilledInAStep(t *testing.T) {
 	run(t, func(r *rig) {
 		const look = 100 * time.Millisecond

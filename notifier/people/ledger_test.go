@@ -26,7 +26,7 @@ func (l *memoryLedger) until(last func(entry any) bool) {
 	l.last, l.dead = last, false
 }
 
-// died reports whether an entry for which last is true was stored.
+// died reports whether the ledger has stored an entry for which last is true.
 func (l *memoryLedger) died() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()

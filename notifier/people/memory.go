@@ -66,8 +66,8 @@ type sent struct {
 	Refused bool `json:"refused,omitempty"`
 	// Closed means that the address or the text could not be decrypted for the last attempt.
 	Closed bool `json:"closed,omitempty"`
-	// Attempts are the attempts of an SMS that its provider accepted. They are needed to rewrite the record of the
-	// SMS when a receipt reports a failure.
+	// Attempts are the attempts to send this message, if it is an SMS that its provider accepted. They are needed to
+	// rewrite the record of the SMS when a receipt reports a failure.
 	Attempts []outbound.Attempt `json:"attempts,omitempty"`
 }
 
@@ -86,14 +86,14 @@ func (m *memory) add(one *sent) {
 	m.Sent = append(m.Sent, *one)
 }
 
-// The limits of the remembered attempts of one SMS. They are low because the memory of a hospital is one record, with
-// up to a hundred SMS.
+// These limit the attempts that are remembered for one SMS. They are low because the memory of a hospital is one
+// record, with up to a hundred SMS.
 const (
 	attemptsKept = 5
 	responseKept = 80 // characters, enough for the provider's message id
 )
 
-// rememberAttempts stores the last attempts to send an SMS that its provider accepted.
+// rememberAttempts stores the last attempts to send a message, if it is an SMS that its provider accepted.
 func (s *sent) rememberAttempts(d *outbound.Delivery) {
 	if s.Attempts = nil; s.Channel != outbound.ChannelSMS || d.State != outbound.Delivered {
 		return
@@ -133,9 +133,9 @@ func decode(b []byte) (*memory, error) {
 	return m, nil
 }
 
-// encode returns the stored form, at most encodedMost bytes: JSON, compressed if it is long. If that is too long,
-// encode omits first the attempts of messages and then the oldest messages. A later receipt for an omitted message
-// has no effect.
+// encode returns the stored form, at most encodedMost bytes: JSON, compressed if it is long. If the result is too
+// long, encode omits first the attempts of messages and then the oldest messages. A later receipt for an omitted
+// message has no effect.
 func (m *memory) encode() ([]byte, error) {
 	short := *m
 	short.Sent = slices.Clone(m.Sent)

@@ -431,7 +431,8 @@ func TestRoomsOfTheChange(t *testing.T) {
 	})
 }
 
-// TestPrivacy: the log contains only plain room labels, and no addresses or texts. The ledger contains no plaintext.
+// TestPrivacy: the log contains only plain room labels, and no addresses or message texts. The ledger contains no
+// plaintext.
 func TestPrivacy(t *testing.T) {
 	const canary = "Canary, Anna 1990-01-01"
 	run(t, func(r *rig) {

@@ -34,7 +34,7 @@ type rig struct {
 	provider *provider
 	hooked   *hooked
 	figures  *figures
-	key      string // key of the seals; "" if the process has none
+	key      string // sealing key; "" if the process has none
 	log      bytes.Buffer
 	rooms    func(context.Context, string, int64) (*alert.Rooms, error)
 

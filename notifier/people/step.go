@@ -16,7 +16,7 @@ import (
 // step is the state of one call to [Alerting.Step].
 type step struct {
 	alerting *Alerting
-	ctx      context.Context //nolint:containedctx // lives no longer than one call of Step
+	ctx      context.Context //nolint:containedctx // lives no longer than one call to Step
 	now      time.Time
 	hospital string
 	waiting  []outbound.Entry

@@ -43,7 +43,7 @@ func (r Rank) String() string { return [...]string{"", "T1", "T2", "T3"}[min(r, 
 // Reason says why an alert is sent or not.
 type Reason string
 
-// The reasons. For the first six, an alert is sent.
+// These are the reasons. An alert is sent only for the first six.
 const (
 	Raised       Reason = "raised"
 	Lowered      Reason = "lowered"
@@ -72,7 +72,7 @@ type Policy struct {
 	Tiers [3]outbound.Tier // T1, T2, T3; the zero Tier is disabled
 }
 
-// New returns the policy with these tiers.
+// New returns the policy with the given tiers.
 func New(tiers []outbound.Tier) Policy {
 	var p Policy
 	for _, t := range tiers {

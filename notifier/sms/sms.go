@@ -1,5 +1,5 @@
 // Package sms sends alerts as text messages through the gateway of a hospital. The gateway either accepts svc's own
-// signed requests or has the Twilio API.
+// signed requests or implements the Twilio API.
 //
 // A message that a provider has accepted is not delivered yet. The provider later sends a receipt that says whether
 // the message arrived; [Gateway] parses receipts.
