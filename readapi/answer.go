@@ -117,8 +117,8 @@ type decimal struct {
 	places int
 }
 
-// MarshalJSON formats the number. If there are fewer than 2^53 units, the shortest text of the quotient as a float is
-// the exact number.
+// MarshalJSON formats the number. If there are fewer than 2^53 units, the shortest decimal form of the floating-point
+// quotient is exact.
 func (d decimal) MarshalJSON() ([]byte, error) {
 	return strconv.AppendFloat(nil, float64(d.units)/math.Pow10(d.places), 'f', -1, 64), nil
 }

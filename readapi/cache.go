@@ -9,7 +9,7 @@ import (
 	"svc/acuity"
 )
 
-// Reads serves reads over HTTP and from within this process, with one cache.
+// Reads provides the results of the read API, over HTTP and to callers in this process, with one cache for both.
 type Reads struct {
 	cfg    Config
 	trends *trendsCache
@@ -83,7 +83,7 @@ func (s *Reads) current(ctx context.Context, hospital string) (*judgment, error)
 	}
 }
 
-// validate completes all waiting requests and releases the lock.
+// validate validates the cached judgment on behalf of all waiting requests, and releases the lock.
 func (s *Reads) validate(ctx context.Context, hospital string, u *cachedUnit) (j *judgment, err error) {
 	u.mu.Lock()
 	shared := u.next

@@ -36,7 +36,7 @@ type deadLetterServer struct {
 	all func(hospital string) []DeadLetter // of one hospital
 }
 
-// These limit the pages of the list.
+// These are the default and maximum page sizes of the list.
 const (
 	lettersUsual  = 50
 	lettersAtMost = 200

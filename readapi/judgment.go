@@ -79,7 +79,7 @@ func (j *judgment) judgeUnit(rooms []score.RoomVerdict, at acuity.Instant) score
 	return score.JudgeUnit(&j.head, rooms, at)
 }
 
-// pieces returns the parts of the data of a unit-state response, in order.
+// pieces returns the data of a unit-state response as consecutive parts.
 func (j *judgment) pieces(v *score.Verdict) [][]byte {
 	rooms := make([]raw, len(j.judgedRooms))
 	for i, p := range j.judgedRooms {

@@ -19,8 +19,8 @@ import (
 // LocalSettings provides the lists that a hospital's administrators maintain: code mappings, locations and feed
 // settings.
 type LocalSettings interface {
-	// LocalSettings returns the encoded records of a hospital, including the worklist only if codes is true. Errors
-	// are or wrap ErrNoUnit or ErrAway.
+	// LocalSettings returns the encoded records of a hospital, including the worklist only if codes is true. Any
+	// error is or wraps ErrNoUnit or ErrAway.
 	LocalSettings(ctx context.Context, hospital string, codes bool) (map[string]string, error)
 	DecodeState(encoded string) (facts.Record, error)
 	Hospital(id string) (access.Hospital, bool)
@@ -271,7 +271,7 @@ type settingsItem struct {
 	TrustA08Location   bool         `json:"trustA08Location"`
 	StaffingFromRoster bool         `json:"staffingFromRoster"`
 	Senders            []senderItem `json:"senders"`
-	Complete           bool         `json:"complete"` // false: the last act did not set the time zone and the senders; set them again
+	Complete           bool         `json:"complete"` // false: the last change did not set the time zone and the senders; set them again
 	authored
 }
 

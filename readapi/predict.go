@@ -16,8 +16,8 @@ import (
 
 // Forecasts provides the forecast models of hospitals.
 type Forecasts interface {
-	// Model returns the model of a hospital, which is empty if nothing has been learned. Errors are or wrap ErrAway;
-	// any other error is a bug.
+	// Model returns the model of a hospital, which is empty if nothing has been learned. It returns only errors that
+	// are or wrap ErrAway; any other error is a bug.
 	Model(ctx context.Context, hospital string) (*forecast.Model, error)
 	// Zone returns the time zone of a hospital.
 	Zone(hospital string) *time.Location

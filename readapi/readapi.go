@@ -23,8 +23,8 @@ import (
 	"svc/internal/httpapi/contract"
 )
 
-// Charts is the source of the charts of hospitals. Errors from Token and Read are or wrap ErrNoUnit or ErrAway; any
-// other error is a bug.
+// Charts is the source of the charts of hospitals. Token and Read return only errors that are or wrap ErrNoUnit or
+// ErrAway; any other error is a bug.
 type Charts interface {
 	// Token identifies the current state of a hospital.
 	Token(ctx context.Context, hospital string) (Token, error)

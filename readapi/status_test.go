@@ -56,7 +56,7 @@ func (s *fakeHealth) Pipeline(context.Context, string) (readapi.Pipeline, error)
 	return s.pipeline, s.err
 }
 
-// fakeSettings provides a hospital's records from memory. The text of a record is its number.
+// fakeSettings provides a hospital's records from memory. Each record is encoded as its index.
 type fakeSettings struct {
 	records []facts.Record
 	err     error

@@ -193,7 +193,7 @@ func factorOf(r *score.RoomVerdict, v *score.FactorVerdict) factor {
 	return f
 }
 
-// qualityOf returns the reasons why the verdict is less reliable.
+// qualityOf returns the reasons why the verdict may be unreliable.
 func qualityOf(set score.QualitySet) []quality {
 	list := []quality{}
 	for _, q := range set.List() {

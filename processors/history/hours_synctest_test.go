@@ -115,14 +115,14 @@ func TestHoursPassByThemselves(t *testing.T) {
 				south = append(south, word)
 				continue
 			}
-			if h <= 13 { // the last fact was 30 min past midnight
+			if h <= 13 { // the last fact for south was at 0:30
 				if h == 13 {
 					south = append(south, word+" unobserved")
 				} else {
 					south = append(south, word)
 				}
 			}
-			if h == 14 { // about a minute past one
+			if h == 14 { // the last fact for north was at about 1:01
 				word += " unobserved"
 			}
 			north = append(north, word)

@@ -30,8 +30,8 @@ func past(t testing.TB, until acuity.Instant, offset int64, days int) stream.Rec
 	return stream.Record{Offset: offset, Key: []byte(o.Hospital), Value: value}
 }
 
-// TestPastIsToldInSlices: after a restart, or after a change to its past, a backfill replays its events in slices. No
-// slice costs much more than a slice before the restart.
+// TestPastIsToldInSlices: after a restart, or after a late event with an earlier time, a backfill replays its events
+// in slices. No slice costs much more than a slice before the restart.
 func TestPastIsToldInSlices(t *testing.T) {
 	const days = 20
 	l := newLog(t)

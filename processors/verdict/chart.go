@@ -68,7 +68,7 @@ func (h *hospitalEntry) roomChart(room *acuity.RoomChart) ([]byte, error) {
 type localSettings struct {
 	changed map[string][]byte // changes since the last call to changedRecords; nil value: the record was deleted
 	unknown map[int32]bool    // unconfirmed rooms in the lists
-	rooms   []int32           // rooms whose records were written since that call
+	rooms   []int32           // rooms whose records were written since the last changed chart
 }
 
 // addRecord adds a written record, if administrators see its kind.

@@ -15,8 +15,8 @@ import (
 	"svc/schemas"
 )
 
-// RecordedHours returns a function that reads a hospital's recorded hours from the topic of snapshots. A record is
-// never written before its hour, and the clocks of instances differ by less than an hour.
+// RecordedHours returns a function that reads a hospital's recorded hours from the snapshots topic. A record is never
+// written before its hour, and the clocks of instances differ by less than an hour.
 func RecordedHours(cluster *stream.Cluster, topic string, partitions int32) readapi.Hours {
 	return func(ctx context.Context, hospital string, since, until time.Time) (list []readapi.Hour, err error) {
 		spans, err := cluster.Spans(ctx, topic, writtenSince(since), time.Time{})

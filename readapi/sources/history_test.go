@@ -11,8 +11,8 @@ import (
 	"svc/schemas"
 )
 
-// TestModelOfAnotherRelease: during an update of svc, forecasts are briefly unavailable. To report too little history
-// would be wrong.
+// TestModelOfAnotherRelease: while svc is being updated, forecasts are reported as temporarily unavailable, not as
+// lacking history.
 func TestModelOfAnotherRelease(t *testing.T) {
 	m := new(schemas.Model)
 	m.CopyFrom(forecast.NewModel("north"))

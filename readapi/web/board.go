@@ -49,7 +49,7 @@ func chooseWallTheme(zone *time.Location, t time.Time) string {
 // WallPath is the path of a wall's link, up to the token.
 const WallPath = "/board/"
 
-// Walls are the screens that show the board.
+// Walls provides the screens that show the board.
 type Walls interface {
 	// Lookup returns the wall that a token belongs to, even if the link has been used or has expired.
 	Lookup(token string) (walls.Wall, bool)

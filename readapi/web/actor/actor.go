@@ -30,7 +30,7 @@ const (
 	burst    = 4 * access.DefaultRate
 )
 
-// New returns the tokens of an installation. If seals is nil, people cannot perform acts.
+// New returns the [Tokens] of an installation. If seals is nil, people cannot perform acts.
 func New(seals *seal.Keyring, people *users.Register, register *access.Register, now func() time.Time) *Tokens {
 	return &Tokens{seals: seals, users: people, register: register, now: now}
 }

@@ -12,11 +12,11 @@ import (
 type Forecast struct {
 	Title string // the content of the chart as text
 	Now   time.Time
-	// Past is the past need, oldest first; each value applies until the next, but for at most an hour.
+	// Past has the recorded need, oldest first; each value applies until the next, but for at most an hour.
 	Past []Sample
-	// Ahead is the forecast need; the first value is for the current moment.
+	// Ahead has the forecast need; the first value is for the current moment.
 	Ahead []Band
-	// OnDuty is the nurses on duty, oldest first; each value applies until the next. Before the first value, the
+	// OnDuty has the nurses on duty, oldest first; each value applies until the next. Before the first value, the
 	// number is unknown.
 	OnDuty []Sample
 	Clock  func(time.Time) string // time of day in the unit
