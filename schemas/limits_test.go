@@ -80,8 +80,8 @@ func rowOf(n int) acuity.Mapping {
 	return m
 }
 
-// In a full terminology map, each row is a separate record, so no record grows with the map, and a
-// changed row writes only its record.
+// In a full terminology map, each row is a separate record. Therefore no record grows with the map, and changing a
+// row writes only the record of that row.
 func TestFullTerminologyMap(t *testing.T) {
 	s := newStoring(t)
 	act := func(rows ...acuity.Mapping) (acuity.Change, map[string]int) {

@@ -60,8 +60,9 @@ func drawOutlook(r *rapid.T, v *score.Verdict) (*forecast.Forecast, []acuity.Sta
 }
 
 // TestForecastStatesWhatIsKnown compares what the unit page, the wall display and the list of units say about the
-// next eight hours with the API's forecast: without the nurses on duty, with a plan for later, without a census, and
-// with all data. No heading, number, color or level is shown for an hour for which the API does not know it.
+// next eight hours with the API's forecast: with an unknown number of nurses on duty, with a plan for later, without
+// a census, and with all data. No heading, number, color or level is shown for an hour for which the API does not
+// know it.
 func TestForecastStatesWhatIsKnown(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		staffed, counted := rapid.Bool().Draw(r, "staffed"), rapid.Bool().Draw(r, "counted")

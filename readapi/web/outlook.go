@@ -228,7 +228,7 @@ func (p *writer) describeForecast(f *forecast.Forecast, now int32, worst *foreca
 	return likely
 }
 
-// selectShortest returns the hour with the largest likely shortfall, or false if there is none.
+// selectShortest returns the hour with the largest likely shortfall, and reports whether any hour has one.
 func selectShortest(hours []forecast.Hour) (worst *forecast.Hour, found bool) {
 	worst = &hours[0]
 	for i := range hours {
@@ -291,8 +291,8 @@ func (p *writer) drawLevels(u *readapi.Unit) finding {
 }
 
 // lowestKnown returns the lowest level that a forecast can state for an instant, because unknown data could raise any
-// lower level. Without the nurses on duty, which three of seven measures need, the result is red, as in the trends;
-// without a census, it is yellow, as on the unit page.
+// lower level. Three of seven measures need the number of nurses on duty; while it is unknown, the result is red, as
+// in the trends. Without a census, the result is yellow, as on the unit page.
 func lowestKnown(u *readapi.Unit, at acuity.Instant) acuity.Level {
 	switch {
 	case !isStaffedAt(u, at):

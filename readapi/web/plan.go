@@ -59,7 +59,8 @@ func (p *writer) groupByArea(u *readapi.Unit, wall bool) []area {
 	return all
 }
 
-// These limits give a map without a layout as few columns as possible without scrolling.
+// The numbers of columns and rows of a map without a layout. A page uses the fewest columns with which the map fits
+// without scrolling.
 const (
 	leastColumns    = 6
 	mostColumns     = 14
@@ -70,7 +71,8 @@ const (
 	tightColumns    = 11
 )
 
-// These are the dimensions of the map on a wall with a screen of 1920 by 1080, in pixels, with the forecast below it.
+// The dimensions, in pixels, of the map on a wall with a screen of 1920 by 1080 that shows the forecast below the
+// map.
 const (
 	wallWidth  = 1240
 	wallHeight = 640
@@ -78,8 +80,8 @@ const (
 	roomShape  = 1.3 // a room whose width is this multiple of its height is as legible as a square one
 )
 
-// placeInRows assigns rows to each area; small areas share one. A page gets as few columns as possible without
-// scrolling; a wall gets the number of columns that makes the rooms largest.
+// placeInRows assigns rows to each area; small areas share one. A page gets the fewest columns with which the map fits
+// without scrolling; a wall gets the number of columns that makes the rooms largest.
 func (f *floor) placeInRows(wall bool) {
 	columns := leastColumns
 	if !wall {
@@ -158,8 +160,8 @@ func (f *floor) placeByLayout(l *layout.Layout) {
 	f.setClasses("drawn", int(l.Columns), len(rows), int(max(below, l.Rows))-len(rows))
 }
 
-// setClasses sets the style classes of the map: for its style, for the number of columns, for the number of rows with
-// rooms, for the number of other rows, and for the distance between rooms.
+// setClasses sets the style classes of the map: how, which names its style, one class for each of the three counts,
+// and "dense" or "tight" if there are many columns or rows.
 func (f *floor) setClasses(how string, columns, rows, bands int) {
 	name := func(letter string, n int) string {
 		return " " + letter + strconv.Itoa(max(min(n, layout.MostCells), 1))
@@ -173,7 +175,7 @@ func (f *floor) setClasses(how string, columns, rows, bands int) {
 	}
 }
 
-// placeClasses returns the style classes for a place.
+// placeClasses returns the style classes for a cell or a rectangle of cells on the map.
 func placeClasses(x, y, w, h int32) string {
 	all := fmt.Sprintf("x%d y%d", x, y)
 	if w > 1 {

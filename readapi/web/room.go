@@ -121,7 +121,7 @@ func (p *writer) drawFigures(out *roomPage, u *readapi.Unit, r *score.RoomVerdic
 	out.Clock8, out.Steps = p.drawSteps(u, details.Steps)
 }
 
-// drawLadder draws the demand of each factor; the largest one applies.
+// drawLadder draws the demand of each factor. The largest demand applies.
 func (p *writer) drawLadder(r *score.RoomVerdict, now time.Time) template.HTML {
 	needed := p.formatNurses(r.Demand)
 	ladder := &chart.Ladder{
@@ -158,7 +158,8 @@ func (p *writer) drawLadder(r *score.RoomVerdict, now time.Time) template.HTML {
 	return ladder.SVG()
 }
 
-// drawShares draws the severity points of each factor, each as a fraction of what the previous factors left.
+// drawShares draws the severity points that each factor of a room adds to the score, as [score.ShareSeverity] returns
+// them, and their total.
 func (p *writer) drawShares(r *score.RoomVerdict, shares []float64, total float64) template.HTML {
 	points := p.FormatNumber(total, 1)
 	sum := &chart.Sum{

@@ -183,9 +183,9 @@ type shownHour struct {
 	known levelTime
 }
 
-// listShown returns the hours with their known levels. Without the nurses on duty, three of seven measures are
-// unknown, so the level may be worse than recorded, unless it is red. If the nurses on duty were unknown at the
-// beginning or end of an hour, they are treated as unknown for the whole hour.
+// listShown returns the hours with their known levels. While the number of nurses on duty is unknown, three of seven
+// measures are unknown, so the level may be worse than recorded, unless it is red. If that number was unknown at the
+// beginning or end of an hour, it is treated as unknown for the whole hour.
 func listShown(hours []readapi.TrendHour) []shownHour {
 	list := make([]shownHour, len(hours))
 	for i := range hours {

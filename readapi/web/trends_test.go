@@ -15,7 +15,7 @@ import (
 	"svc/readapi"
 )
 
-// recorded provides repeating hours: quiet nights and full days.
+// recorded is a fake history with the same hours every day: high demand in the morning, low demand otherwise.
 type recorded struct {
 	staffed bool
 	err     error

@@ -82,7 +82,7 @@ func (s *site) showUnit(w http.ResponseWriter, r *http.Request, session *auth.Se
 	page.WritePage(w, r, http.StatusOK, templates.Render("unit", out))
 }
 
-// tooOld is the age at which a page stops accepting acts.
+// tooOld is the age of the displayed state at which a page stops accepting acts.
 const tooOld = 30 * time.Minute
 
 // nursesOf converts a demand to a number of nurses.
@@ -124,7 +124,7 @@ type headline struct {
 	Band    string // why the page does not show the current state; "" if it does
 	Old     bool   // too old for acts
 	Figures []figure
-	Pips    []bool // one for each nurse; true: on duty, false: short
+	Pips    []bool // one for each nurse on duty or missing; true: on duty
 }
 
 type figure struct {
@@ -134,7 +134,7 @@ type figure struct {
 
 var shapes = [...]string{"g", "y", "o", "r"}
 
-// mostPips is the maximum number of nurses that are drawn. The text covers larger numbers.
+// mostPips is the maximum number of nurses, on duty and missing, that are drawn. If there are more, none are drawn.
 const mostPips = 30
 
 func (p *writer) newHeadline(u *readapi.Unit) *headline {
@@ -175,8 +175,8 @@ func (p *writer) newHeadline(u *readapi.Unit) *headline {
 	return h
 }
 
-// isUnsure reports whether a unit is green but data is missing. Without the nurses on duty, three of seven measures
-// are unknown; without a census, one is.
+// isUnsure reports whether a unit is green but data is missing. While the number of nurses on duty is unknown, three
+// of seven measures are unknown; without a census, one is.
 func isUnsure(v *score.Verdict) bool {
 	return v.Level == acuity.LevelGreen && (v.OnDuty < 0 || !v.Axes[acuity.AxisCapacity].Known)
 }
@@ -337,7 +337,7 @@ func (p *writer) describeAxis(v *score.Verdict, id acuity.Axis) string {
 	return ""
 }
 
-// listQuality returns the reasons why a verdict is less reliable.
+// listQuality returns the reasons why a verdict may be unreliable.
 func (p *writer) listQuality(v *score.Verdict) (all []string) {
 	for _, q := range v.Quality.List() {
 		all = append(all, p.T("quality."+q.Code))

@@ -169,7 +169,7 @@ func (s *summaries) newRow(t *text.Texts, hospital string, u *readapi.Unit, err 
 	return row
 }
 
-// formatPeak formats the largest number of nurses that may be needed, and when.
+// formatPeak formats the largest number of nurses that may be needed, and the time of that peak.
 func (p *writer) formatPeak(f *forecast.Forecast) string {
 	return p.T("units.peakat", "n", p.formatNeed(f.Peak.P90), "time", p.FormatInstant(f.Peak.At))
 }
@@ -248,8 +248,8 @@ func (s *site) streamUnits(w http.ResponseWriter, r *http.Request, session *auth
 	})
 }
 
-// removeShown removes the changes that the rows include. If a hospital was read before its change, the change
-// remains, so that the hospital is read again.
+// removeShown removes from noticed the changes that the rows include. If a hospital was read before its change, the
+// change remains, so that the hospital is read again.
 func removeShown(noticed map[string]time.Time, rows []*unitRow) {
 	for _, row := range rows {
 		if row.read.After(noticed[row.hospital]) {

@@ -59,8 +59,8 @@ func TestNoticeAfterReading(t *testing.T) {
 	}
 }
 
-// TestNeedExplainsShortage: a need above a whole number is shown as more than that number, so it never looks as if
-// that many nurses cover it.
+// TestNeedExplainsShortage: a demand slightly above a whole number is never rounded down to it, because that number of
+// nurses would then seem sufficient.
 func TestNeedExplainsShortage(t *testing.T) {
 	t.Parallel()
 	p := &writer{&page.Writer{Texts: text.In("en")}}

@@ -98,7 +98,7 @@ func (w *ward) clock() time.Time {
 	return w.at()
 }
 
-// at returns the time in the ward. The caller must hold the lock.
+// at returns the current time in the ward. The caller must hold the lock.
 func (w *ward) at() time.Time {
 	if w.goes != nil {
 		return w.now.Add(w.goes())

@@ -137,7 +137,7 @@ func outlook(now float64, onDuty int32) *forecast.Forecast {
 	return f
 }
 
-// measured returns the four hour marks before half past two.
+// measured returns measured values for the last four whole hours before 14:32.
 func measured() (list []forecast.Measured) {
 	for i, n := range []catalogue.Demand{13, 14, 15, 17} {
 		nurses := int32(15)

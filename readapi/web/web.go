@@ -28,8 +28,8 @@ import (
 	"svc/readapi/web/text"
 )
 
-// Reads provides the results of the read API; [readapi.Reads] implements it. Errors are or wrap [readapi.ErrNoUnit]
-// or [readapi.ErrAway]; any other error is a bug.
+// Reads provides the results of the read API; [readapi.Reads] implements it. Its methods return only errors that are
+// or wrap [readapi.ErrNoUnit] or [readapi.ErrAway]; any other error is a bug.
 type Reads interface {
 	Unit(ctx context.Context, hospital string) (*readapi.Unit, error)
 	Room(ctx context.Context, hospital string, room int32, within time.Duration) (*readapi.RoomAhead, error)

@@ -12,7 +12,7 @@ import (
 
 var levelLabel = regexp.MustCompile(`<text[^>]* x="([0-9.]+)"[^>]*>([^<]+)</text>`)
 
-// TestLevelLabelsKeepApart: for any number of columns and any label texts, no column label overlaps another one or
+// TestLevelLabelsKeepApart: for any number of columns and any label text, no column label overlaps another one or
 // extends beyond the figure.
 func TestLevelLabelsKeepApart(t *testing.T) {
 	for _, narrow := range []bool{false, true} {

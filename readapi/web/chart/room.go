@@ -48,7 +48,7 @@ func (c *canvas) drawMark(x, foot float64, words string) {
 	c.text("k", anchor, x, foot+22, words)
 }
 
-// Ladder is a chart of the demand of each factor of a room, in nurses; the largest one applies.
+// Ladder is a chart of the demand of each factor of a room, in nurses. The largest demand applies.
 type Ladder struct {
 	Title       string
 	Rungs       []Rung

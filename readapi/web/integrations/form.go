@@ -41,7 +41,8 @@ func (f *form) Was() map[string]string {
 }
 
 // useForm sets the form of a page, with the values of the resource or, after a refusal, the entered values. If
-// another user has changed the resource in the meantime, the page compares it with the current values in now.
+// another user has changed the resource in the meantime, the page also shows where the entered values differ from the
+// current values (now).
 func (d *adminRequest) useForm(p *adminPage, values, now url.Values, fields ...formField) {
 	if d.r.PostForm != nil {
 		values = d.r.PostForm

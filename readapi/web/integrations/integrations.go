@@ -47,7 +47,7 @@ type Administration struct {
 	// ShowOnce records that a session displays the secret that was created at madeAt. The error is [users.ErrShown]
 	// if the session has already displayed the secret. A nil ShowOnce means that nothing is recorded.
 	ShowOnce func(ctx context.Context, session string, madeAt time.Time) error
-	// Past tries rules on recorded observations. If it is nil, the pages do not offer this.
+	// Past tries rules on recorded observations. If it is nil, the pages do not offer such trials.
 	Past Past
 	// URL is the base URL of the API for senders, without a path; if it is "", the URL of the page is used.
 	URL string

@@ -14,7 +14,7 @@ import (
 
 const keysAPI = "/api/admin/keys"
 
-// The list marks keys that have been unused for at least this time, and keys that expire within this time.
+// The list marks keys that have been unused for at least keyUnusedFor, and keys that expire within keyEndsSoon.
 const (
 	keyUnusedFor = 90 * 24 * time.Hour
 	keyEndsSoon  = 14 * 24 * time.Hour

@@ -66,7 +66,7 @@ func (d *adminRequest) newPage(title string) adminPage {
 	return out
 }
 
-// counts returns the number of the hospital's resources for each section name.
+// counts returns the number of the hospital's resources by section name.
 func (d *adminRequest) counts() map[string]int {
 	if d.Administration.Counts == nil {
 		return nil
@@ -183,7 +183,7 @@ func (d *adminRequest) formatSecond(t *time.Time) string {
 	return d.formatTime(t) + t.In(d.Zone).Format(":05")
 }
 
-// formatSince formats how long ago a time was; a nil time gives a dash.
+// formatSince formats the time that has passed since t. A nil or zero t gives a dash.
 func (d *adminRequest) formatSince(t *time.Time) string {
 	if t == nil || t.IsZero() {
 		return "–"

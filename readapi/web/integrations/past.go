@@ -11,7 +11,7 @@ import (
 	"svc/acuity/catalogue"
 )
 
-// PastDays is the number of past days over which a changed rule is tried.
+// PastDays is the number of past days on whose records a changed rule is tried.
 const PastDays = 28
 
 // Past tries different values for a factor on recorded observations.

@@ -162,7 +162,8 @@ func (p *Writer) FormatInstant(i acuity.Instant) string {
 // nearby is the period within which a time of day needs no date to be unambiguous.
 const nearby = 12 * time.Hour
 
-// FormatAhead formats a future instant, with the weekday if it is not near; a zero instant gives "".
+// FormatAhead formats a future instant, with the weekday if it is more than 12 hours after now; a zero instant gives
+// "".
 func (p *Writer) FormatAhead(i acuity.Instant, now time.Time) string {
 	if i == 0 || i.Time().Sub(now) <= nearby {
 		return p.FormatInstant(i)

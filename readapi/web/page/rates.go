@@ -12,8 +12,8 @@ import (
 	"svc/readapi/web/auth"
 )
 
-// These limit the rate of page requests, for each session and for each hospital, in one process. They are defaults of
-// this project. A person needs about one page a second; pages that update themselves use streams.
+// The limits on the rate of page requests, for each session and for each hospital, in one process. The numbers are
+// defaults of this project: a person needs about one page a second, and pages that update themselves use streams.
 const (
 	sessionPerSecond, sessionBurst   = 20, 200
 	hospitalPerSecond, hospitalBurst = 100, 1000
@@ -32,7 +32,7 @@ type bucket struct {
 	used time.Time
 }
 
-// reservePage returns how long a session must wait before its next page, or 0 if it need not wait.
+// reservePage returns how long a session must wait before its next page request, or 0 if it need not wait.
 func (s *rates) reservePage(session *auth.Session, now time.Time) time.Duration {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -198,7 +198,7 @@ func (u *usedStates) use(state string, now time.Time) bool {
 		maps.DeleteFunc(u.all, func(_ string, at time.Time) bool { return now.Sub(at) > signInFor })
 	}
 	if len(u.all) >= statesAtMost {
-		clear(u.all) // one address cannot send that many, but many addresses can
+		clear(u.all) // a single address cannot send this many states, but many addresses can
 	}
 	u.all[state] = now
 	return !again
@@ -273,7 +273,7 @@ func chooseLabel(names ...string) string {
 
 const mostLabel = 100
 
-// mapRoles returns, for each hospital, the highest role that the groups have.
+// mapRoles returns, for each hospital, the highest role that any of the groups has in it.
 func (s *site) mapRoles(groups []string) map[string]users.Role {
 	roles := map[string]users.Role{}
 	give := func(hospital string, role users.Role) {

@@ -14,7 +14,8 @@ import (
 	"golang.org/x/oauth2"
 )
 
-// verify checks an ID token. The error is [errNotThere] if the provider's keys cannot be fetched, or [errRefused].
+// verify checks an ID token. The error is [errNotThere] if the provider's keys cannot be fetched, and otherwise
+// [errRefused].
 func (p *provider) verify(ctx context.Context, issuer, clientID, token string, now func() time.Time) (*oidc.IDToken, error) {
 	keys := &watchedKeys{KeySet: p.keys}
 	id, err := oidc.NewVerifier(issuer, keys, &oidc.Config{ClientID: clientID, SupportedSigningAlgs: p.signs, Now: now}).Verify(ctx, token)

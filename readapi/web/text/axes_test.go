@@ -6,7 +6,7 @@ import (
 	"svc/acuity"
 )
 
-// TestAxesHaveOneName: the pages use the API's name for a measure and, above green, its name for the problem.
+// TestAxesHaveOneName: the pages and the API use the same name for each axis, and the same name for its problem.
 func TestAxesHaveOneName(t *testing.T) {
 	page := In("en")
 	for a := range acuity.Axis(acuity.AxisCount) {

@@ -133,8 +133,8 @@ func (t *Texts) FormatHours(minutes int) string {
 func (t *Texts) FactorName(f catalogue.Factor) string { return t.T("factor." + f.ID()) }
 
 // ExplainRule returns how to fix a field that breaks a rule of the API, such as maxLength:100, with the limit in the
-// sentence. A text rule.<word>.<limit> takes precedence over rule.<word>. A rule without a text, which no form can
-// break, is explained in the API's words or returned unchanged.
+// sentence. A text with the key rule.<word>.<limit> takes precedence over one with the key rule.<word>. A rule
+// without a text, which no form can break, is explained in the API's words or returned unchanged.
 func (t *Texts) ExplainRule(rule string) string {
 	word, bound, _ := strings.Cut(rule, ":")
 	if v, err := strconv.ParseFloat(bound, 64); err == nil {

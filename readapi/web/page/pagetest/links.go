@@ -12,7 +12,7 @@ type Links struct {
 	ByToken map[string]users.Link
 	Away    error    // why links currently cannot be used; nil: they can
 	Out     []string // people whose sessions were ended, as "hospital/user reason"
-	Refused []string // reasons of failed sign-ins
+	Refused []string // reasons for failed sign-ins
 
 	pages *Pages
 }

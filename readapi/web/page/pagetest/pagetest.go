@@ -22,7 +22,8 @@ import (
 // Noon is the time at which tests begin.
 var Noon = time.Date(2031, 4, 5, 12, 0, 0, 0, time.UTC)
 
-// Hospitals knows a hospital for every id. The hospital north is named "Maternity north"; all are in UTC.
+// Hospitals has a hospital for every id. The hospital north is named "Maternity north"; the time zone of all
+// hospitals is UTC.
 type Hospitals struct{}
 
 // Hospital implements [page.Hospitals].
@@ -62,7 +63,7 @@ func New(t *testing.T) *Pages {
 	return p
 }
 
-// Now returns the time of the pages.
+// Now returns the current time for the pages.
 func (p *Pages) Now() time.Time {
 	if p.Clock != nil {
 		return p.Clock()
@@ -107,7 +108,7 @@ func (p *Pages) Begin(user, hospital string) users.Session {
 	return s
 }
 
-// Ask sends a request like a browser does from a page of svc.
+// Ask sends a request as a browser does from a page of svc, and returns the response.
 func (p *Pages) Ask(method, path string, cookie *http.Cookie, form ...string) *httptest.ResponseRecorder {
 	p.Helper()
 	r := httptest.NewRequestWithContext(p.Context(), method, path, strings.NewReader(strings.Join(form, "&")))
