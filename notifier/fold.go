@@ -16,7 +16,7 @@ type fold struct {
 	ownership *ownership
 	source    int64 // highest offset in the verdicts topic that has an event in the ledger
 	ids       map[string]bool
-	over      map[*hospital]map[string]ended // final messages, by id
+	over      map[*hospital]map[string]ended // messages with a final entry, by id
 	entries   int
 }
 

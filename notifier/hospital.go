@@ -67,7 +67,7 @@ type hospital struct {
 	handed    int64   // oldest ledger entry that the current step processes
 	unsaved   []int64 // value of handed for each step whose result the ledger has not acknowledged
 	stepping  bool
-	askPeople bool // a step is due even if nothing happens
+	askPeople bool // People must do a step even if there is nothing new
 	wake      timer
 }
 

@@ -46,15 +46,15 @@ type Config struct {
 
 // Limits limit the work in progress. A zero field means the default in its comment.
 type Limits struct {
-	InFlight int // requests in flight; 512
-	PerHost  int // requests in flight to one host; 32
-	Slow     int // requests in flight to endpoints whose last attempt failed or took > 2 s; 128
-	Memory   int // bytes of waiting events; 64 MiB
-	Unsaved  int // outcomes of one queue that the ledger has not acknowledged; 8
+	InFlight int // maximum number of requests in flight; 512
+	PerHost  int // maximum number of requests in flight to one host; 32
+	Slow     int // maximum number of requests in flight to endpoints whose last attempt failed or took > 2 s; 128
+	Memory   int // maximum size of the waiting events in memory, in bytes; 64 MiB
+	Unsaved  int // maximum number of outcomes of one queue that the ledger has not acknowledged; 8
 }
 
 const (
-	keepBacklog = 64              // events of a long backlog that are kept in memory
+	keepBacklog = 64              // number of events of a long backlog that are kept in memory
 	keepRecent  = 5 * time.Second // minimum time for which an event is kept in memory, because a new endpoint may need it
 	sweepEvery  = 10 * time.Second
 	rewriteAge  = time.Hour // age at which a queue's or hospital's record is written again, because a restore starts at the oldest record

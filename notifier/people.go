@@ -160,7 +160,7 @@ func (h *hospital) post(e *outbound.Entry, command string) {
 	m.begin()
 }
 
-// begin adds a message to those of the hospital, stores it, and sends it.
+// begin adds a message to the hospital's messages, stores it, and sends it.
 func (m *message) begin() {
 	d := &m.entry.Delivery
 	m.h.messages[d.ID] = m

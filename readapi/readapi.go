@@ -76,7 +76,7 @@ var (
 
 // BehindError is [ErrBehind] with the duration of the lag.
 type BehindError struct {
-	For   time.Duration // how long the charts may have lacked facts; 0: always
+	For   time.Duration // how long the charts may have lacked facts; 0: they may always have lacked some
 	Cause error
 }
 

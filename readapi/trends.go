@@ -292,7 +292,7 @@ type trendHour struct {
 	NursesRequired decimal      `json:"nursesRequired"`
 	NursesOnDuty   *int32       `json:"nursesOnDuty"`   // null: unknown
 	RatioShortfall *int32       `json:"ratioShortfall"` // null: unknown
-	LevelMinutes   levelMinutes `json:"levelMinutes"`   // of the previous hour
+	LevelMinutes   levelMinutes `json:"levelMinutes"`   // minutes at each level in the previous hour
 }
 
 type levelMinutes struct {

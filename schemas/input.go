@@ -93,7 +93,7 @@ type DeadLetter struct {
 	Reason    string   // stable code
 	Schema    SchemaID // schema id in the record; 0: the record has no header
 	Hospital  string
-	Version   int64 // version of the change that rejected the record; repeats have the same hospital and version
+	Version   int64 // version of the change that rejected the record; a repeated dead letter has the same hospital and version
 	At        acuity.Instant
 }
 

@@ -62,7 +62,7 @@ func ParseKey(key []byte) (Key, error) {
 // does not allocate, because readers call it for every record.
 func IsChange(key []byte) bool { return isHospital(key) }
 
-// HospitalOf returns the part of a key before the first "/", which decides the partition. It does not validate the
+// HospitalOf returns the part of a key before the first "/", which determines the partition. It does not validate the
 // key; see [ParseKey].
 func HospitalOf(key []byte) []byte {
 	hospital, _, _ := bytes.Cut(key, []byte("/"))

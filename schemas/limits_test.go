@@ -140,8 +140,8 @@ func TestFullTerminologyMap(t *testing.T) {
 	t.Logf("the largest record has %d bytes", s.largest)
 }
 
-// A worklist is full of long codes, one of which occurred in many rooms and hours. Each code is a separate record, and
-// an input writes only the codes in it.
+// A worklist is full of long codes, one of which occurred in many rooms and hours. Each code is a separate record,
+// and an input writes only the records of the codes that it contains.
 func TestFullWorklist(t *testing.T) {
 	s := newStoring(t)
 	signal := func(n int) acuity.Signal {

@@ -95,7 +95,7 @@ func newest(record string) *Schema {
 	panic("schemas: no record " + record) // the name is a constant: every test would fail
 }
 
-// Released returns all released versions of all records; the versions of each record are ascending.
+// Released returns all released versions of all records. The versions of each record are in ascending order.
 func Released() []Schema {
 	list := make([]Schema, len(released))
 	for i, s := range released {

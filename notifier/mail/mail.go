@@ -194,7 +194,7 @@ func refused(ctx context.Context, to string, err error) outbound.Result {
 		return outbound.Result{Class: outbound.ClassStatus, Status: reply.Code, Response: outcome.CleanResponse(reply.Msg, to)}
 	}
 	class := outcome.ClassOf(ctx, err)
-	if class == outbound.ClassReset && err != nil && strings.Contains(err.Error(), "STARTTLS") { // the library has no type for it
+	if class == outbound.ClassReset && err != nil && strings.Contains(err.Error(), "STARTTLS") { // the library has no type for this error
 		return outbound.Result{Class: outbound.ClassTLS, Response: "the relay does not offer STARTTLS"}
 	}
 	return outbound.Result{Class: class}

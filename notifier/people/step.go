@@ -234,7 +234,7 @@ func (s *step) ackURL(of policy.Rank) string {
 	return c.PublicURL + "/a/" + token(c.TokenKey, s.hospital, h.Episode, h.Raise)
 }
 
-// listAlertRun lists the open alert run and the target of its link.
+// listAlertRun adds the open alert run to the lists, and records which alert run its link belongs to.
 func (s *step) listAlertRun() {
 	h, c := &s.memory.History, &s.alerting.config
 	if h.Episode == "" || c.Lists == nil {
@@ -248,7 +248,7 @@ func (s *step) listAlertRun() {
 	}
 }
 
-// closeAlertRun lists an alert run that has ended and adds it to the ledger.
+// closeAlertRun adds an alert run that has ended to the lists and to the ledger.
 func (s *step) closeAlertRun(before *policy.History) {
 	m := memory{History: *before, Alert: sentAlert{Reason: policy.Cleared}, RaiseTier: s.memory.RaiseTier}
 	e := m.alertRun(s.hospital, &s.policy)

@@ -38,7 +38,8 @@ func TestLastWord(t *testing.T) {
 			for u.alerts[raise].Reason != Raised {
 				raise--
 			}
-			// The time for an acknowledgment starts at the raise or at the current level, whichever is later.
+			// The time for an acknowledgment starts when the alert is raised or when the unit reaches its current
+			// level, whichever is later.
 			held := slices.MaxFunc([]time.Time{u.alerts[raise].at, levels[len(levels)-1].at}, time.Time.Compare)
 			ack := u.policy.Tier(cur).AckMinutes
 			escalates := ack > 0 && u.alerts[raise].level == u.history.Level && u.alerts[raise].Tier == cur && !u.now.Before(held.Add(minutes(ack)))

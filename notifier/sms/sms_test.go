@@ -142,7 +142,7 @@ func TestStatuses(t *testing.T) {
 	}
 }
 
-// fakeTwilio stores messages like the provider does, and can lose an answer.
+// fakeTwilio stores messages as the provider does, and can lose an answer.
 type fakeTwilio struct {
 	t        *testing.T
 	mu       sync.Mutex

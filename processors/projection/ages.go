@@ -107,8 +107,8 @@ func (a *Ages) recordEnds(at time.Time, ends map[int32]int64) {
 	}
 }
 
-// stuckAfter is the age from which the timestamp of a pending input is queried. For a younger input, the instant at
-// which the end of the log was first seen to be after the input gives the age accurately enough.
+// stuckAfter is the age from which the timestamp of a pending input is queried. The age of a younger input is
+// estimated: it counts from the instant at which the end of the log was first seen beyond that input.
 const stuckAfter = 2 * time.Second
 
 // askOldest queries the timestamps of inputs that have been pending for a long time, because they may be older than

@@ -66,9 +66,9 @@ func live() int64 {
 	return int64(m.HeapAlloc)
 }
 
-// BenchmarkTask measures the processor without Kafka: from the bytes of one record to the bytes of its change, of the
-// changed state and of the charts for the view. A transaction has 208 records, which is one partition's share if 24
-// partitions have 5,000.
+// BenchmarkTask measures the processor without Kafka: decoding a record, applying it, and encoding the change, the
+// changed state and the charts for the view. A transaction has 208 records, one partition's share of 5,000 records in
+// 24 partitions.
 func BenchmarkTask(b *testing.B) {
 	const n, hospitals, perCommit = 21_667, 13, 208
 	records := inputs(b, n, hospitals, 12*time.Hour/n)

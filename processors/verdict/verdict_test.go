@@ -283,7 +283,7 @@ func TestTimers(t *testing.T) {
 			t.Errorf("fired %+v", c)
 		}
 	}
-	// The instant is also an hour mark. north gets its snapshot and its verdict in one change, south in two.
+	// The instant is also a whole hour. north gets its snapshot and its verdict in one change, south in two.
 	if !slices.Equal(fired, []string{"north 0s 0 true", "south 0s 1 true", "south 1m0s 1 false"}) {
 		t.Errorf("fired %q", fired)
 	}

@@ -46,7 +46,7 @@ func chooseWallTheme(zone *time.Location, t time.Time) string {
 	return "dark"
 }
 
-// WallPath is the path of a wall's link, up to the token.
+// WallPath is the path of a wall's link without its token.
 const WallPath = "/board/"
 
 // Walls provides the screens that show the board.

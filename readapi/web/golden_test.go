@@ -107,11 +107,11 @@ func TestGolden(t *testing.T) {
 // planClass matches the arrangement of the rooms on a floor plan.
 var planClass = regexp.MustCompile(`<div class="plan [^"]*"`)
 
-// mostDifferent is the maximum number of lines in a golden file that differ from the usual page. The first lines of a
-// page show the level.
+// mostDifferent is the maximum number of differing lines of a page that a golden file contains. They include the
+// level, which is at the top of the page.
 const mostDifferent = 40
 
-// listDifferent returns the first lines of a page that another page does not have.
+// listDifferent returns the lines of html that other does not have, but at most the first mostDifferent lines.
 func listDifferent(html, other string) string {
 	have := map[string]bool{}
 	for line := range strings.Lines(splitTags(other)) {

@@ -191,8 +191,8 @@ func part(page, from, to string) string {
 	return page
 }
 
-// checkBand: shortfall colors appear only where the nurses on duty are known, and lines of the past only in measured
-// hours.
+// checkBand: shortfall colors appear only where the number of nurses on duty is known, and the lines for past hours
+// only where the hours were measured.
 func checkBand(r *rapid.T, path, page, figure string, u *readapi.Unit, known int) {
 	band := part(part(page, `id="outlook"`, "</section>"), `class="soft">`, "</g>")
 	colored := regexp.MustCompile(`class="f[gyor]"`).MatchString(band)

@@ -74,7 +74,7 @@ func (p *writer) newOutlook(u *readapi.Unit, wall bool) *outlook {
 	words := p.describeForecast(f, max(u.Verdict.Shortfall, 0), worst)
 	first, size := utf8.DecodeRuneInString(words)
 	o.InWords = string(unicode.ToUpper(first)) + words[size:]
-	heading := o.InWords // the current shortfall comes first
+	heading := o.InWords // a current shortfall is described first
 	if !o.Known || u.Verdict.Shortfall <= 0 {
 		heading = p.T("forecast.says", "words", words)
 	}

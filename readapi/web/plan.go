@@ -191,7 +191,7 @@ func placeClasses(x, y, w, h int32) string {
 type tile struct {
 	ID      int32
 	Label   string
-	Class   string // a level, empty, blocked or unknown; also stale
+	Class   string // color of the room, "empty" or "blocked"; followed by "stale" if the data of the room is stale
 	Shape   string // shape of the level; "": none
 	Color   string // name of the color, for a screen reader
 	Factors string // names of the factors; "" on the wall

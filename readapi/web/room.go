@@ -33,7 +33,7 @@ type roomPage struct {
 	Rules, Position string
 	Factors         []factorRow
 	Assumed         string // text that says that the demand is a default
-	Demand          string // text with the nurses needed and their points
+	Demand          string // text that states the nurses needed and the points for them
 	Ladder          template.HTML
 	Severity        string
 	Sum             template.HTML
@@ -121,7 +121,7 @@ func (p *writer) drawFigures(out *roomPage, u *readapi.Unit, r *score.RoomVerdic
 	out.Clock8, out.Steps = p.drawSteps(u, details.Steps)
 }
 
-// drawLadder draws the demand of each factor. The largest demand applies.
+// drawLadder draws the demand of each factor, and the additional demand that is added to the largest one.
 func (p *writer) drawLadder(r *score.RoomVerdict, now time.Time) template.HTML {
 	needed := p.formatNurses(r.Demand)
 	ladder := &chart.Ladder{

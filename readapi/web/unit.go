@@ -122,7 +122,7 @@ type headline struct {
 	Since   string // when the unit reached this level, and the previous level
 	Changed string
 	Band    string // why the page does not show the current state; "" if it does
-	Old     bool   // too old for acts
+	Old     bool   // the displayed state is too old for acts
 	Figures []figure
 	Pips    []bool // one for each nurse on duty or missing; true: on duty
 }

@@ -26,7 +26,7 @@ type Case struct {
 	URL    string
 	Reason egress.Reason
 	First  []netip.Addr // addresses of the name when the endpoint is checked
-	Then   []netip.Addr // addresses when the endpoint is dialed; nil: First
+	Then   []netip.Addr // addresses when the endpoint is dialed; nil: the same as First
 }
 
 // Rebinds reports whether the name resolves to a different address after the check.

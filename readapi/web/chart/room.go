@@ -48,7 +48,8 @@ func (c *canvas) drawMark(x, foot float64, words string) {
 	c.text("k", anchor, x, foot+22, words)
 }
 
-// Ladder is a chart of the demand of each factor of a room, in nurses. The largest demand applies.
+// Ladder is a chart of the demand of each factor of a room, in nurses. The largest demand applies, and
+// additional demand is added to it.
 type Ladder struct {
 	Title       string
 	Rungs       []Rung
@@ -59,7 +60,7 @@ type Ladder struct {
 // Rung is one factor on the ladder.
 type Rung struct {
 	Name   string
-	Begins float64 // where the bar starts: additional demand is stacked
+	Begins float64 // start of the bar, in nurses: the largest demand for the bar of additional demand, 0 for all others
 	Nurses float64 // 0: no demand
 	Leads  bool
 	Label  string
@@ -160,7 +161,7 @@ type Score struct {
 	DemandLabel, SeverityLabel string
 	Label                      string
 	Bounds                     []int // scores at which the colors begin, except the first
-	Next                       int   // score after a timer next changes it
+	Next                       int   // score after the next change by a timer
 	NextLabel                  string
 }
 

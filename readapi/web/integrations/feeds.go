@@ -122,7 +122,7 @@ func showFeeds(d *adminRequest) {
 	for _, reason := range s.Reasons {
 		out.Reasons = append(out.Reasons, d.Or("feeds.reason."+strings.ReplaceAll(reason, "_", ""), reason))
 	}
-	if len(s.Reasons) > 0 && s.Reasons[0] == "nothing_recorded" { // feeds have not stopped: none has begun
+	if len(s.Reasons) > 0 && s.Reasons[0] == "nothing_recorded" { // no feed has stopped, because none has ever sent anything
 		out.Status, out.Reasons = out.Reasons[0], out.Reasons[1:]
 	}
 	for i := range s.Feeds {

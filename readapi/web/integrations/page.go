@@ -204,7 +204,7 @@ type flash struct {
 	Hospital string `json:"h"`
 	MadeAt   int64  `json:"m"` // Unix milliseconds, distinguishes the secrets of a session
 	Until    int64  `json:"t"` // Unix seconds
-	Path     string `json:"p"` // path of the page that shows it
+	Path     string `json:"p"` // path of the page that shows the flash
 	Done     string `json:"d,omitempty"`
 	Once     *once  `json:"o,omitempty"`
 	Kept     string `json:"k,omitempty"` // see adminPage
@@ -228,7 +228,7 @@ func (d *adminRequest) useFlash(out *adminPage) {
 		switch err := d.showOnce(&f); {
 		case errors.Is(err, users.ErrShown):
 			f.Once = nil
-		case err != nil: // the cookie remains, so that a reload shows it
+		case err != nil: // the cookie remains, so that a reload shows the secret
 			d.Log.WarnContext(d.r.Context(), "secret not shown", "error", err)
 			out.Done = d.T("once.later")
 			return

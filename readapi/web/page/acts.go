@@ -12,8 +12,8 @@ import (
 
 // acts lists the acts on the pages by method and route, below the path of a hospital. The value says whether an act
 // requires that the person authenticated within [auth.FreshFor], because the act grants rights, sets addresses, or
-// displays or revokes a secret. The page with the form for such an act requires it too, before values are entered. So
-// does an act that is not listed.
+// displays or revokes a secret. The page with the form for such an act requires it too, before values are entered. An
+// act that is not listed requires it as well.
 var acts = map[string]bool{
 	"GET /integrations/keys/new":          true,
 	"POST /integrations/keys/new":         true,

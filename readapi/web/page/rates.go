@@ -66,7 +66,7 @@ func (s *rates) bucket(name string, perSecond rate.Limit, burst int, now time.Ti
 	return b
 }
 
-// reserve removes a token. If there is none, it returns the time until the next one.
+// reserve removes a token from the bucket. If there is none, it returns the time until the next token.
 func (b *bucket) reserve(now time.Time) time.Duration {
 	taken := b.ReserveN(now, 1)
 	wait := taken.DelayFrom(now)

@@ -186,7 +186,7 @@ func (s *Site) ShowUnavailable(w http.ResponseWriter, r *http.Request, session *
 	s.config.Log.WarnContext(r.Context(), "page temporarily unavailable", "what", what, "error", err)
 	w.Header().Set("Retry-After", "2")
 	refresh := 0
-	if r.Method == http.MethodGet && session != nil { // a sign-in is restarted instead
+	if r.Method == http.MethodGet && session != nil { // without a session, the person must start the sign-in again
 		refresh = UnavailableSeconds
 	}
 	s.writeFault(w, r, http.StatusServiceUnavailable, session, "fault.later", refresh)

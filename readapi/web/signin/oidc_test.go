@@ -245,7 +245,7 @@ func TestProviderIsAway(t *testing.T) {
 }
 
 // TestASVS684Freshness (ASVS 6.8.4, 7.6.2): an act that needs a fresh sign-in is available only after the provider
-// has confirmed that the person authenticated within the last hour, or during the new sign-in.
+// has confirmed when the person authenticated: within the last hour, or during the new sign-in.
 func TestASVS684Freshness(t *testing.T) {
 	t.Parallel()
 	noon := pagetest.Noon

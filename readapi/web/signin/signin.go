@@ -16,7 +16,7 @@ import (
 	"svc/readapi/web/page"
 )
 
-// LinkPath is the path of a sign-in link, up to the token.
+// LinkPath is the path of a sign-in link without its token.
 const LinkPath = "/signin/"
 
 // Links stores the one-time links that sign people in.

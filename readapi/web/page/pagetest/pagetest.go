@@ -1,4 +1,4 @@
-// Package pagetest requests pages like a browser does.
+// Package pagetest requests pages as a browser does.
 package pagetest
 
 import (
@@ -41,7 +41,7 @@ type Pages struct {
 	Clock func() time.Time // clock that replaces Time; nil: the time is constant
 	Users *users.Register
 	Seals auth.Seals // nil: sign-in is disabled
-	// Offer offers an identity provider; nil means that there is none.
+	// Offer returns the link to an identity provider and the text of that link; nil means that there is no provider.
 	Offer  func(r *http.Request, t *text.Texts) (link, says string)
 	Router *chi.Mux // router on which the pages are mounted
 }
