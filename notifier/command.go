@@ -176,7 +176,7 @@ func (c *command) retry() {
 
 // scan reads the hospital's ledger entries in a separate goroutine, beginning one minute before since, and calls each
 // for every entry. Afterwards, the notifier's loop calls done.
-func (c *command) scan(since time.Time, each func(at int64, entry any), done func()) {
+func (c *command) scan(since time.Time, fn func(at int64, entry any), done func()) {
 	owner := c.h.owner
 	go func() {
 		var from int64
@@ -186,7 +186,7 @@ func (c *command) scan(since time.Time, each func(at int64, entry any), done fun
 		}
 		if err == nil {
 			_, err = owner.n.cfg.Ledger.Read(owner.saving, owner.partition, from, c.h.id+"/", func(at int64, entry any) bool {
-				each(at, entry)
+				fn(at, entry)
 				return true
 			})
 		}

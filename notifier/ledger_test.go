@@ -77,7 +77,7 @@ func (m *memory) size() (n int64) {
 	return n + int64(cap(m.records))*int64(unsafe.Sizeof([2][]byte{})) + int64(cap(m.times))*int64(unsafe.Sizeof(time.Time{}))
 }
 
-func (m *memory) Read(_ context.Context, _ int32, from int64, prefix string, each func(int64, any) bool) (int64, error) {
+func (m *memory) Read(_ context.Context, _ int32, from int64, prefix string, fn func(int64, any) bool) (int64, error) {
 	m.mu.Lock()
 	all := m.records
 	m.readers++
@@ -98,15 +98,15 @@ func (m *memory) Read(_ context.Context, _ int32, from int64, prefix string, eac
 				return 0, err
 			}
 		}
-		if !each(at, entry) {
+		if !fn(at, entry) {
 			break
 		}
 	}
 	return int64(len(all)), nil
 }
 
-func (m *memory) Restore(ctx context.Context, p int32, from int64, each func(int64, any) bool) (int64, error) {
-	return m.Read(ctx, p, from, "", each)
+func (m *memory) Restore(ctx context.Context, p int32, from int64, fn func(int64, any) bool) (int64, error) {
+	return m.Read(ctx, p, from, "", fn)
 }
 
 func (m *memory) At(_ context.Context, _ int32, instant time.Time) (int64, error) {

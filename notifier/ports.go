@@ -25,13 +25,13 @@ type Ledger interface {
 	// offset; the calls are in the order of the entries. After an error, the partition must be revoked and
 	// reassigned. Append must not block or retain the entry. When ctx ends, unsent entries are discarded.
 	Append(ctx context.Context, partition int32, entry any, stored func(offset int64, err error))
-	// Read calls each for every entry of a partition, from the given offset on. It stops when each returns false, or
+	// Read calls fn for every entry of a partition, from the given offset on. It stops when fn returns false, or
 	// at the end that the log had when Read started, and returns that end. An entry whose key lacks the prefix is
 	// passed as nil, with its offset.
-	Read(ctx context.Context, partition int32, from int64, prefix string, each func(offset int64, entry any) bool) (end int64, err error)
+	Read(ctx context.Context, partition int32, from int64, prefix string, fn func(offset int64, entry any) bool) (end int64, err error)
 	// Restore is like Read, but first appends a mark to the log, so that it also reads entries that the previous
 	// owner had in flight.
-	Restore(ctx context.Context, partition int32, from int64, each func(offset int64, entry any) bool) (end int64, err error)
+	Restore(ctx context.Context, partition int32, from int64, fn func(offset int64, entry any) bool) (end int64, err error)
 	// At returns the offset of the first entry written at or after an instant.
 	At(ctx context.Context, partition int32, instant time.Time) (int64, error)
 }

@@ -49,14 +49,14 @@ func restoreFeeds(ctx context.Context, h *service, key string, before time.Time)
 
 // readNewest reads the newest records of each partition of a topic: those appended in the last week and before the
 // instant until. If until is zero, there is no upper limit.
-func readNewest(ctx context.Context, h *service, topic string, until time.Time, each func(stream.Record) error) error {
+func readNewest(ctx context.Context, h *service, topic string, until time.Time, fn func(stream.Record) error) error {
 	spans, err := h.cluster.Spans(ctx, topic, h.now().Add(-pastFeedsFor), until)
 	if err != nil {
 		return err
 	}
 	for _, s := range spans {
 		s.From = max(s.From, s.End-pastFeedsMost)
-		if err := h.cluster.Range(ctx, topic, s, each); err != nil {
+		if err := h.cluster.Range(ctx, topic, s, fn); err != nil {
 			return err
 		}
 	}

@@ -128,11 +128,11 @@ func wireHistory(ctx context.Context, h *service) error {
 		config.NewTask = history.Tasks(history.Config{
 			Zone: h.settings.Register.Zone,
 			View: learnt,
-			Past: func(partition int32, since time.Time, each func([]byte) error) error {
-				return h.passValues(ctx, snapshots, partition, since, each)
+			Past: func(partition int32, since time.Time, fn func([]byte) error) error {
+				return h.passValues(ctx, snapshots, partition, since, fn)
 			},
-			Older: func(partition int32, each func(stream.Record) error) error {
-				return passOlderChanges(ctx, h, partition, each)
+			Older: func(partition int32, fn func(stream.Record) error) error {
+				return passOlderChanges(ctx, h, partition, fn)
 			},
 		})
 		select { // wait for the settings, which have the time zones
@@ -146,9 +146,9 @@ func wireHistory(ctx context.Context, h *service) error {
 	return nil
 }
 
-// passOlderChanges calls the function each with every change of a partition that the previous build did not add to
+// passOlderChanges calls fn with every change of a partition that the previous build did not add to
 // the history.
-func passOlderChanges(ctx context.Context, h *service, partition int32, each func(stream.Record) error) error {
+func passOlderChanges(ctx context.Context, h *service, partition int32, fn func(stream.Record) error) error {
 	topic := h.config.Topic(schemas.Verdicts())
 	from, err := h.cluster.Committed(ctx, h.historyGroup(), topic, partition)
 	if err != nil {
@@ -156,7 +156,7 @@ func passOlderChanges(ctx context.Context, h *service, partition int32, each fun
 	}
 	var fault error
 	_, err = h.cluster.Extent(ctx, topic, partition, from, false, func(r stream.Record) bool {
-		fault = each(r)
+		fault = fn(r)
 		return fault == nil
 	})
 	return errors.Join(err, fault)
@@ -164,15 +164,15 @@ func passOlderChanges(ctx context.Context, h *service, partition int32, each fun
 
 func (h *service) historyGroup() string { return h.config.TopicPrefix + history.Group }
 
-// passValues calls the function each with every committed value of a partition since an instant.
-func (h *service) passValues(ctx context.Context, topic string, partition int32, since time.Time, each func([]byte) error) error {
+// passValues calls fn with every committed value of a partition since an instant.
+func (h *service) passValues(ctx context.Context, topic string, partition int32, since time.Time, fn func([]byte) error) error {
 	spans, err := h.cluster.Spans(ctx, topic, since, time.Time{})
 	if err != nil {
 		return err
 	}
 	for _, s := range spans {
 		if s.Partition == partition {
-			return h.cluster.Range(ctx, topic, s, func(r stream.Record) error { return each(r.Value) })
+			return h.cluster.Range(ctx, topic, s, func(r stream.Record) error { return fn(r.Value) })
 		}
 	}
 	return fmt.Errorf("read %s: it has no partition %d", topic, partition)

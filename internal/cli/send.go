@@ -47,9 +47,9 @@ NDJSON; - is standard input.`,
 			if err != nil {
 				return err
 			}
-			read := func(each func(payload) error) error {
+			read := func(fn func(payload) error) error {
 				for _, name := range files {
-					if err := readFile(c.Context(), name, each); err != nil {
+					if err := readFile(c.Context(), name, fn); err != nil {
 						return err
 					}
 				}
@@ -114,7 +114,7 @@ func (o *sendOptions) fill() error {
 type sending struct {
 	*sendOptions
 	Env
-	source func(each func(payload) error) error
+	source func(fn func(payload) error) error
 	began  time.Time
 	shown  *Progress
 
@@ -127,7 +127,7 @@ type sending struct {
 	open    map[int]struct{} // numbers of payloads that were read but not yet answered
 }
 
-func newSending(o *sendOptions, w Env, source func(each func(payload) error) error) *sending {
+func newSending(o *sendOptions, w Env, source func(fn func(payload) error) error) *sending {
 	return &sending{
 		sendOptions: o, Env: w, source: source, began: w.Now(), shown: NewProgress(w, "sending", "answered"),
 		codes: map[string]int{}, open: map[int]struct{}{}, next: 1,

@@ -23,14 +23,14 @@ type payload struct {
 	body   []byte
 }
 
-// readFile calls each with every payload of a file. The name - means standard input.
-func readFile(ctx context.Context, name string, each func(payload) error) error {
+// readFile calls fn with every payload of a file. The name - means standard input.
+func readFile(ctx context.Context, name string, fn func(payload) error) error {
 	in, err := OpenInput(ctx, name)
 	if err != nil {
 		return fmt.Errorf("%s: %w", name, err)
 	}
 	defer in.Close() //nolint:errcheck // the file was only read
-	if err := readPayloads(in, each); err != nil {
+	if err := readPayloads(in, fn); err != nil {
 		return fmt.Errorf("%s: %w", name, err)
 	}
 	return nil
@@ -39,7 +39,7 @@ func readFile(ctx context.Context, name string, each func(payload) error) error 
 const byteOrderMark = "\xef\xbb\xbf"
 
 // readPayloads distinguishes JSON from HL7 by the first character.
-func readPayloads(in io.Reader, each func(payload) error) error {
+func readPayloads(in io.Reader, fn func(payload) error) error {
 	text := bufio.NewReader(in)
 	for {
 		b, err := text.Peek(1)
@@ -49,9 +49,9 @@ func readPayloads(in io.Reader, each func(payload) error) error {
 		case err != nil:
 			return err
 		case b[0] == '{', b[0] == '[':
-			return readFHIR(text, each)
+			return readFHIR(text, fn)
 		case b[0] >= 'A' && b[0] <= 'Z':
-			return readHL7(text, each)
+			return readHL7(text, fn)
 		}
 		if b, err = text.Peek(len(byteOrderMark)); err == nil && string(b) == byteOrderMark {
 			text.Discard(len(b)) //nolint:errcheck // the bytes are buffered
@@ -64,8 +64,8 @@ func readPayloads(in io.Reader, each func(payload) error) error {
 	}
 }
 
-// readFHIR calls each with every JSON value of a file. A JSON file has one value; an NDJSON file has one per line.
-func readFHIR(in io.Reader, each func(payload) error) error {
+// readFHIR calls fn with every JSON value of a file. A JSON file has one value; an NDJSON file has one per line.
+func readFHIR(in io.Reader, fn func(payload) error) error {
 	for values := json.NewDecoder(in); ; {
 		var body json.RawMessage
 		if err := values.Decode(&body); errors.Is(err, io.EOF) {
@@ -73,15 +73,15 @@ func readFHIR(in io.Reader, each func(payload) error) error {
 		} else if err != nil {
 			return fmt.Errorf("at byte %d: is not JSON", values.InputOffset())
 		}
-		if err := each(payload{fhir: true, body: body}); err != nil {
+		if err := fn(payload{fhir: true, body: body}); err != nil {
 			return err
 		}
 	}
 }
 
-// readHL7 calls each with every message of a file. Batch segments (FHS, BHS, BTS, FTS) are skipped, because the
+// readHL7 calls fn with every message of a file. Batch segments (FHS, BHS, BTS, FTS) are skipped, because the
 // server acknowledges each message separately.
-func readHL7(in io.Reader, each func(payload) error) error {
+func readHL7(in io.Reader, fn func(payload) error) error {
 	lines := bufio.NewScanner(in)
 	lines.Buffer(nil, ingest.MaxMessage)
 	lines.Split(splitSegments)
@@ -92,7 +92,7 @@ func readHL7(in io.Reader, each func(payload) error) error {
 		}
 		p := payload{body: message}
 		message = nil
-		return each(p)
+		return fn(p)
 	}
 	for number := 1; lines.Scan(); number++ {
 		segment := bytes.TrimPrefix(lines.Bytes(), []byte(byteOrderMark)) // concatenated files have byte order marks in the middle

@@ -76,8 +76,8 @@ func (o *simulateOptions) run(ctx context.Context, w Env) error {
 	}
 	start := o.unit.Start.Format(time.RFC3339)
 	fmt.Fprintf(w.Stderr, "%s unit, seed %d, from %s for %v\n", o.unit.Profile, o.unit.Seed, start, o.unit.For)
-	err = newSending(&o.to, w, func(each func(payload) error) error {
-		return o.send(requests, w.Now(), each)
+	err = newSending(&o.to, w, func(fn func(payload) error) error {
+		return o.send(requests, w.Now(), fn)
 	}).run(ctx, t)
 	if err != nil {
 		return fmt.Errorf("%w (of --start %s)", err, start)
@@ -87,7 +87,7 @@ func (o *simulateOptions) run(ctx context.Context, w Env) error {
 
 // send sends the requests. ADT events of the past come first. They are sent in batches, because the forecast learns
 // only from batches; hospitals send their history in the same way. All other requests follow in order.
-func (o *simulateOptions) send(requests iter.Seq[simulate.Request], now time.Time, each func(payload) error) error {
+func (o *simulateOptions) send(requests iter.Seq[simulate.Request], now time.Time, fn func(payload) error) error {
 	// The forecast learns from the last 28 days. A longer history is sent event by event.
 	learnt := o.unit.Start.After(now.Add(-28 * 24 * time.Hour).Add(-time.Minute))
 	isPast := func(r *simulate.Request) bool {
@@ -98,7 +98,7 @@ func (o *simulateOptions) send(requests iter.Seq[simulate.Request], now time.Tim
 		if body == nil {
 			return nil
 		}
-		return each(payload{path: "batch", body: body, async: o.pace == 0})
+		return fn(payload{path: "batch", body: body, async: o.pace == 0})
 	}
 	for r := range requests {
 		if o.pace > 0 && r.At.After(now) {
@@ -121,7 +121,7 @@ func (o *simulateOptions) send(requests iter.Seq[simulate.Request], now time.Tim
 		if o.pace > 0 {
 			p.due = r.At
 		}
-		if err := each(p); err != nil {
+		if err := fn(p); err != nil {
 			return err
 		}
 	}

@@ -127,9 +127,9 @@ func awaitSettled(ctx context.Context, t testing.TB, admin *kadm.Client, topic s
 	return ends
 }
 
-// readTopic calls the function each for every committed record of a topic, in order within each partition, up to the
+// readTopic calls fn for every committed record of a topic, in order within each partition, up to the
 // end offsets at the time of the call.
-func readTopic(t testing.TB, broker, topic string, each func(*kgo.Record)) {
+func readTopic(t testing.TB, broker, topic string, fn func(*kgo.Record)) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
@@ -171,7 +171,7 @@ func readTopic(t testing.TB, broker, topic string, each func(*kgo.Record)) {
 				return
 			}
 			if r.Offset < end && !r.Attrs.IsControl() {
-				each(r)
+				fn(r)
 			}
 			if r.Offset >= end-1 { // the last record itself is hidden if its transaction was aborted
 				delete(left, r.Partition)

@@ -229,17 +229,17 @@ func TestAbortedIsNeverShown(t *testing.T) {
 		}
 	}
 	for name, read := range map[string]func(each func(value []byte)) error{
-		"range": func(each func([]byte)) error {
+		"range": func(fn func([]byte)) error {
 			spans, err := c.Spans(t.Context(), logTopic, time.Time{}, time.Time{})
 			if err != nil {
 				return err
 			}
-			return c.Range(t.Context(), logTopic, spans[0], func(r Record) error { each(r.Value); return nil })
+			return c.Range(t.Context(), logTopic, spans[0], func(r Record) error { fn(r.Value); return nil })
 		},
-		"restore": func(each func([]byte)) error {
-			return c.readTo(t.Context(), logTopic, nil, []int32{0}, func(r Record) error { each(r.Value); return nil })
+		"restore": func(fn func([]byte)) error {
+			return c.readTo(t.Context(), logTopic, nil, []int32{0}, func(r Record) error { fn(r.Value); return nil })
 		},
-		"other client": func(each func([]byte)) error {
+		"other client": func(fn func([]byte)) error {
 			reader, err := kgo.NewClient(kgo.SeedBrokers(b.Addr()), kgo.FetchMaxBytes(1<<20), kgo.FetchMaxPartitionBytes(1<<20), kgo.FetchIsolationLevel(kgo.ReadCommitted()),
 				kgo.ConsumePartitions(map[string]map[int32]kgo.Offset{logTopic: {0: kgo.NewOffset().AtStart()}}))
 			if err != nil {
@@ -256,7 +256,7 @@ func TestAbortedIsNeverShown(t *testing.T) {
 				fetches.EachRecord(func(r *kgo.Record) {
 					if !isBarrier(r.Key) {
 						n++
-						each(r.Value)
+						fn(r.Value)
 					}
 				})
 			}

@@ -86,15 +86,15 @@ func (m *membership) options(more ...kgo.Opt) []kgo.Opt {
 	return append(opts, more...)
 }
 
-// eachNote calls the function each with the metadata of every committed offset in a response; "" means none.
-func (m *membership) eachNote(resp *kmsg.OffsetFetchResponse, each func(partition int32, note string)) {
+// eachNote calls fn with the metadata of every committed offset in a response; "" means none.
+func (m *membership) eachNote(resp *kmsg.OffsetFetchResponse, fn func(partition int32, note string)) {
 	for _, g := range resp.Groups {
 		for _, t := range g.Topics {
 			if t.Topic != m.topic {
 				continue
 			}
 			for _, p := range t.Partitions {
-				each(p.Partition, deref(p.Metadata))
+				fn(p.Partition, deref(p.Metadata))
 			}
 		}
 	}

@@ -27,11 +27,11 @@ const (
 // errFetch means that a fetch request got no response.
 var errFetch = errors.New("no response")
 
-// Range calls the function each for every committed record of a span, in order, without barriers. If retention has
+// Range calls fn for every committed record of a span, in order, without barriers. If retention has
 // deleted the start of the span, Range begins with the first remaining record. The last offset of a span may be a
 // transaction marker, or missing after compaction. A consumer would report neither and wait forever, so Range sends
 // fetch requests itself.
-func (c *Cluster) Range(ctx context.Context, topic string, s Span, each func(Record) error) error {
+func (c *Cluster) Range(ctx context.Context, topic string, s Span, fn func(Record) error) error {
 	at, failures := s.From, 0
 	leader, id := int32(-1), [16]byte{}
 	for at < s.End {
@@ -42,7 +42,7 @@ func (c *Cluster) Range(ctx context.Context, topic string, s Span, each func(Rec
 			}
 			leader, id = have[topic].Partitions[s.Partition].Leader, have[topic].ID
 		}
-		next, err := c.fetch(ctx, leader, topic, id, s, at, each)
+		next, err := c.fetch(ctx, leader, topic, id, s, at, fn)
 		switch {
 		case err == nil:
 			failures = 0
@@ -72,7 +72,7 @@ func (c *Cluster) Range(ctx context.Context, topic string, s Span, each func(Rec
 
 // fetch reads part of a span from an offset on, and returns the offset after it.
 func (c *Cluster) fetch(
-	ctx context.Context, leader int32, topic string, id [16]byte, s Span, at int64, each func(Record) error,
+	ctx context.Context, leader int32, topic string, id [16]byte, s Span, at int64, fn func(Record) error,
 ) (next int64, err error) {
 	partition := kmsg.NewFetchRequestTopicPartition()
 	partition.Partition, partition.FetchOffset, partition.PartitionMaxBytes = s.Partition, at, rangeBytes
@@ -106,7 +106,7 @@ func (c *Cluster) fetch(
 			return s.End, nil
 		}
 		if !isBarrier(r.Key) {
-			if err := each(recordOf(r)); err != nil {
+			if err := fn(recordOf(r)); err != nil {
 				return at, err
 			}
 		}
@@ -118,10 +118,10 @@ func (c *Cluster) fetch(
 }
 
 // Extent reads the committed records of a partition in order, from an offset to the end of the partition at the time
-// of the call, or until the function each returns false. It returns the end of the partition. If barrier is set,
+// of the call, or until fneturns false. It returns the end of the partition. If barrier is set,
 // Extent first appends a barrier record, so that other clients' appends in progress precede the end.
 func (c *Cluster) Extent(
-	ctx context.Context, topic string, partition int32, from int64, barrier bool, each func(Record) bool,
+	ctx context.Context, topic string, partition int32, from int64, barrier bool, fn func(Record) bool,
 ) (end int64, err error) {
 	if barrier {
 		at, err := c.appendBarriers(ctx, topic, []int32{partition})
@@ -138,16 +138,16 @@ func (c *Cluster) Extent(
 		end = at.Offset
 	}
 	return end, c.Range(ctx, topic, Span{partition, from, end}, func(r Record) error {
-		if !each(r) {
+		if !fn(r) {
 			return ErrStop
 		}
 		return nil
 	})
 }
 
-// Back reads the committed records of a partition before an offset, newest first, until the function each returns
+// Back reads the committed records of a partition before an offset, newest first, until fneturns
 // false or the beginning is reached. The topic must have no transactions and no compaction.
-func (c *Cluster) Back(ctx context.Context, topic string, partition int32, before int64, each func(Record) bool) error {
+func (c *Cluster) Back(ctx context.Context, topic string, partition int32, before int64, fn func(Record) bool) error {
 	spans, err := c.Spans(ctx, topic, time.Time{}, time.Time{})
 	if err != nil {
 		return fmt.Errorf("read back %s: %w", topic, err)
@@ -167,7 +167,7 @@ func (c *Cluster) Back(ctx context.Context, topic string, partition int32, befor
 			return fmt.Errorf("read back %s: %w", topic, err)
 		}
 		for _, r := range slices.Backward(slice) {
-			if !each(r) {
+			if !fn(r) {
 				return nil
 			}
 		}
@@ -188,9 +188,9 @@ func (c *Cluster) reader(from offsets, opts ...kgo.Opt) (*kgo.Client, error) {
 	return reader, nil
 }
 
-// follow calls the function each for the committed records of partitions, including barriers, from the given offsets
+// follow calls fn for the committed records of partitions, including barriers, from the given offsets
 // until ctx ends. All calls come from one goroutine. The client retries failed fetches.
-func (c *Cluster) follow(ctx context.Context, topic string, from map[int32]int64, each func(Record)) error {
+func (c *Cluster) follow(ctx context.Context, topic string, from map[int32]int64, fn func(Record)) error {
 	begin := make(map[int32]kgo.Offset, len(from))
 	for n, at := range from {
 		begin[n] = kgo.NewOffset().At(at)
@@ -210,7 +210,7 @@ func (c *Cluster) follow(ctx context.Context, topic string, from map[int32]int64
 			c.log.WarnContext(ctx, "kafka reported an error", "topic", topic, "partition", e.Partition, "error", e.Err)
 		}
 		for iter := fetches.RecordIter(); !iter.Done(); {
-			each(recordOf(iter.Next()))
+			fn(recordOf(iter.Next()))
 		}
 	}
 }

@@ -204,11 +204,11 @@ func (c *Cluster) appendBarriers(ctx context.Context, topic string, partitions [
 	return at, nil
 }
 
-// readTo appends a barrier to each partition, and calls the function each for the committed records before the
+// readTo appends a barrier to each partition, and calls fn for the committed records before the
 // barrier: sequentially for one partition, in parallel for several. If a start offset is larger than the barrier's
 // offset, readTo deletes it from the map and reads the partition from its start. The bytes of a record are reused
 // once the function has returned.
-func (c *Cluster) readTo(ctx context.Context, topic string, from map[int32]int64, partitions []int32, each func(Record) error) error {
+func (c *Cluster) readTo(ctx context.Context, topic string, from map[int32]int64, partitions []int32, fn func(Record) error) error {
 	until, err := c.appendBarriers(ctx, topic, partitions)
 	if err != nil {
 		return err
@@ -237,16 +237,16 @@ func (c *Cluster) readTo(ctx context.Context, topic string, from map[int32]int64
 		for _, e := range fetches.Errors() {
 			return fmt.Errorf("read %s partition %d: %w", topic, e.Partition, e.Err)
 		}
-		if err := c.readBatch(fetches, until, each); err != nil {
+		if err := c.readBatch(fetches, until, fn); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// readBatch passes the records of one poll to the function each. It deletes partitions that have reached their
+// readBatch passes the records of one poll to fn. It deletes partitions that have reached their
 // barrier from the map.
-func (c *Cluster) readBatch(fetches kgo.Fetches, until map[int32]int64, each func(Record) error) error {
+func (c *Cluster) readBatch(fetches kgo.Fetches, until map[int32]int64, fn func(Record) error) error {
 	var wait errgroup.Group
 	var mu sync.Mutex // guards until
 	fetches.EachPartition(func(fp kgo.FetchTopicPartition) {
@@ -267,7 +267,7 @@ func (c *Cluster) readBatch(fetches kgo.Fetches, until map[int32]int64, each fun
 				if isBarrier(r.Key) {
 					continue
 				}
-				if err := each(recordOf(r)); err != nil {
+				if err := fn(recordOf(r)); err != nil {
 					return fmt.Errorf("record %d:%d: %w", r.Partition, r.Offset, err)
 				}
 			}

@@ -15,10 +15,10 @@ type Tail struct {
 	ready   chan struct{}
 }
 
-// Tail returns a tail of topic that calls the function each for every record, in order within each partition, from
+// Tail returns a tail of topic that calls fn for every record, in order within each partition, from
 // one goroutine. The function must not block.
-func (c *Cluster) Tail(topic string, each func(Record)) *Tail {
-	return &Tail{cluster: c, topic: topic, each: each, ready: make(chan struct{})}
+func (c *Cluster) Tail(topic string, fn func(Record)) *Tail {
+	return &Tail{cluster: c, topic: topic, fn: fn, ready: make(chan struct{})}
 }
 
 // Ready is closed once the tail has reached the ends that the partitions had when Run began. From then on it misses no

@@ -165,8 +165,8 @@ func (f *Watermark) readHeader(ctx context.Context, p *progress, partition int32
 	return h.silence(f.view.redisNow())
 }
 
-// listen calls the function each for every message of a subscription until the connection is lost or ctx ends.
-func listen(ctx context.Context, messages *redis.PubSub, each func(message any)) {
+// listen calls fn for every message of a subscription until the connection is lost or ctx ends.
+func listen(ctx context.Context, messages *redis.PubSub, fn func(message any)) {
 	stop := context.AfterFunc(ctx, func() { messages.Close() }) //nolint:errcheck // closing the subscription ends a read in progress
 	defer func() {
 		if stop() {
@@ -178,7 +178,7 @@ func listen(ctx context.Context, messages *redis.PubSub, each func(message any))
 		message, err := messages.ReceiveTimeout(ctx, silenceAtMost)
 		if err == nil {
 			asked = false
-			each(message)
+			fn(message)
 			continue
 		}
 		var slow net.Error

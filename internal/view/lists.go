@@ -84,11 +84,11 @@ func ParseMark(text string) (m Mark, ok bool) {
 // scanBatch is the number of deliveries that one round trip reads.
 const scanBatch = 200
 
-// ScanDeliveries calls the function each for every delivery of a hospital or of one endpoint that occurred in [since,
+// ScanDeliveries calls fn for every delivery of a hospital or of one endpoint that occurred in [since,
 // until), newest first, until the function returns false. It begins after the given mark. A zero time means no limit.
 // As with all reads of lists, an error may mean that some deliveries were missing or outdated.
 func (l *Lists) ScanDeliveries(
-	ctx context.Context, hospital, endpoint string, since, until time.Time, behind Mark, each func(m Mark, value []byte) bool,
+	ctx context.Context, hospital, endpoint string, since, until time.Time, behind Mark, fn func(m Mark, value []byte) bool,
 ) error {
 	least, most := "-inf", "+inf"
 	if !since.IsZero() {
@@ -109,7 +109,7 @@ func (l *Lists) ScanDeliveries(
 		}); err != nil {
 			return err
 		}
-		more, err := l.passDeliveries(ctx, hospital, rows, &behind, each)
+		more, err := l.passDeliveries(ctx, hospital, rows, &behind, fn)
 		if err != nil {
 			return err
 		}
@@ -119,11 +119,11 @@ func (l *Lists) ScanDeliveries(
 	}
 }
 
-// passDeliveries calls the function each for every delivery in rows that comes after a mark, and advances the mark,
+// passDeliveries calls fn for every delivery in rows that comes after a mark, and advances the mark,
 // so that no delivery is passed twice if newer deliveries arrive between two batches. It returns the result of the
 // last call.
 func (l *Lists) passDeliveries(
-	ctx context.Context, hospital string, rows []redis.Z, behind *Mark, each func(m Mark, value []byte) bool,
+	ctx context.Context, hospital string, rows []redis.Z, behind *Mark, fn func(m Mark, value []byte) bool,
 ) (more bool, err error) {
 	ids := make([]string, 0, len(rows))
 	marks := make([]Mark, 0, len(rows))
@@ -145,7 +145,7 @@ func (l *Lists) passDeliveries(
 		return false, err
 	}
 	for i, value := range values {
-		if text, ok := value.(string); ok && len(text) >= rankSize && !each(marks[i], []byte(text[rankSize:])) {
+		if text, ok := value.(string); ok && len(text) >= rankSize && !fn(marks[i], []byte(text[rankSize:])) {
 			return false, nil
 		}
 	}

@@ -125,22 +125,22 @@ func (l *Ledger) Append(ctx context.Context, partition int32, entry any, stored 
 }
 
 // Read implements [notifier.Ledger].
-func (l *Ledger) Read(ctx context.Context, partition int32, from int64, prefix string, each func(int64, any) bool) (int64, error) {
-	return l.read(ctx, partition, from, prefix, false, each)
+func (l *Ledger) Read(ctx context.Context, partition int32, from int64, prefix string, fn func(int64, any) bool) (int64, error) {
+	return l.read(ctx, partition, from, prefix, false, fn)
 }
 
 // Restore implements [notifier.Ledger].
-func (l *Ledger) Restore(ctx context.Context, partition int32, from int64, each func(int64, any) bool) (int64, error) {
-	return l.read(ctx, partition, from, "", true, each)
+func (l *Ledger) Restore(ctx context.Context, partition int32, from int64, fn func(int64, any) bool) (int64, error) {
+	return l.read(ctx, partition, from, "", true, fn)
 }
 
 func (l *Ledger) read(
-	ctx context.Context, partition int32, from int64, prefix string, barrier bool, each func(int64, any) bool,
+	ctx context.Context, partition int32, from int64, prefix string, barrier bool, fn func(int64, any) bool,
 ) (int64, error) {
 	var fault error
 	end, err := l.cluster.Extent(ctx, l.topic, partition, from, barrier, func(r stream.Record) bool {
 		if !strings.HasPrefix(string(r.Key), prefix) {
-			return each(r.Offset, nil)
+			return fn(r.Offset, nil)
 		}
 		entry, err := ledger.Decode(r.Key, r.Value)
 		if err != nil {
@@ -148,7 +148,7 @@ func (l *Ledger) read(
 			return false
 		}
 		setTraceparent(entry, r.Traceparent)
-		return entry == nil || each(r.Offset, entry)
+		return entry == nil || fn(r.Offset, entry)
 	})
 	return end, errors.Join(err, fault)
 }

@@ -61,23 +61,23 @@ func TestLedger(t *testing.T) {
 		}
 	}
 	for name, tt := range map[string]struct {
-		read func(each func(int64, any) bool) (int64, error)
+		read func(fn func(int64, any) bool) (int64, error)
 		want []string
 	}{
 		"all": {
-			func(each func(int64, any) bool) (int64, error) { return l.Read(t.Context(), 1, 0, "", each) },
+			func(fn func(int64, any) bool) (int64, error) { return l.Read(t.Context(), 1, 0, "", fn) },
 			[]string{"0 *outbound.EndpointQueue", "1 *outbound.EndpointQueue", "2 *outbound.HospitalState"},
 		},
 		"from the second on": {
-			func(each func(int64, any) bool) (int64, error) { return l.Read(t.Context(), 1, 1, "", each) },
+			func(fn func(int64, any) bool) (int64, error) { return l.Read(t.Context(), 1, 1, "", fn) },
 			[]string{"1 *outbound.EndpointQueue", "2 *outbound.HospitalState"},
 		},
 		"of one hospital": {
-			func(each func(int64, any) bool) (int64, error) { return l.Read(t.Context(), 1, 0, "north/", each) },
+			func(fn func(int64, any) bool) (int64, error) { return l.Read(t.Context(), 1, 0, "north/", fn) },
 			[]string{"0 *outbound.EndpointQueue", "1 <nil>", "2 *outbound.HospitalState"},
 		},
 		"another partition": {
-			func(each func(int64, any) bool) (int64, error) { return l.Read(t.Context(), 0, 0, "", each) }, nil,
+			func(fn func(int64, any) bool) (int64, error) { return l.Read(t.Context(), 0, 0, "", fn) }, nil,
 		},
 	} {
 		var got []string

@@ -65,13 +65,13 @@ func (l *memoryLedger) put(key string, value []byte) int64 {
 	return int64(len(l.records) - 1)
 }
 
-func (l *memoryLedger) Read(_ context.Context, _ int32, from int64, prefix string, each func(int64, any) bool) (int64, error) {
+func (l *memoryLedger) Read(_ context.Context, _ int32, from int64, prefix string, fn func(int64, any) bool) (int64, error) {
 	l.mu.Lock()
 	all := l.records
 	l.mu.Unlock()
 	for at := max(from, 0); at < int64(len(all)); at++ {
 		if !strings.HasPrefix(all[at][0], prefix) {
-			if !each(at, nil) {
+			if !fn(at, nil) {
 				break
 			}
 			continue
@@ -80,15 +80,15 @@ func (l *memoryLedger) Read(_ context.Context, _ int32, from int64, prefix strin
 		if err != nil {
 			return 0, err
 		}
-		if !each(at, entry) {
+		if !fn(at, entry) {
 			break
 		}
 	}
 	return int64(len(all)), nil
 }
 
-func (l *memoryLedger) Restore(ctx context.Context, partition int32, from int64, each func(int64, any) bool) (int64, error) {
-	return l.Read(ctx, partition, from, "", each)
+func (l *memoryLedger) Restore(ctx context.Context, partition int32, from int64, fn func(int64, any) bool) (int64, error) {
+	return l.Read(ctx, partition, from, "", fn)
 }
 
 func (l *memoryLedger) At(_ context.Context, _ int32, instant time.Time) (int64, error) {

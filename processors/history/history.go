@@ -27,11 +27,11 @@ const Group = "svc-history"
 type Config struct {
 	// Zone returns the time zone of a hospital.
 	Zone func(hospital string) *time.Location
-	// Past calls each with the value of every committed snapshot in a partition that was written at or after since.
-	Past func(partition int32, since time.Time, each func(value []byte) error) error
-	// Older calls each for every change in a partition that the history processor of the previous build has not read.
+	// Past calls fn with the value of every committed snapshot in a partition that was written at or after since.
+	Past func(partition int32, since time.Time, fn func(value []byte) error) error
+	// Older calls fn for every change in a partition that the history processor of the previous build has not read.
 	// It is called only while no model in the partition has a position in the snapshots topic. Older may be nil.
-	Older func(partition int32, each func(stream.Record) error) error
+	Older func(partition int32, fn func(stream.Record) error) error
 	// View receives the models as charts without rooms; it may be nil. A chart has only those fields of a model that
 	// readers need. The chart's version increases with each model.
 	View verdict.View

@@ -55,7 +55,7 @@ func (l *log) start() {
 	l.task = history.Tasks(history.Config{
 		Zone: func(string) *time.Location { return zurich },
 		View: l.view,
-		Past: func(_ int32, since time.Time, each func([]byte) error) error {
+		Past: func(_ int32, since time.Time, fn func([]byte) error) error {
 			for _, r := range l.snapshots {
 				s, err := schemas.SnapshotCodec.Decode(r.Value)
 				if err != nil {
@@ -64,15 +64,15 @@ func (l *log) start() {
 				if int64(s.Snapshot.Hour)*3600 < since.Unix() {
 					continue
 				}
-				if err := each(r.Value); err != nil {
+				if err := fn(r.Value); err != nil {
 					return err
 				}
 			}
 			return nil
 		},
-		Older: func(_ int32, each func(stream.Record) error) error {
+		Older: func(_ int32, fn func(stream.Record) error) error {
 			for _, r := range l.older {
-				if err := each(r); err != nil {
+				if err := fn(r); err != nil {
 					return err
 				}
 			}

@@ -313,8 +313,8 @@ func (t *task) keepRecord(record []byte) []byte {
 }
 
 // emitStates emits the state records of a hospital. each calls its argument for every record.
-func (t *task) emitStates(each func(func([]byte, facts.Record)), emit func(key, value []byte)) (err error) {
-	each(func(key []byte, s facts.Record) {
+func (t *task) emitStates(fn func(func([]byte, facts.Record)), emit func(key, value []byte)) (err error) {
+	fn(func(key []byte, s facts.Record) {
 		key = t.keepRecord(key)
 		if s == nil {
 			emit(key, nil)

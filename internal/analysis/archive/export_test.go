@@ -254,7 +254,7 @@ func TestExportGoesOn(t *testing.T) {
 		again := *x
 		left := 700 + 100*rounds
 		one := make(chan struct{}, 1)
-		again.Read = func(ctx context.Context, s stream.Span, each func(stream.Record) error) error {
+		again.Read = func(ctx context.Context, s stream.Span, fn func(stream.Record) error) error {
 			return l.Read(ctx, s, func(r stream.Record) error {
 				one <- struct{}{}
 				read++
@@ -265,7 +265,7 @@ func TestExportGoesOn(t *testing.T) {
 					stop()
 					return context.Canceled
 				}
-				return each(r)
+				return fn(r)
 			})
 		}
 		_, err := again.Run(ctx, dir)
@@ -379,12 +379,12 @@ func exportVerdicts(t *testing.T, read func(first, r stream.Record) []stream.Rec
 		Table: archive.Tables()[1], Topic: topic, Format: tables.Parquet, Segment: 100,
 	}
 	x.Source = inputlog.Source{
-		Read: func(ctx context.Context, s stream.Span, each func(stream.Record) error) error {
+		Read: func(ctx context.Context, s stream.Span, fn func(stream.Record) error) error {
 			return b.Cluster.Range(ctx, topic, s, func(r stream.Record) error {
 				all := read(records[0], r)
 				more.Add(int64(len(all) - 1))
 				for _, r := range all {
-					if err := each(r); err != nil {
+					if err := fn(r); err != nil {
 						return err
 					}
 				}

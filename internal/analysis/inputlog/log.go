@@ -168,8 +168,8 @@ const (
 // ErrGone means that retention has deleted records in the span.
 var ErrGone = errors.New("the records have been deleted")
 
-// Read calls each with every record of a span, in order. A missing offset is an error.
-func (l *Log) Read(ctx context.Context, s stream.Span, each func(stream.Record) error) error {
+// Read calls fn with every record of a span, in order. A missing offset is an error.
+func (l *Log) Read(ctx context.Context, s stream.Span, fn func(stream.Record) error) error {
 	if s.From >= s.End {
 		return nil
 	}
@@ -192,7 +192,7 @@ func (l *Log) Read(ctx context.Context, s stream.Span, each func(stream.Record) 
 		case err != nil:
 			return fmt.Errorf("read %s %d:%d: %w", l.Topic, s.Partition, at, err)
 		}
-		if err := each(stream.Record{Partition: s.Partition, Offset: m.Offset, Key: m.Key, Value: m.Value, Timestamp: m.Time}); err != nil {
+		if err := fn(stream.Record{Partition: s.Partition, Offset: m.Offset, Key: m.Key, Value: m.Value, Timestamp: m.Time}); err != nil {
 			return err
 		}
 	}
@@ -218,8 +218,8 @@ func Committed(cluster *stream.Cluster, topic string) Source {
 		Spans: func(ctx context.Context, from, to time.Time) ([]stream.Span, error) {
 			return cluster.Spans(ctx, topic, from, to)
 		},
-		Read: func(ctx context.Context, s stream.Span, each func(stream.Record) error) error {
-			return cluster.Range(ctx, topic, s, each)
+		Read: func(ctx context.Context, s stream.Span, fn func(stream.Record) error) error {
+			return cluster.Range(ctx, topic, s, fn)
 		},
 	}
 }

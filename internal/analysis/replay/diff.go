@@ -52,12 +52,12 @@ func (d *Diff) Write(ctx context.Context, out Output) (*DiffSummary, error) {
 	return &sum.DiffSummary, err
 }
 
-// Each calls the function each with every row, one partition after the other. A row is valid until that function
+// Each calls fn with every row, one partition after the other. A row is valid until that function
 // returns.
-func (d *Diff) Each(ctx context.Context, each func(*DiffRow)) (*DiffSummary, error) {
+func (d *Diff) Each(ctx context.Context, fn func(*DiffRow)) (*DiffSummary, error) {
 	var sum diffSum
 	err := d.foldPartitions(ctx, 1, func(ctx context.Context, s stream.Span, in inputs) error {
-		return d.compare(ctx, s, in, func(row *DiffRow) error { each(row); return ctx.Err() }, &sum)
+		return d.compare(ctx, s, in, func(row *DiffRow) error { fn(row); return ctx.Err() }, &sum)
 	})
 	return &sum.DiffSummary, err
 }

@@ -12,18 +12,18 @@ import (
 // Chart returns the current unit. It is valid until the next call to Apply or ElapseTo, and must not be changed.
 func (f *Refold) Chart() *acuity.Chart { return f.unit.Chart() }
 
-// ElapseTo calls each with every change that the live processor has made up to an instant of its clock.
-func (f *Refold) ElapseTo(now acuity.Instant, each func(*acuity.Change)) {
+// ElapseTo calls fn with every change that the live processor has made up to an instant of its clock.
+func (f *Refold) ElapseTo(now acuity.Instant, fn func(*acuity.Change)) {
 	for more := true; more; {
 		if f.change, more = f.unit.Elapse(now); more {
-			each(&f.change)
+			fn(&f.change)
 		}
 	}
 }
 
-// Run calls each with every change, one partition after the other.
-func (r *Rerun) Run(ctx context.Context, each func(partition int32, c *acuity.Change) error) error {
+// Run calls fn with every change, one partition after the other.
+func (r *Rerun) Run(ctx context.Context, fn func(partition int32, c *acuity.Change) error) error {
 	return r.foldPartitions(ctx, 1, func(_ context.Context, s stream.Span, in inputs) error {
-		return r.remake(in, func(c *acuity.Change) error { return each(s.Partition, c) })
+		return r.remake(in, func(c *acuity.Change) error { return fn(s.Partition, c) })
 	})
 }

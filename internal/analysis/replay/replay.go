@@ -42,30 +42,30 @@ func NewRefold(hospitalID string, rules Override) (*Refold, error) {
 	return &Refold{unit: u, rules: rules}, nil
 }
 
-// Apply calls each with the changes that are due before an input, and then with the change that the input causes. A
-// change is valid until each returns.
-func (f *Refold) Apply(in *inputlog.Input, each func(*acuity.Change)) {
+// Apply calls fn with the changes that are due before an input, and then with the change that the input causes. A
+// change is valid until fn returns.
+func (f *Refold) Apply(in *inputlog.Input, fn func(*acuity.Change)) {
 	if in.Observation == nil {
-		f.advanceTo(in.At, each)
+		f.advanceTo(in.At, fn)
 		f.change = f.unit.Reject(in.Reason, in.At, in.Offset)
-		each(&f.change)
+		fn(&f.change)
 		return
 	}
 	o := f.rules.strip(in.Observation)
-	f.advanceTo(max(o.ReceivedAt, o.AppliedAt), each)
+	f.advanceTo(max(o.ReceivedAt, o.AppliedAt), fn)
 	f.change = f.unit.Apply(o, in.Offset)
-	each(&f.change)
+	fn(&f.change)
 	if f.inputs++; f.inputs%tidyEvery == 0 {
 		f.unit.Dirty(func([]byte, facts.Record) {})
 		f.unit.View(func(int32, *acuity.RoomChart) {})
 	}
 }
 
-// advanceTo calls each with every change that is due up to an instant.
-func (f *Refold) advanceTo(to acuity.Instant, each func(*acuity.Change)) {
+// advanceTo calls fn with every change that is due up to an instant.
+func (f *Refold) advanceTo(to acuity.Instant, fn func(*acuity.Change)) {
 	for more := true; more; {
 		if f.change, more = f.unit.Advance(to); more {
-			each(&f.change)
+			fn(&f.change)
 		}
 	}
 }

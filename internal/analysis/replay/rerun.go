@@ -57,15 +57,15 @@ func (r *Rerun) Write(ctx context.Context, out Output) (rows int64, err error) {
 	})
 }
 
-// remake calls each with every change that the inputs of one partition cause.
-func (r *Rerun) remake(in inputs, each func(*acuity.Change) error) error {
+// remake calls fn with every change that the inputs of one partition cause.
+func (r *Rerun) remake(in inputs, fn func(*acuity.Change) error) error {
 	folds := map[string]*Refold{}
 	var hospital string
 	var fault error // first error that each returned
 	emit := func(c *acuity.Change) {
 		if fault == nil && r.inWindow(c.AppliedAt) {
 			c.Hospital = hospital
-			fault = each(c)
+			fault = fn(c)
 		}
 	}
 	if err := in(func(input *inputlog.Input) error {
@@ -188,14 +188,14 @@ func (r *Rerun) foldPartitions(ctx context.Context, atOnce int, fold func(ctx co
 			if ctx.Err() != nil {
 				return ctx.Err() //nolint:wrapcheck // another partition has failed
 			}
-			return fold(ctx, s, func(each func(*inputlog.Input) error) error {
+			return fold(ctx, s, func(fn func(*inputlog.Input) error) error {
 				return r.readInputs(ctx, s, shared, func(in *inputlog.Input) error {
 					mu.Lock()
 					if i := slices.Index(absent, in.Hospital); i >= 0 {
 						absent = slices.Delete(absent, i, i+1)
 					}
 					mu.Unlock()
-					return each(in)
+					return fn(in)
 				})
 			})
 		})
@@ -213,8 +213,8 @@ func (e AbsentError) Error() string {
 	return fmt.Sprintf("the log has no records for hospital %q", string(e))
 }
 
-// readInputs calls each with every input of the hospitals, in the order of the partition.
-func (r *Rerun) readInputs(ctx context.Context, s stream.Span, shared *inputlog.Share, each func(in *inputlog.Input) error) error {
+// readInputs calls fn with every input of the hospitals, in the order of the partition.
+func (r *Rerun) readInputs(ctx context.Context, s stream.Span, shared *inputlog.Share, fn func(in *inputlog.Input) error) error {
 	in := inputlog.ReadInputs(ctx, r.Inputs.Read, s, r.Hospitals)
 	in.Progress = shared.AddProgress
 	defer in.Stop()
@@ -235,7 +235,7 @@ func (r *Rerun) readInputs(ctx context.Context, s stream.Span, shared *inputlog.
 				return err
 			}
 		}
-		if err := each(input); err != nil {
+		if err := fn(input); err != nil {
 			return err
 		}
 	}

@@ -20,14 +20,14 @@ import (
 // start is a Monday.
 var start = time.Date(2026, 1, 5, 0, 0, 0, 0, time.UTC)
 
-func run(t testing.TB, o simulate.Options, each func(simulate.Request)) {
+func run(t testing.TB, o simulate.Options, fn func(simulate.Request)) {
 	t.Helper()
 	requests, err := simulate.Requests(o)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for r := range requests {
-		each(r)
+		fn(r)
 	}
 }
 
@@ -160,8 +160,8 @@ func (u *unit) accept(t testing.TB, r simulate.Request) (acuity.Change, []acuity
 	return c, found
 }
 
-// fold applies all requests and calls each with the verdict of every hour.
-func fold(t testing.TB, o simulate.Options, each func(*score.Verdict)) *unit {
+// fold applies all requests and calls fn with the verdict of every hour.
+func fold(t testing.TB, o simulate.Options, fn func(*score.Verdict)) *unit {
 	t.Helper()
 	u := newUnit()
 	next := o.Start.Add(time.Hour)
@@ -169,7 +169,7 @@ func fold(t testing.TB, o simulate.Options, each func(*score.Verdict)) *unit {
 		for ; !next.After(r.At); next = next.Add(time.Hour) {
 			u.advance(next)
 			v := score.Judge(u.Chart(), acuity.At(next))
-			each(&v)
+			fn(&v)
 		}
 		u.advance(r.At)
 		u.accept(t, r)

@@ -72,10 +72,10 @@ func (f *Fault) Error() string {
 	return fmt.Sprintf("line %d: %s: %s", f.Line, f.Column, f.Rule)
 }
 
-// Read calls the function each for every row of a file whose first line has the column names. The columns may be in
+// Read calls fn for every row of a file whose first line has the column names. The columns may be in
 // any order; the required columns must exist. A field in a missing column is empty. most is the maximum number of
 // rows, at which reading stops; 0 means no limit. An error in the content of the file is a [*Fault].
-func Read(in io.Reader, columns, required []string, most int, each func(line int, field func(column string) string)) error {
+func Read(in io.Reader, columns, required []string, most int, fn func(line int, field func(column string) string)) error {
 	reader := csv.NewReader(in)
 	reader.FieldsPerRecord = -1
 	reader.TrimLeadingSpace = true
@@ -110,7 +110,7 @@ func Read(in io.Reader, columns, required []string, most int, each func(line int
 		if most > 0 && rows > most {
 			return &Fault{Line: line, Number: most, Rule: TooManyRows}
 		}
-		each(line, func(column string) string {
+		fn(line, func(column string) string {
 			if i, ok := place[column]; ok && i < len(record) {
 				return Unescape(strings.TrimSpace(record[i]))
 			}

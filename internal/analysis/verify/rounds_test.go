@@ -23,9 +23,9 @@ func TestNoChangeIsKeptAfterADifference(t *testing.T) {
 	}
 	p := &partitionCheck{v: &Verify{}, units: map[string]*unitCheck{}}
 	read := func() (kept int) {
-		p.written = inputlog.ReadAhead(t.Context(), func(_ context.Context, s stream.Span, each func(stream.Record) error) error {
+		p.written = inputlog.ReadAhead(t.Context(), func(_ context.Context, s stream.Span, fn func(stream.Record) error) error {
 			for at := s.From; at < s.End; at++ {
-				if err := each(stream.Record{Offset: at, Key: []byte("h000"), Value: value}); err != nil {
+				if err := fn(stream.Record{Offset: at, Key: []byte("h000"), Value: value}); err != nil {
 					return err
 				}
 			}
@@ -59,9 +59,9 @@ func TestInputsAfterARoundThatFailed(t *testing.T) {
 			Offset: int64(len(records)), Key: []byte(schemas.ObservationKey(o).String()), Value: value, Timestamp: o.ReceivedAt.Time(),
 		})
 	}
-	read := func(_ context.Context, s stream.Span, each func(stream.Record) error) error {
+	read := func(_ context.Context, s stream.Span, fn func(stream.Record) error) error {
 		for _, r := range records[s.From:s.End] {
-			if err := each(r); err != nil {
+			if err := fn(r); err != nil {
 				return err
 			}
 		}
