@@ -18,7 +18,7 @@ type Tail struct {
 // Tail returns a tail of topic that calls fn for every record, in order within each partition, from
 // one goroutine. The function must not block.
 func (c *Cluster) Tail(topic string, fn func(Record)) *Tail {
-	return &Tail{cluster: c, topic: topic, fn: fn, ready: make(chan struct{})}
+	return &Tail{cluster: c, topic: topic, each: fn, ready: make(chan struct{})}
 }
 
 // Ready is closed once the tail has reached the ends that the partitions had when Run began. From then on it misses no
