@@ -21,14 +21,17 @@ import (
 
 const docs = "../../docs/webhooks.md"
 
-// snippet returns the code in docs/webhooks.md for the given language.
+// snippet returns the code in docs/webhooks.md or docs/reference/signatures.md for the given language.
 func snippet(t *testing.T, language string) string {
 	t.Helper()
-	page, err := os.ReadFile(docs)
-	if err != nil {
-		t.Fatal(err)
+	var found [][]string
+	for _, path := range []string{docs, "../../docs/reference/signatures.md"} {
+		page, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		found = append(found, regexp.MustCompile("(?s)```"+language+"\n(.*?)```").FindAllStringSubmatch(string(page), -1)...)
 	}
-	found := regexp.MustCompile("(?s)```"+language+"\n(.*?)```").FindAllStringSubmatch(string(page), -1)
 	if len(found) != 1 {
 		t.Fatalf("%d snippets of %s", len(found), language)
 	}
@@ -133,8 +136,8 @@ done`}
 	}, [][]string{{"sh", "main.sh"}}},
 }
 
-// TestSnippets runs the code in docs/webhooks.md on requests that svc would send and on tampered ones. make test
-// reports missing runtimes.
+// TestSnippets runs the code of these pages on requests that svc would send and on tampered ones. make test reports
+// missing runtimes.
 func TestSnippets(t *testing.T) {
 	for language, l := range languages {
 		t.Run(language, func(t *testing.T) {
