@@ -53,7 +53,7 @@ func (b *View) Watermark() *Watermark {
 // Run receives announcements until ctx ends, and returns the error of ctx. While Redis is unavailable, Run retries.
 func (f *Watermark) Run(ctx context.Context) error {
 	for ctx.Err() == nil {
-		listen(ctx, f.view.redis.Subscribe(ctx, f.view.channel()), func(message any) {
+		listen(ctx, f.view.client.Subscribe(ctx, f.view.channel()), func(message any) {
 			if m, ok := message.(*redis.Message); ok {
 				f.applyAnnouncement(m.Payload)
 			}
@@ -132,7 +132,7 @@ func (f *Watermark) Wait(ctx context.Context, partition int32, position int64) e
 			return fmt.Errorf("wait for the view: %w", ctx.Err())
 		}
 		err := f.readHeader(ctx, p, partition)
-		if errors.Is(err, ErrBehind) || err != nil && f.view.awayFor() > knownWithin {
+		if errors.Is(err, ErrBehind) || err != nil && f.view.nodeOf(ctx, f.view.headerKey(partition)).awayFor() > knownWithin {
 			return err
 		}
 	}
@@ -162,7 +162,7 @@ func (f *Watermark) readHeader(ctx context.Context, p *progress, partition int32
 	if h.whole {
 		f.recordPosition(partition, h.generation, h.position)
 	}
-	return h.silence(f.view.redisNow())
+	return h.silence()
 }
 
 // listen calls fn for every message of a subscription until the connection is lost or ctx ends.
@@ -276,7 +276,7 @@ func (c *Changed) follow(ctx context.Context) {
 	for _, hospital := range slices.Sorted(maps.Keys(c.watchers)) {
 		channels = append(channels, c.view.changed(hospital))
 	}
-	messages := c.view.redis.Subscribe(ctx, channels...)
+	messages := c.view.client.Subscribe(ctx, channels...)
 	c.messages = messages
 	c.mu.Unlock()
 	listen(ctx, messages, func(message any) {

@@ -5,7 +5,9 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"net"
 	"net/url"
+	"strings"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -19,66 +21,132 @@ const (
 	poolMinIdle = 2
 )
 
-// newClient returns a client of one Redis or, if the URL has the parameter master_name, of the primary that Sentinel
-// names. met is called with each new connection, including connections to Sentinel. Errors do not quote the URL,
-// because it may contain a password.
-func newClient(cfg *Config, met func(context.Context, *redis.Conn) error) (*redis.Client, error) {
-	dial, call := dialTimeout, callTimeout
-	if cfg.Patient {
-		dial, call = patientTimeout, patientTimeout
-	}
+// connect sets the nodes of the connection: one Redis or, depending on the parameters of the URL, the primary that
+// Sentinel names, or the primaries of a cluster. Errors do not quote the URL, because it may contain a password.
+func (c *connection) connect(cfg *Config) error {
 	address, err := url.Parse(cfg.URL)
-	switch {
-	case err != nil:
-		return nil, errURL
-	case address.Query().Has("master_name"):
-		return newSentinelClient(cfg, met, dial, call)
-	case address.Query().Has("addr"):
-		return nil, fmt.Errorf("the URL of Redis has several hosts, but no master_name: %w", errCluster)
+	if err != nil {
+		return errURL
+	}
+	switch query := address.Query(); {
+	case query.Has("cluster"):
+		return c.connectCluster(cfg, address)
+	case query.Has("addr") && !query.Has("master_name"):
+		return fmt.Errorf("the URL of Redis has several hosts, but neither master_name nor cluster=true: %w", errURL)
+	case query.Has("master_name"):
+		return c.connectSentinel(cfg)
 	}
 	options, err := redis.ParseURL(cfg.URL)
 	if err != nil {
-		return nil, errURL
+		return errURL
 	}
 	if err := cfg.secure(options.TLSConfig); err != nil {
-		return nil, err
+		return err
 	}
-	options.DialTimeout, options.ReadTimeout, options.WriteTimeout, options.PoolTimeout = dial, call, call, call
+	options.DialTimeout, options.ReadTimeout = cfg.timeouts()
+	options.WriteTimeout, options.PoolTimeout = options.ReadTimeout, options.ReadTimeout
 	options.MaxRetries = -1   // readers want the error immediately; writers retry in their own loop
 	options.DialerRetries = 1 // for the same reason as MaxRetries
 	options.PoolSize, options.MinIdleConns = poolSize, poolMinIdle
 	options.DisableIdentity = true
 	options.ContextTimeoutEnabled = true
 	options.MaintNotificationsConfig = &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}
-	options.OnConnect = met
-	return redis.NewClient(options), nil
+	c.only = &node{now: c.now}
+	options.OnConnect = c.meet(c.only)
+	c.only.redis = redis.NewClient(options)
+	c.client = c.only.redis
+	return nil
 }
 
-// newSentinelClient returns a client that asks the Sentinels for the primary before each dial, and closes its
-// connections to the old primary when the Sentinels announce a new one.
-func newSentinelClient(cfg *Config, met func(context.Context, *redis.Conn) error, dial, call time.Duration) (*redis.Client, error) {
+// meet returns the function that is called with each new connection to a node, including connections to Sentinel.
+func (c *connection) meet(n *node) func(context.Context, *redis.Conn) error {
+	return func(ctx context.Context, conn *redis.Conn) error { return c.recordProcess(ctx, conn, n) }
+}
+
+// timeouts returns the longest time to connect, and the longest time of a call.
+func (cfg *Config) timeouts() (dial, call time.Duration) {
+	if cfg.Patient {
+		return patientTimeout, patientTimeout
+	}
+	return dialTimeout, callTimeout
+}
+
+// connectSentinel makes a client that asks the Sentinels for the primary before each dial, and closes its connections to
+// the old primary when the Sentinels announce a new one.
+func (c *connection) connectSentinel(cfg *Config) error {
 	options, err := redis.ParseFailoverURL(cfg.URL)
 	if err != nil || options.MasterName == "" {
-		return nil, errURL
+		return errURL
 	}
 	if options.TLSConfig != nil {
 		options.TLSConfig.ServerName = "" // each host has a certificate with the host's name
 	}
 	if err := cfg.secure(options.TLSConfig); err != nil {
-		return nil, err
+		return err
 	}
-	options.DialTimeout, options.ReadTimeout, options.WriteTimeout, options.PoolTimeout = dial, call, call, call
+	options.DialTimeout, options.ReadTimeout = cfg.timeouts()
+	options.WriteTimeout, options.PoolTimeout = options.ReadTimeout, options.ReadTimeout
 	options.MaxRetries, options.DialerRetries = -1, 1 // same as for a single Redis
 	options.PoolSize, options.MinIdleConns = poolSize, poolMinIdle
 	options.DisableIdentity = true
 	options.ContextTimeoutEnabled = true
 	options.ReplicaOnly = false // a replica may lag
-	options.OnConnect = met
-	return redis.NewFailoverClient(options), nil
+	c.only = &node{now: c.now}
+	options.OnConnect = c.meet(c.only)
+	c.only.redis = redis.NewFailoverClient(options)
+	c.client = c.only.redis
+	return nil
 }
 
+// connectCluster makes a client that knows which node of a cluster has which keys. Replicas are not read, because they may
+// lag.
+func (c *connection) connectCluster(cfg *Config, address *url.URL) error {
+	query := address.Query()
+	if query.Get("cluster") != "true" || query.Has("master_name") || strings.Trim(address.Path, "/0") != "" {
+		return errURL
+	}
+	query.Del("cluster")
+	seeds := *address
+	seeds.RawQuery, seeds.Path = query.Encode(), ""
+	options, err := redis.ParseClusterURL(seeds.String())
+	if err != nil {
+		return errURL
+	}
+	if options.TLSConfig != nil {
+		options.TLSConfig.ServerName = "" // each node has a certificate with its own name
+	}
+	if err := cfg.secure(options.TLSConfig); err != nil {
+		return err
+	}
+	options.DialTimeout, options.ReadTimeout = cfg.timeouts()
+	options.WriteTimeout, options.PoolTimeout = options.ReadTimeout, options.ReadTimeout
+	options.MaxRetries, options.DialerRetries = -1, 1 // same as for a single Redis
+	options.PoolSize, options.MinIdleConns = poolSize, poolMinIdle
+	options.DisableIdentity = true
+	options.ContextTimeoutEnabled = true
+	options.ClusterStateReloadInterval = slotsEvery
+	options.MaintNotificationsConfig = &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}
+	options.NewClient = func(options *redis.Options) *redis.Client {
+		n := &node{now: c.now}
+		options.OnConnect = c.meet(n)
+		n.redis = redis.NewClient(options)
+		c.nodes.Store(n.redis, n)
+		return n.redis
+	}
+	c.unknown = &node{now: c.now, redis: redis.NewClient(&redis.Options{Dialer: func(context.Context, string, string) (net.Conn, error) {
+		return nil, ErrAway
+	}})}
+	c.cluster = redis.NewClusterClient(options)
+	c.client = c.cluster
+	return nil
+}
+
+// slotsEvery is the interval at which the map of a cluster is read, even if no call has failed.
+const slotsEvery = 10 * time.Second
+
 var errURL = errors.New("the URL of Redis must look like redis://user:password@host:6379/0 or rediss://…, " +
-	"with Sentinel redis://sentinel-1:26379/0?master_name=NAME&addr=sentinel-2:26379&username=USER&password=PASSWORD")
+	"with Sentinel redis://sentinel-1:26379/0?master_name=NAME&addr=sentinel-2:26379&username=USER&password=PASSWORD, " +
+	"with Redis Cluster redis://user:password@node-1:6379?cluster=true&addr=node-2:6379")
 
 // secure adds the configured certificate authorities to conf, the TLS configuration from the URL. A nil conf means that
 // the URL does not request TLS.

@@ -12,10 +12,10 @@ import (
 // complainEvery is the interval between log lines about the same failure.
 const complainEvery = 5 * time.Minute
 
-// errCluster means that the keys are on several nodes.
+// errCluster means that Redis is a cluster, but the URL does not say so.
 //
 //nolint:staticcheck // begins with a name
-var errCluster = errors.New("Redis Cluster is not supported: --redis must name a single Redis, or Sentinels with master_name")
+var errCluster = errors.New("Redis is a cluster: add cluster=true to the URL in --redis, such as redis://host:6379?cluster=true")
 
 // complain logs a failure that an operator must fix, with the option to check. It ignores responses that say nothing
 // about the configuration.
@@ -24,7 +24,7 @@ func (c *connection) complain(ctx context.Context, err error) {
 	answer, untrusted := redis.Error(nil), (*tls.CertificateVerificationError)(nil)
 	switch {
 	case errors.Is(err, errCluster):
-		message = "redis is a cluster"
+		message = "redis is a cluster, but --redis does not say so"
 	case redis.HasErrorPrefix(err, "WRONGPASS"), redis.HasErrorPrefix(err, "NOAUTH"), redis.HasErrorPrefix(err, "NOPERM"):
 		message = "redis refuses a command; check user, password and rights (docs/configuration.md#rights)"
 		which = err.Error() // names the command

@@ -22,7 +22,7 @@ func TestComplaints(t *testing.T) {
 		"wrong password": {"PING", "WRONGPASS invalid username-password pair", `redis refuses a command; check user, password and rights`},
 		"missing right":  {"PING", "NOPERM this user has no permissions to run the 'ping' command", `redis refuses a command`},
 		"no INFO":        {"INFO", "NOPERM this user has no permissions to run the 'info' command", `redis refuses a command`},
-		"a cluster":      {"PING", "MOVED 3999 127.0.0.1:6381", "Redis Cluster is not supported: --redis must name a single Redis"},
+		"a cluster":      {"PING", "MOVED 3999 127.0.0.1:6381", "Redis is a cluster: add cluster=true to the URL in --redis"},
 		"a replica":      {"PING", "READONLY You can't write against a read only replica.", ""},
 	} {
 		t.Run(name, func(t *testing.T) {

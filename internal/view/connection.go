@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"strings"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -13,108 +13,55 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// connection holds the connections to Redis. All views that use them share its state: whether Redis responds, and the
-// clock of Redis.
+// connection holds the connections to Redis. All views on them share its state: which nodes respond, and their clocks.
 type connection struct {
-	redis      *redis.Client
+	client     redis.UniversalClient // for subscriptions and Close; all commands are sent to a node
+	cluster    *redis.ClusterClient  // knows which node has a key; nil: there is only one node
+	only       *node                 // the only node; nil: a cluster
+	nodes      sync.Map              // the nodes of a cluster: *redis.Client to *node
+	unknown    *node                 // whether the nodes of a cluster can be found; nil: there is only one node
 	now        func() time.Time
 	log        *slog.Logger
-	complained sync.Map // when each failure was last logged: string to time.Time
-	// closedUntil is set after a call without a response, in Unix ms. Until then, calls fail immediately instead of
-	// each waiting for its timeout.
-	closedUntil atomic.Int64
-	awaySince   atomic.Int64 // when the first call of the current series without a response ended, in Unix ms; 0: the last call had a response
-	reading     atomic.Pointer[clockReading]
-	asked       atomic.Int64 // when the clock of Redis was last queried, in Unix ms of the local clock
-	furthest    sync.Map     // the newest known header, by key: string to *atomic.Pointer[header]
-
-	meeting sync.Mutex
-	process string                   // id of the Redis process; "": Redis does not report one
-	another atomic.Pointer[newcomer] // the process that responds; nil: no process has responded, or it does not report an id
-}
-
-// newcomer is a Redis process that this connection has met. It may just have replaced another process, after a restart
-// or a failover to a replica, and its data may be older than its predecessor's.
-type newcomer struct {
-	at    time.Time // when the process was first met, by the clock of that process
-	first sync.Map  // pulse of the header that was first read at a key: string to time.Time
-}
-
-// recordProcess records which Redis process responds on a new connection. The process remains unknown if the user has
-// no permission for INFO, or if Redis is embedded.
-func (c *connection) recordProcess(ctx context.Context, conn *redis.Conn) error {
-	info, err := conn.Info(ctx, "server").Result()
-	if answer := redis.Error(nil); errors.As(err, &answer) {
-		c.complain(ctx, err)
-		return nil
-	}
-	if err != nil {
-		return fmt.Errorf("connect to Redis: %w", err)
-	}
-	if strings.Contains(info, "redis_mode:sentinel") {
-		return nil // the connection serves no reads
-	}
-	_, rest, _ := strings.Cut(info, "run_id:")
-	id, _, _ := strings.Cut(rest, "\r")
-	if id == "" {
-		return nil
-	}
-	c.meeting.Lock()
-	defer c.meeting.Unlock()
-	if c.process != id {
-		at, err := conn.Time(ctx).Result()
-		if err != nil {
-			return fmt.Errorf("connect to Redis: %w", err)
-		}
-		c.another.Store(&newcomer{at: at})
-	}
-	c.process = id
-	return nil
-}
-
-// proves reports whether a header that was last written at pulse proves that a processor has checked the data of the
-// newcomer. Processors check the data with every pulse, once a second. So a header qualifies if it differs from the
-// first one that was read, or if it is newer than any that the predecessor can have written.
-func (n *newcomer) proves(key string, pulse time.Time) bool {
-	if n == nil || pulse.Sub(n.at) > knownWithin {
-		return true
-	}
-	first, _ := n.first.LoadOrStore(key, pulse)
-	return pulse.After(first.(time.Time)) //nolint:errcheck // only times are stored
+	complained sync.Map                 // when each failure was last logged: string to time.Time
+	furthest   sync.Map                 // the newest known header, by key: string to *atomic.Pointer[header]
+	newcomer   atomic.Pointer[newcomer] // the process that responds; nil: none has responded, or it does not report an id
+	newcomers  sync.Map                 // the same for each slot of a cluster: string to *atomic.Pointer[newcomer]
 }
 
 // Close ends the connections.
 func (c *connection) Close() error {
-	if err := c.redis.Close(); err != nil {
+	if err := c.client.Close(); err != nil {
 		return fmt.Errorf("close view: %w", err)
 	}
 	return nil
 }
 
-// Ping returns [ErrAway] if Redis does not respond.
+// Ping returns [ErrAway] if Redis, or a primary of the cluster, does not respond.
 func (c *connection) Ping(ctx context.Context) error {
-	return c.call(ctx, func() error { return c.redis.Ping(ctx).Err() })
+	return c.eachNode(ctx, func(ctx context.Context, n *node) error {
+		return c.call(ctx, n, func() error { return n.redis.Ping(ctx).Err() })
+	})
 }
 
-// call makes one round trip, unless a recent round trip has failed. A timeout of the caller, or of the connection pool,
-// is no evidence about Redis. Only if a call fails within its own limits do later calls fail immediately.
-func (c *connection) call(ctx context.Context, do func() error) error {
+// call makes one round trip to a node, unless a recent round trip has failed. A timeout of the caller, or of the
+// connection pool, is no evidence about the node. Only if a call fails within its own limits do later calls fail
+// immediately.
+func (c *connection) call(ctx context.Context, n *node, do func() error) error {
 	now := c.now()
-	if until := c.closedUntil.Load(); until != 0 && now.UnixMilli() < until {
+	switch until := n.closedUntil.Load(); {
+	case errors.Is(n.fault, ErrAway):
+		return ErrAway
+	case n.fault != nil:
+		return fmt.Errorf("%w: %w", ErrAway, n.fault)
+	case until != 0 && now.UnixMilli() < until:
 		return ErrAway
 	}
 	err := do()
 	if err == nil || errors.Is(err, redis.Nil) {
-		if c.awaySince.Load() != 0 {
-			c.awaySince.Store(0)
-		}
+		n.open()
 		return nil
 	}
-	for _, moved := range []string{"MOVED", "ASK", "CROSSSLOT", "CLUSTERDOWN"} {
-		if redis.HasErrorPrefix(err, moved) {
-			err = fmt.Errorf("%w: %w", errCluster, err)
-		}
-	}
+	err = c.findMoved(ctx, err)
 	deadline, limited := ctx.Deadline()
 	impatient := ctx.Err() != nil || limited && deadline.Before(now.Add(dialTimeout+callTimeout))
 	answer := redis.Error(nil)
@@ -122,105 +69,82 @@ func (c *connection) call(ctx context.Context, do func() error) error {
 		c.complain(ctx, err)
 	}
 	if !impatient && !errors.As(err, &answer) && !errors.Is(err, redis.ErrPoolTimeout) {
-		now = c.now()
-		c.closedUntil.Store(now.Add(breather).UnixMilli())
-		c.awaySince.CompareAndSwap(0, now.UnixMilli())
+		n.close()
 	}
 	return fmt.Errorf("%w: %w", ErrAway, err)
 }
 
-// awayFor returns how long calls have gone without a response, or 0 if the last call had one.
-func (c *connection) awayFor() time.Duration {
-	since := c.awaySince.Load()
-	if since == 0 {
-		return 0
+// findMoved reads again which node has which keys if an error says, or may mean, that it has changed. Calls do not follow
+// a redirection, because the caller must know which node responded. If the error comes from a cluster that --redis does
+// not declare, findMoved returns it with [errCluster].
+func (c *connection) findMoved(ctx context.Context, err error) error {
+	moved := slices.ContainsFunc([]string{"MOVED", "ASK", "CROSSSLOT", "CLUSTERDOWN"}, func(prefix string) bool {
+		return redis.HasErrorPrefix(err, prefix)
+	})
+	answer := redis.Error(nil)
+	switch {
+	case c.cluster == nil && moved:
+		return fmt.Errorf("%w: %w", errCluster, err)
+	case c.cluster != nil && (moved || !errors.As(err, &answer) || redis.HasErrorPrefix(err, "READONLY")):
+		c.cluster.ReloadState(ctx)
 	}
-	return c.now().Sub(time.UnixMilli(since))
+	return err
 }
 
-// exec runs the commands of a pipeline in one round trip.
-func (c *connection) exec(ctx context.Context, pipe redis.Pipeliner) error {
-	return c.call(ctx, func() error { _, err := pipe.Exec(ctx); return err })
+// exec runs the commands of a pipeline in one round trip to a node.
+func (c *connection) exec(ctx context.Context, n *node, pipe redis.Pipeliner) error {
+	return c.call(ctx, n, func() error { _, err := pipe.Exec(ctx); return err })
 }
 
-// runScript runs a script. If Redis has lost it in a restart, runScript loads it and runs it again.
+// runScript runs a script on the node that has the keys. If the node has lost the script in a restart, runScript loads it
+// and runs it again.
 func (c *connection) runScript(ctx context.Context, s *redis.Script, keys []string, args ...any) (answer *redis.Cmd, err error) {
-	err = c.call(ctx, func() error {
-		answer = s.EvalSha(ctx, c.redis, keys, args...)
+	n := c.nodeOf(ctx, keys[0])
+	err = c.call(ctx, n, func() error {
+		answer = s.EvalSha(ctx, n.redis, keys, args...)
 		if redis.HasErrorPrefix(answer.Err(), "NOSCRIPT") {
-			if lost := s.Load(ctx, c.redis).Err(); lost != nil {
+			if lost := s.Load(ctx, n.redis).Err(); lost != nil {
 				return lost
 			}
-			answer = s.EvalSha(ctx, c.redis, keys, args...)
+			answer = s.EvalSha(ctx, n.redis, keys, args...)
 		}
 		return answer.Err()
 	})
 	return answer, err
 }
 
-// clockReading is a time by the Redis clock, and the local time when it arrived.
-type clockReading struct{ theirs, ours time.Time }
-
-// clockEvery is the interval between readings of the Redis clock. The clock is read repeatedly, because the address
-// may have moved to another Redis.
-const clockEvery = time.Second
-
-// clockIsDue reports whether the caller should read the clock of Redis.
-func (c *connection) clockIsDue() bool {
-	if c.reading.Load() == nil {
-		return true
-	}
-	last, ms := c.asked.Load(), c.now().UnixMilli()
-	return (ms-last >= clockEvery.Milliseconds() || ms < last) && c.asked.CompareAndSwap(last, ms)
-}
-
-// setClock stores the response to a TIME command.
-func (c *connection) setClock(answer *redis.TimeCmd) {
-	if theirs, err := answer.Result(); err == nil {
-		c.reading.Store(&clockReading{theirs, c.now()})
-	}
-}
-
-// readClock reads the clock of Redis if a reading is due.
-func (c *connection) readClock(ctx context.Context) error {
-	if !c.clockIsDue() {
+// readClock reads the clock of a node if a reading is due.
+func (c *connection) readClock(ctx context.Context, n *node) error {
+	if !n.clockIsDue() {
 		return nil
 	}
-	return c.call(ctx, func() error {
-		answer := c.redis.Time(ctx)
-		c.setClock(answer)
+	return c.call(ctx, n, func() error {
+		answer := n.redis.Time(ctx)
+		n.setClock(answer)
 		return answer.Err()
 	})
-}
-
-// redisNow returns the time of the Redis clock or, before its first reading, the local time.
-func (c *connection) redisNow() time.Time {
-	now := c.now()
-	if r := c.reading.Load(); r != nil {
-		return r.theirs.Add(now.Sub(r.ours))
-	}
-	return now
 }
 
 // headerQuestion requests a header in a pipeline. Once the pipeline has run, header returns the result.
 type headerQuestion struct {
 	connection *connection
+	node       *node
 	fields     *redis.SliceCmd
-	clock      *redis.TimeCmd // nil: the clock of Redis was read recently
+	clock      *redis.TimeCmd // nil: the clock of the node was read recently
 	furthest   *atomic.Pointer[header]
 	least      *header // newest header known before the request; nil: none
 	key        string
-	another    *newcomer // process that responded before the request
+	newcomer   *newcomer // process that responded before the request
 }
 
-// askHeader requests the header at a key and, once a second, the time of Redis.
-func (c *connection) askHeader(ctx context.Context, pipe redis.Pipeliner, key string) headerQuestion {
+// askHeader requests the header at a key of a node and, once a second, the node's time.
+func (c *connection) askHeader(ctx context.Context, n *node, pipe redis.Pipeliner, key string) headerQuestion {
 	q := headerQuestion{
-		connection: c, furthest: c.furthestOf(key), key: key, another: c.another.Load(),
+		connection: c, node: n, furthest: c.furthestOf(key), key: key, newcomer: c.servedBy(n, key),
 		fields: pipe.HMGet(ctx, key, fieldGeneration, fieldWhole, fieldPosition, fieldSigns, fieldVersions),
 	}
 	q.least = q.furthest.Load()
-	if c.clockIsDue() {
+	if n.clockIsDue() {
 		q.clock = pipe.Time(ctx)
 	}
 	return q
@@ -228,12 +152,13 @@ func (c *connection) askHeader(ctx context.Context, pipe redis.Pipeliner, key st
 
 func (q *headerQuestion) header() header {
 	if q.clock != nil {
-		q.connection.setClock(q.clock)
+		q.node.setClock(q.clock)
 	}
 	h := headerOf(q.fields.Val())
+	h.readAt = q.node.redisNow()
 	h.older = h.isBefore(q.least)
-	another := q.connection.another.Load() // if the process changed in the meantime, it is unknown which one responded
-	h.unproved = another != q.another || !another.proves(q.key, h.pulse)
+	newcomer := q.connection.servedBy(q.node, q.key) // if it changed in the meantime, the responding process is unknown
+	h.unproved = newcomer != q.newcomer || newcomer != nil && !newcomer.proves(q.key, h.pulse)
 	if h.whole {
 		storeFurthest(q.furthest, &h)
 	}
@@ -262,38 +187,52 @@ func storeFurthest(furthest *atomic.Pointer[header], h *header) {
 	}
 }
 
-// readHeaders reads the headers of some partitions in one round trip. key returns the header key of a partition.
+// readHeaders reads the headers of some partitions, in one round trip to each node. key returns the key of the header of a
+// partition. The headers of a node that does not respond say so; if none responds, readHeaders returns an error.
 func (c *connection) readHeaders(ctx context.Context, key func(int32) string, partitions ...int32) ([]header, error) {
-	pipe := c.redis.Pipeline()
-	questions := make([]headerQuestion, len(partitions))
+	keys := make([]string, len(partitions))
 	for i, partition := range partitions {
-		questions[i] = c.askHeader(ctx, pipe, key(partition))
-	}
-	if err := c.exec(ctx, pipe); err != nil {
-		return nil, err
+		keys[i] = key(partition)
 	}
 	all := make([]header, len(partitions))
-	for i := range questions {
-		all[i] = questions[i].header()
+	groups := c.byNode(ctx, keys)
+	parallel(groups, func(n *node, indexes []int) {
+		pipe := n.redis.Pipeline()
+		questions := make([]headerQuestion, len(indexes))
+		for i, index := range indexes {
+			questions[i] = c.askHeader(ctx, n, pipe, keys[index])
+		}
+		err := c.exec(ctx, n, pipe)
+		for i, index := range indexes {
+			if err != nil {
+				all[index] = header{position: -1, away: err, awayFor: n.awayFor()}
+				continue
+			}
+			all[index] = questions[i].header()
+		}
+	})
+	for i := range all {
+		if all[i].away == nil {
+			return all, nil
+		}
 	}
-	return all, nil
+	if len(all) == 0 {
+		return nil, nil
+	}
+	return all, all[0].away
 }
 
 // faults returns why the partitions 0 to n-1 cannot be read, according to their headers. most is the longest time that
 // an input may have been pending.
 func (c *connection) faults(ctx context.Context, key func(int32) string, n int32, most time.Duration) (map[int32]error, error) {
-	partitions := make([]int32, n)
-	for i := range partitions {
-		partitions[i] = int32(i)
-	}
-	headers, err := c.readHeaders(ctx, key, partitions...)
+	headers, err := c.readHeaders(ctx, key, upTo(n)...)
 	if err != nil {
 		return nil, err
 	}
 	faults := map[int32]error{}
 	for i := range headers {
-		if fault := headers[i].fault(c.redisNow(), most); fault != nil {
-			faults[partitions[i]] = fault
+		if fault := headers[i].fault(most); fault != nil {
+			faults[int32(i)] = fault
 		}
 	}
 	return faults, nil
@@ -304,7 +243,10 @@ type writer struct {
 	what string // name in the log
 	log  *slog.Logger
 	wake chan struct{} // holds a token while there is something to write
-	last atomic.Pointer[error]
+	// retryOn is the channel that ends the pause after a failure: nil or, in a cluster, wake, because the nodes that respond
+	// must not wait for the one that does not.
+	retryOn <-chan struct{}
+	last    atomic.Pointer[error]
 }
 
 // These are the intervals of a writer.
@@ -314,8 +256,13 @@ const (
 	untilWoken = time.Hour
 )
 
-func newWriter(what string, log *slog.Logger) writer {
-	return writer{what: what, log: log, wake: make(chan struct{}, 1)}
+func (b *View) newWriter(what string) writer {
+	wake := make(chan struct{}, 1)
+	var retryOn <-chan struct{}
+	if b.cluster != nil {
+		retryOn = wake
+	}
+	return writer{what: what, log: b.cfg.Log, wake: wake, retryOn: retryOn}
 }
 
 func (w *writer) signal() {
@@ -349,7 +296,7 @@ func (w *writer) run(ctx context.Context, write func(uncertain bool) (next time.
 				w.log.WarnContext(ctx, "view not written; the latest charts are kept", "what", w.what, "error", err)
 			}
 			retry = min(max(2*retry, retryMin), retryMax)
-			pause(ctx, retry, nil)
+			pause(ctx, retry, w.retryOn)
 			continue
 		}
 		w.last.Store(nil)

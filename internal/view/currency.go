@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -28,17 +29,15 @@ func (l *Lists) Currency(ctx context.Context, n int32) Currency {
 }
 
 func (c *connection) currency(ctx context.Context, key func(int32) string, n int32, most time.Duration) Currency {
-	headers, err := c.readHeaders(ctx, key, upTo(n)...)
-	if err != nil {
-		return Currency{Behind: c.awayFor(), Unreadable: int(n)}
-	}
-	now, found := c.redisNow(), Currency{}
+	headers, _ := c.readHeaders(ctx, key, upTo(n)...) //nolint:errcheck // the headers say which nodes do not respond
+	found := Currency{}
 	for i := range headers {
 		h := &headers[i]
+		found.Behind = max(found.Behind, h.awayFor)
 		if !h.asOf.IsZero() {
-			found.Behind = max(found.Behind, now.Sub(h.asOf))
+			found.Behind = max(found.Behind, h.readAt.Sub(h.asOf))
 		}
-		if h.fault(now, most) != nil {
+		if h.fault(most) != nil {
 			found.Unreadable++
 		}
 	}
@@ -69,17 +68,27 @@ func (b *View) Positions(ctx context.Context, n int32, generation string) (map[i
 	return found, nil
 }
 
-// ClockSkew returns how far the clock of Redis is ahead of the local clock. It reads the clock of Redis at most once a
-// second. The error is [ErrAway].
+// ClockSkew returns how far the clock of Redis is ahead of the local clock; in a cluster, it is the largest skew of a
+// primary. It reads each clock at most once a second. The error is [ErrAway].
 func (c *connection) ClockSkew(ctx context.Context) (time.Duration, error) {
-	if err := c.readClock(ctx); err != nil {
-		return 0, err
-	}
-	r := c.reading.Load()
-	if r == nil {
-		return 0, ErrAway
-	}
-	return r.theirs.Sub(r.ours), nil
+	var mu sync.Mutex
+	var most time.Duration
+	err := c.eachNode(ctx, func(ctx context.Context, n *node) error {
+		if err := c.readClock(ctx, n); err != nil {
+			return err
+		}
+		r := n.reading.Load()
+		if r == nil {
+			return ErrAway
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		if skew := r.theirs.Sub(r.ours); skew.Abs() > most.Abs() {
+			most = skew
+		}
+		return nil
+	})
+	return most, err
 }
 
 // Memory is the memory usage of Redis.
@@ -88,11 +97,35 @@ type Memory struct {
 	Policy      string // maxmemory-policy
 }
 
-// Memory returns how much memory Redis uses. The error is [ErrAway], even if the user has no right to INFO or Redis
-// does not report its memory.
-func (c *connection) Memory(ctx context.Context) (m Memory, err error) {
+// Memory returns how much memory Redis uses; in a cluster, it is the memory of the primary that has the least left. The
+// error is [ErrAway], even if the user has no right to INFO or Redis does not report its memory.
+func (c *connection) Memory(ctx context.Context) (Memory, error) {
+	var mu sync.Mutex
+	var fullest *Memory
+	err := c.eachNode(ctx, func(ctx context.Context, n *node) error {
+		m, err := c.memoryOf(ctx, n)
+		if err != nil {
+			return err
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		if fullest == nil || m.share() > fullest.share() {
+			fullest = &m
+		}
+		return nil
+	})
+	if err != nil || fullest == nil {
+		return Memory{}, err
+	}
+	return *fullest, nil
+}
+
+// share returns which part of the limit is used.
+func (m *Memory) share() float64 { return float64(m.Used) / float64(max(m.Limit, 1)) }
+
+func (c *connection) memoryOf(ctx context.Context, n *node) (m Memory, err error) {
 	var info string
-	if err = c.call(ctx, func() (err error) { info, err = c.redis.Info(ctx, "memory").Result(); return err }); err != nil {
+	if err = c.call(ctx, n, func() (err error) { info, err = n.redis.Info(ctx, "memory").Result(); return err }); err != nil {
 		return m, err
 	}
 	field := func(name string) string {

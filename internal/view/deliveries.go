@@ -103,7 +103,7 @@ type listsWriter struct {
 // Deliveries returns a writer. Each process needs only one.
 func (b *View) Deliveries() *Deliveries {
 	return &Deliveries{
-		writer: newWriter("the lists", b.cfg.Log), view: b, most: deliveriesMost,
+		writer: b.newWriter("the lists"), view: b, most: deliveriesMost,
 		deliveries: map[string]*Delivery{}, notes: map[note][]byte{}, lost: map[int32]int{}, partitions: map[int32]*listsWriter{},
 	}
 }
@@ -170,44 +170,22 @@ func (d *Deliveries) Run(ctx context.Context) error {
 	return d.run(ctx, func(bool) (time.Duration, error) { return untilWoken, d.flush(ctx) })
 }
 
-// flush writes everything pending. Entries that it could not write remain pending, unless a newer version has
-// arrived. Deliveries are written before notes, so a reader of a finished command finds its deliveries.
-func (d *Deliveries) flush(ctx context.Context) error {
+// flush writes everything pending. Entries that it could not write remain pending, unless a newer version has arrived.
+// For each partition, deliveries are written before notes, so a reader of a finished command finds its deliveries; and
+// the signs are written last, and only if everything else was. It returns an error of one of the partitions.
+func (d *Deliveries) flush(ctx context.Context) (err error) {
 	d.mu.Lock()
 	deliveries, notes, waiting, lost := d.deliveries, d.notes, d.waiting, d.lost
 	d.deliveries, d.notes, d.waiting, d.lost = map[string]*Delivery{}, map[note][]byte{}, nil, map[int32]int{}
 	said := d.drainSigns()
 	d.mu.Unlock()
 
-	type place struct{ hospital, endpoint string }
-	at := map[place][]*Delivery{}
-	for _, one := range deliveries {
-		p := place{one.Hospital, one.Endpoint}
-		at[p] = append(at[p], one)
-	}
-	err := d.unlist(ctx, lost)
-	for p, list := range at {
-		if err != nil {
-			break
-		}
-		slices.SortFunc(list, func(a, b *Delivery) int { return a.OccurredAt.Compare(b.OccurredAt) })
-		for chunk := range slices.Chunk(list, deliveriesBatch) {
-			if err = d.view.putDeliveries(ctx, p.hospital, p.endpoint, chunk); err != nil {
-				break
-			}
-			d.countWrite(p.hospital)
-			for _, one := range chunk {
-				delete(deliveries, one.Hospital+"/"+one.ID)
-			}
-		}
-	}
-	if err == nil {
-		err = d.view.putNotes(ctx, notes, d.countWrite)
-	}
-	if err == nil {
-		err = d.putSigns(ctx, said)
-	}
-	if err == nil {
+	faults := map[int32]error{} // by partition
+	d.unlist(ctx, lost, faults)
+	d.writeDeliveries(ctx, deliveries, faults)
+	d.view.putNotes(ctx, notes, faults, d.countWrite)
+	d.putSigns(ctx, said, faults)
+	if len(faults) == 0 {
 		for _, done := range waiting {
 			close(done)
 		}
@@ -226,21 +204,51 @@ func (d *Deliveries) flush(ctx context.Context) error {
 			d.deliveries[key] = one
 		}
 	}
+	for _, err = range faults {
+		break
+	}
 	return err
 }
 
-// unlist marks the lists of some partitions as incomplete.
-func (d *Deliveries) unlist(ctx context.Context, lost map[int32]int) error {
+// unlist marks the lists of some partitions as incomplete, and removes those partitions from lost.
+func (d *Deliveries) unlist(ctx context.Context, lost map[int32]int, faults map[int32]error) {
 	for partition, count := range lost {
-		if err := d.view.call(ctx, func() error {
-			return d.view.redis.HSet(ctx, d.view.listedKey(partition), fieldWhole, "0").Err()
-		}); err != nil {
-			return err
+		key := d.view.listedKey(partition)
+		n := d.view.nodeOf(ctx, key)
+		if err := d.view.call(ctx, n, func() error { return n.redis.HSet(ctx, key, fieldWhole, "0").Err() }); err != nil {
+			faults[partition] = err
+			continue
 		}
 		d.view.cfg.Log.WarnContext(ctx, "deliveries not listed", "partition", partition, "count", count)
 		delete(lost, partition)
 	}
-	return nil
+}
+
+// writeDeliveries writes the deliveries of partitions without a fault, and removes them from deliveries.
+func (d *Deliveries) writeDeliveries(ctx context.Context, deliveries map[string]*Delivery, faults map[int32]error) {
+	type place struct{ hospital, endpoint string }
+	at := map[place][]*Delivery{}
+	for _, one := range deliveries {
+		p := place{one.Hospital, one.Endpoint}
+		at[p] = append(at[p], one)
+	}
+	for p, list := range at {
+		partition := d.view.partitionOf(p.hospital)
+		slices.SortFunc(list, func(a, b *Delivery) int { return a.OccurredAt.Compare(b.OccurredAt) })
+		for chunk := range slices.Chunk(list, deliveriesBatch) {
+			if faults[partition] != nil {
+				break
+			}
+			if err := d.view.putDeliveries(ctx, p.hospital, p.endpoint, chunk); err != nil {
+				faults[partition] = err
+				break
+			}
+			d.countWrite(p.hospital)
+			for _, one := range chunk {
+				delete(deliveries, one.Hospital+"/"+one.ID)
+			}
+		}
+	}
 }
 
 func (b *View) putDeliveries(ctx context.Context, hospital, endpoint string, list []*Delivery) error {
@@ -256,47 +264,59 @@ func (b *View) putDeliveries(ctx context.Context, hospital, endpoint string, lis
 	return err
 }
 
-// putNotes writes notes and counts a write in each partition. It calls counted with one hospital from each partition.
-func (b *View) putNotes(ctx context.Context, notes map[note][]byte, counted func(hospital string)) error {
-	if len(notes) == 0 {
-		return nil
-	}
-	pipe := b.redis.Pipeline()
-	put := func(n note, value []byte, keep time.Duration) {
-		pipe.HSet(ctx, b.noteKey(n), n.id, value)
-		pipe.PExpire(ctx, b.noteKey(n), keep)
-	}
-	for n, value := range notes {
-		switch n.kind {
-		case noteCommand:
-		case noteLink:
-			put(n, value, linksKept)
-		default:
-			put(n, value, deliveriesKept)
-		}
-	}
-	for n, value := range notes { // commands last, so that a reader of a finished command finds its effects
-		if n.kind == noteCommand {
-			put(n, value, commandsKept)
-		}
-	}
-	written := map[int32]string{} // one hospital of each partition
+// putNotes writes the notes of partitions without a fault, in one round trip to each node, and removes them from notes. It
+// counts a write in each partition, and calls counted with one hospital from each.
+func (b *View) putNotes(ctx context.Context, notes map[note][]byte, faults map[int32]error, counted func(hospital string)) {
+	var list, commands []note // commands are written last, so that a reader of a finished command finds its effects
 	for n := range notes {
-		if n.hospital != "" {
-			written[b.partitionOf(n.hospital)] = n.hospital
+		switch {
+		case faults[b.partitionOf(n.hospital)] != nil:
+		case n.kind == noteCommand:
+			commands = append(commands, n)
+		default:
+			list = append(list, n)
 		}
 	}
-	pipe.ScriptLoad(ctx, countSource) // Redis loses scripts when it restarts
-	for partition := range written {
-		countScript.EvalSha(ctx, pipe, []string{b.listedKey(partition)})
+	list = append(list, commands...)
+	keys := make([]string, len(list))
+	for i, n := range list {
+		keys[i] = b.noteKey(n)
 	}
-	if err := b.exec(ctx, pipe); err != nil {
-		return err
+	for node, indexes := range b.byNode(ctx, keys) {
+		pipe := node.redis.Pipeline()
+		written := map[int32]string{} // one hospital of each partition
+		for _, i := range indexes {
+			n, keep := list[i], deliveriesKept
+			switch n.kind {
+			case noteCommand:
+				keep = commandsKept
+			case noteLink:
+				keep = linksKept
+			}
+			pipe.HSet(ctx, keys[i], n.id, notes[n])
+			pipe.PExpire(ctx, keys[i], keep)
+			if n.hospital != "" {
+				written[b.partitionOf(n.hospital)] = n.hospital
+			}
+		}
+		pipe.ScriptLoad(ctx, countSource) // Redis loses scripts when it restarts
+		for partition := range written {
+			countScript.EvalSha(ctx, pipe, []string{b.listedKey(partition)})
+		}
+		err := b.exec(ctx, node, pipe)
+		for _, i := range indexes {
+			if err != nil {
+				faults[b.partitionOf(list[i].hospital)] = err
+				continue
+			}
+			delete(notes, list[i])
+		}
+		if err == nil {
+			for _, hospital := range written {
+				counted(hospital)
+			}
+		}
 	}
-	for _, hospital := range written {
-		counted(hospital)
-	}
-	return nil
 }
 
 // countWrite counts a write to the lists of a hospital.
@@ -311,5 +331,7 @@ func (d *Deliveries) countWrite(hospital string) {
 // WriteCommand writes the progress of a command before the command is appended to the ledger, so that its sender can
 // read it immediately. It waits for Redis. The notifier writes later progress with [Deliveries.PutCommand].
 func (b *View) WriteCommand(ctx context.Context, hospital, id string, value []byte) error {
-	return b.putNotes(ctx, map[note][]byte{{hospital, noteCommand, id}: value}, func(string) {})
+	faults := map[int32]error{}
+	b.putNotes(ctx, map[note][]byte{{hospital, noteCommand, id}: value}, faults, func(string) {})
+	return faults[b.partitionOf(hospital)]
 }

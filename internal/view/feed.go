@@ -100,7 +100,8 @@ func milliseconds(t time.Time) int64 {
 func (f *Feeds) List(ctx context.Context, hospital string) ([]feeds.History, error) {
 	b := f.view
 	now := b.now()
-	pipe := b.redis.Pipeline()
+	n := b.nodeOf(ctx, b.feedsKey(hospital))
+	pipe := n.redis.Pipeline()
 	newest := pipe.HGetAll(ctx, b.feedsKey(hospital))
 	var blocks [3][]*redis.MapStringStringCmd
 	for i, l := range feeds.Levels() {
@@ -108,7 +109,7 @@ func (f *Feeds) List(ctx context.Context, hospital string) ([]feeds.History, err
 			blocks[i] = append(blocks[i], pipe.HGetAll(ctx, b.blockKey(hospital, l, at)))
 		}
 	}
-	if err := b.exec(ctx, pipe); err != nil {
+	if err := b.exec(ctx, n, pipe); err != nil {
 		return nil, err
 	}
 	all := map[string]*feeds.History{}
@@ -235,14 +236,15 @@ func feedName(f feeds.Feed) string { return f.Channel + "/" + f.Source }
 
 // Notices returns the newest notices of a feed, newest first: refusals, warnings, and routine warnings.
 func (f *Feeds) Notices(ctx context.Context, of feeds.Feed) (feeds.Notices, error) {
-	pipe := f.view.redis.Pipeline()
+	n := f.view.nodeOf(ctx, f.view.noticesKey(of.Hospital))
+	pipe := n.redis.Pipeline()
 	key := f.view.noticesKey(of.Hospital) + ":" + feedName(of) + ":"
 	lists := map[string]*redis.ZSliceCmd{}
 	for _, kind := range noticeKinds {
 		by := &redis.ZRangeBy{Max: "+inf", Min: "-inf", Count: feeds.NoticesKept}
 		lists[kind] = pipe.ZRevRangeByScoreWithScores(ctx, key+kind, by)
 	}
-	if err := f.view.exec(ctx, pipe); err != nil {
+	if err := f.view.exec(ctx, n, pipe); err != nil {
 		return feeds.Notices{}, err
 	}
 	var all feeds.Notices

@@ -3,7 +3,6 @@ package view
 import (
 	"context"
 	_ "embed"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -26,35 +25,49 @@ type load struct {
 	since       time.Time // when the oldest pending change was put; zero: no change is pending
 }
 
-// flush writes everything pending. Failed changes are put back before newer ones, because writing a version twice is
-// safe. If Redis refuses the changes of one partition, the others are still written.
-func (p *Projector) flush(ctx context.Context) (refused error) {
+// flush writes everything pending, to the nodes of a cluster in parallel. It returns the error of one of the partitions
+// that could not be written; those of the others are still written.
+func (p *Projector) flush(ctx context.Context) error {
 	loads := p.drainLoads()
+	keys := make([]string, len(loads))
 	for i := range loads {
-		behind, err := p.writeLoad(ctx, &loads[i])
-		if answer := redis.Error(nil); errors.As(err, &answer) {
-			p.putBack(loads[i : i+1])
-			refused = err
-			continue
+		keys[i] = p.view.headerKey(loads[i].partition)
+	}
+	faults := make([]error, len(loads))
+	parallel(p.view.byNode(ctx, keys), func(n *node, indexes []int) {
+		for _, i := range indexes {
+			faults[i] = p.flushLoad(ctx, n, &loads[i])
 		}
-		if err != nil {
-			p.putBack(loads[i:])
-			return err
-		}
-		if behind {
-			p.requestWhole(loads[i].partition, loads[i].epoch)
-			continue
-		}
-		p.mu.Lock()
-		if l := p.partitions[loads[i].partition]; l != nil && l.epoch == loads[i].epoch {
-			l.written, l.writtenVersions = max(l.written, loads[i].position), max(l.writtenVersions, loads[i].versions)
-		}
-		p.mu.Unlock()
-		if p.Written != nil && !loads[i].since.IsZero() {
-			p.Written(loads[i].partition, loads[i].position, p.view.now().Sub(loads[i].since))
+	})
+	for _, fault := range faults {
+		if fault != nil {
+			return fault
 		}
 	}
-	return refused
+	return nil
+}
+
+// flushLoad writes the changes of a partition. If that fails, the changes are put back before newer ones, because writing
+// a version twice is safe.
+func (p *Projector) flushLoad(ctx context.Context, n *node, load *load) error {
+	behind, err := p.writeLoad(ctx, n, load)
+	switch {
+	case err != nil:
+		p.putBack(load)
+		return err
+	case behind:
+		p.requestWhole(load.partition, load.epoch)
+		return nil
+	}
+	p.mu.Lock()
+	if l := p.partitions[load.partition]; l != nil && l.epoch == load.epoch {
+		l.written, l.writtenVersions = max(l.written, load.position), max(l.writtenVersions, load.versions)
+	}
+	p.mu.Unlock()
+	if p.Written != nil && !load.since.IsZero() {
+		p.Written(load.partition, load.position, p.view.now().Sub(load.since))
+	}
+	return nil
 }
 
 func (p *Projector) drainLoads() []load {
@@ -77,34 +90,32 @@ func (p *Projector) drainLoads() []load {
 	return loads
 }
 
-func (p *Projector) putBack(loads []load) {
+func (p *Projector) putBack(load *load) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for _, load := range loads {
-		l := p.partitions[load.partition]
-		if l == nil || l.epoch != load.epoch {
-			continue // released, or replaced by a newer whole projection
-		}
-		for hospital, newer := range l.pending {
-			load.units[hospital] = load.units[hospital].merge(newer)
-		}
-		l.pending, l.seal, l.dirty = load.units, load.seal, true
-		if !load.since.IsZero() {
-			l.since = load.since
-		}
+	l := p.partitions[load.partition]
+	if l == nil || l.epoch != load.epoch {
+		return // released, or replaced by a newer whole projection
+	}
+	for hospital, newer := range l.pending {
+		load.units[hospital] = load.units[hospital].merge(newer)
+	}
+	l.pending, l.seal, l.dirty = load.units, load.seal, true
+	if !load.since.IsZero() {
+		l.since = load.since
 	}
 }
 
 // writeLoad writes the changes of a partition in pipelines of limited size. The last pipeline ends with the mark.
 // behind reports whether changes alone cannot bring the view up to date.
-func (p *Projector) writeLoad(ctx context.Context, load *load) (behind bool, err error) {
-	pipe := p.view.redis.Pipeline()
+func (p *Projector) writeLoad(ctx context.Context, n *node, load *load) (behind bool, err error) {
+	pipe := n.redis.Pipeline()
 	size := 0
 	run := func() error {
 		limited, cancel := context.WithTimeout(ctx, flushTime)
 		defer cancel()
 		var commands []redis.Cmder
-		failed := p.view.call(limited, func() (err error) { commands, err = pipe.Exec(limited); return err })
+		failed := p.view.call(limited, n, func() (err error) { commands, err = pipe.Exec(limited); return err })
 		size = 0
 		for _, command := range commands {
 			if answer, ok := command.(*redis.Cmd); ok && answer.Err() == nil {
@@ -136,7 +147,7 @@ func (p *Projector) writeLoad(ctx context.Context, load *load) (behind bool, err
 	if behind {
 		return true, nil
 	}
-	p.mark(ctx, pipe, load)
+	p.mark(ctx, n, pipe, load)
 	err = run()
 	return behind, err
 }
@@ -163,14 +174,21 @@ const (
 	answerOther  = -2 // the partition is not claimed by this generation, or is not whole
 )
 
-// loadScripts loads the scripts into Redis, which loses them when it restarts.
+// loadScripts loads the scripts into each node, which loses them when it restarts. If a node of a cluster does not
+// respond, the others still get the scripts; a call to that node then fails until the scripts are loaded again.
 func (b *View) loadScripts(ctx context.Context) error {
-	for _, script := range []*redis.Script{claimScript, writeScript, markScript} {
-		if err := b.call(ctx, func() error { return script.Load(ctx, b.redis).Err() }); err != nil {
-			return fmt.Errorf("load scripts: %w", err)
+	err := b.eachNode(ctx, func(ctx context.Context, n *node) error {
+		for _, script := range []*redis.Script{claimScript, writeScript, markScript} {
+			if err := b.call(ctx, n, func() error { return script.Load(ctx, n.redis).Err() }); err != nil {
+				return fmt.Errorf("load scripts: %w", err)
+			}
 		}
+		return nil
+	})
+	if b.cluster != nil {
+		return nil //nolint:nilerr // the writes of the other nodes' partitions must not wait
 	}
-	return nil
+	return err
 }
 
 // claim assigns the view of a partition to a generation. The view remains whole only if it already belonged to that
@@ -220,15 +238,15 @@ func (p *Projector) write(ctx context.Context, pipe redis.Pipeliner, partition i
 
 // mark sets the position and the signs of a load, and announces the position. With seal, it also marks the partition as
 // whole and removes the data of other generations.
-func (p *Projector) mark(ctx context.Context, pipe redis.Pipeliner, load *load) {
+func (p *Projector) mark(ctx context.Context, n *node, pipe redis.Pipeliner, load *load) {
 	b := p.view
 	seal, asOf, waiting := 0, "", time.Duration(0)
 	if load.seal {
 		seal = 1
 	}
 	now := b.now()
-	if !load.asOf.IsZero() { // by the Redis clock, so that network delay does not matter
-		asOf = strconv.FormatInt(b.redisNow().Add(load.asOf.Sub(now)).UnixMilli(), 10)
+	if !load.asOf.IsZero() { // by the clock of Redis, so that network delay does not matter
+		asOf = strconv.FormatInt(n.redisNow().Add(load.asOf.Sub(now)).UnixMilli(), 10)
 	}
 	if !load.waits.IsZero() {
 		waiting = max(now.Sub(load.waits), 0)

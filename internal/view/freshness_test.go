@@ -96,7 +96,7 @@ func TestNeverAnswered(t *testing.T) {
 func TestHeaderFault(t *testing.T) {
 	ms := func(n int) time.Duration { return time.Duration(n) * time.Millisecond }
 	said := func(pulse, asOf, waiting int) header { // ms ago, ms ago, ms
-		return header{whole: true, signs: signs{zero.Add(-ms(pulse)), zero.Add(-ms(asOf)), ms(waiting)}}
+		return header{whole: true, readAt: zero, signs: signs{zero.Add(-ms(pulse)), zero.Add(-ms(asOf)), ms(waiting)}}
 	}
 	torn := said(0, 0, 0)
 	torn.whole = false
@@ -109,7 +109,8 @@ func TestHeaderFault(t *testing.T) {
 		"just now":                  {said(0, 0, 0), nil},
 		"within all bounds":         {said(5000, 5000, 2000), nil},
 		"not whole":                 {torn, ErrNotWhole},
-		"no sign":                   {header{whole: true}, ErrBehind},
+		"its node is away":          {header{whole: true, away: ErrAway}, ErrAway},
+		"no sign":                   {header{whole: true, readAt: zero}, ErrBehind},
 		"no pulse for long":         {said(5001, 5001, 0), ErrBehind},
 		"a pulse of an hour ahead":  {said(-3_600_000, -3_600_000, 0), ErrBehind},
 		"an input waits for long":   {said(0, 2500, 2001), ErrBehind},
@@ -119,7 +120,7 @@ func TestHeaderFault(t *testing.T) {
 		"a later one was seen":      {older, ErrBehind},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if err := tt.header.fault(zero, waitsAtMost); !errors.Is(err, tt.want) || (tt.want == nil) != (err == nil) {
+			if err := tt.header.fault(waitsAtMost); !errors.Is(err, tt.want) || (tt.want == nil) != (err == nil) {
 				t.Errorf("%v, want %v", err, tt.want)
 			}
 		})

@@ -35,7 +35,8 @@ const (
 	DerivedAtMost = 3 * time.Second
 )
 
-// header describes the view of a partition. Its times are by the Redis clock, which all writers and readers share.
+// header describes the view of a partition. Its times are by the clock of the partition's node, which all writers and
+// readers share.
 type header struct {
 	generation string
 	whole      bool
@@ -47,6 +48,9 @@ type header struct {
 	older bool
 	// unproved means that a different Redis process responds, and no processor is known to have checked its data.
 	unproved bool
+	away     error         // why the node of the partition did not respond; nil: it did
+	awayFor  time.Duration // how long the node has not responded
+	readAt   time.Time     // when the header was read
 	signs
 }
 
@@ -65,8 +69,10 @@ type signs struct {
 
 // fault returns why a partition cannot be read, or nil. This function alone decides: a view that is not known to be
 // current cannot be read. most is the longest time that an input may have been pending.
-func (h *header) fault(now time.Time, most time.Duration) error {
+func (h *header) fault(most time.Duration) error {
 	switch {
+	case h.away != nil:
+		return h.away
 	case !h.whole:
 		return ErrNotWhole
 	case h.older:
@@ -76,15 +82,15 @@ func (h *header) fault(now time.Time, most time.Duration) error {
 	case h.pulse.IsZero():
 		return &BehindError{0, "no processor has written yet"}
 	}
-	if err := h.silence(now); err != nil {
+	if err := h.silence(); err != nil {
 		return err
 	}
-	return lacks(h.waiting, now.Sub(h.asOf).Abs(), most)
+	return lacks(h.waiting, h.readAt.Sub(h.asOf).Abs(), most)
 }
 
 // silence returns an error if a processor has written before, but not recently.
-func (h *header) silence(now time.Time) error {
-	silent := now.Sub(h.pulse).Abs()
+func (h *header) silence() error {
+	silent := h.readAt.Sub(h.pulse).Abs()
 	if h.pulse.IsZero() || silent <= knownWithin {
 		return nil
 	}
@@ -149,7 +155,7 @@ func decodeSigns(text string) (signs, bool) {
 func (b *View) readable(h *header) error {
 	switch {
 	case b.cfg.Current:
-		return h.fault(b.redisNow(), b.waitsAtMost)
+		return h.fault(b.waitsAtMost)
 	case !h.whole:
 		return ErrNotWhole
 	}
@@ -178,7 +184,7 @@ func (b *View) Progress(ctx context.Context, hospital string) (Progress, error) 
 	h := &headers[0]
 	p.Position = h.position
 	if !h.pulse.IsZero() {
-		p.Pulse = b.now().Add(h.pulse.Sub(b.redisNow())).UTC()
+		p.Pulse = b.now().Add(h.pulse.Sub(h.readAt)).UTC()
 	}
 	return p, nil
 }

@@ -48,7 +48,8 @@ func (b *View) StoreUses(ctx context.Context, keys map[string]time.Time) error {
 	if len(args) == 0 {
 		return nil
 	}
-	return b.call(ctx, func() error { return b.redis.HSet(ctx, b.usedKey(), args...).Err() })
+	n := b.nodeOf(ctx, b.usedKey())
+	return b.call(ctx, n, func() error { return n.redis.HSet(ctx, b.usedKey(), args...).Err() })
 }
 
 // Used returns when API keys were last used. A key without a known use is absent: either it was never used, or Redis
@@ -58,8 +59,9 @@ func (b *View) Used(ctx context.Context, ids []string) (map[string]time.Time, er
 		return nil, nil
 	}
 	var values []any
-	if err := b.call(ctx, func() (err error) {
-		values, err = b.redis.HMGet(ctx, b.usedKey(), ids...).Result()
+	n := b.nodeOf(ctx, b.usedKey())
+	if err := b.call(ctx, n, func() (err error) {
+		values, err = n.redis.HMGet(ctx, b.usedKey(), ids...).Result()
 		return err
 	}); err != nil {
 		return nil, err

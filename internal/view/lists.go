@@ -31,6 +31,9 @@ func (l *Lists) Listed(ctx context.Context, partitions []int32) ([]bool, error) 
 	}
 	all := make([]bool, len(partitions))
 	for i := range headers {
+		if headers[i].away != nil {
+			return nil, headers[i].away
+		}
 		all[i] = headers[i].whole
 	}
 	return all, nil
@@ -39,8 +42,10 @@ func (l *Lists) Listed(ctx context.Context, partitions []int32) ([]bool, error) 
 // SetListed marks the lists of a partition as containing all deliveries in the ledger. A new generation begins; its
 // count of writes is not compared with that of an earlier generation.
 func (l *Lists) SetListed(ctx context.Context, partition int32) error {
-	return l.view.call(ctx, func() error {
-		return l.view.redis.HSet(ctx, l.view.listedKey(partition), fieldWhole, "1", fieldGeneration, rand.Text()).Err()
+	key := l.view.listedKey(partition)
+	n := l.view.nodeOf(ctx, key)
+	return l.view.call(ctx, n, func() error {
+		return n.redis.HSet(ctx, key, fieldWhole, "1", fieldGeneration, rand.Text()).Err()
 	})
 }
 
@@ -59,7 +64,7 @@ func (l *Lists) fault(ctx context.Context, hospital string) error {
 	if err != nil {
 		return err
 	}
-	return headers[0].fault(l.view.redisNow(), DerivedAtMost)
+	return headers[0].fault(DerivedAtMost)
 }
 
 // Mark is a position in a list of deliveries. The zero value is the beginning.
@@ -100,10 +105,12 @@ func (l *Lists) ScanDeliveries(
 	if behind.ID != "" && (until.IsZero() || behind.At < until.UnixMilli()) {
 		most = strconv.FormatInt(behind.At, 10)
 	}
+	key := l.view.orderKey(hospital, endpoint)
 	for offset := int64(0); ; offset += scanBatch {
 		var rows []redis.Z
-		if err := l.view.call(ctx, func() (err error) {
-			rows, err = l.view.redis.ZRevRangeByScoreWithScores(ctx, l.view.orderKey(hospital, endpoint),
+		n := l.view.nodeOf(ctx, key)
+		if err := l.view.call(ctx, n, func() (err error) {
+			rows, err = n.redis.ZRevRangeByScoreWithScores(ctx, key,
 				&redis.ZRangeBy{Min: least, Max: most, Offset: offset, Count: scanBatch}).Result()
 			return err
 		}); err != nil {
@@ -138,8 +145,10 @@ func (l *Lists) passDeliveries(
 		return true, nil
 	}
 	var values []any
-	if err := l.view.call(ctx, func() (err error) {
-		values, err = l.view.redis.HMGet(ctx, l.view.of(hospital, listDeliveries), ids...).Result()
+	key := l.view.of(hospital, listDeliveries)
+	n := l.view.nodeOf(ctx, key)
+	if err := l.view.call(ctx, n, func() (err error) {
+		values, err = n.redis.HMGet(ctx, key, ids...).Result()
 		return err
 	}); err != nil {
 		return false, err
@@ -178,8 +187,10 @@ func (l *Lists) Link(ctx context.Context, token string) ([]byte, error) {
 
 // Episodes returns the states of all alert runs of a hospital, by id.
 func (l *Lists) Episodes(ctx context.Context, hospital string) (all map[string]string, err error) {
-	err = l.view.call(ctx, func() (err error) {
-		all, err = l.view.redis.HGetAll(ctx, l.view.of(hospital, noteEpisode)).Result()
+	key := l.view.of(hospital, noteEpisode)
+	n := l.view.nodeOf(ctx, key)
+	err = l.view.call(ctx, n, func() (err error) {
+		all, err = n.redis.HGetAll(ctx, key).Result()
 		return err
 	})
 	if err == nil {
@@ -197,9 +208,11 @@ func (l *Lists) read(ctx context.Context, n note) ([]byte, error) {
 	return value, err
 }
 
-func (l *Lists) field(ctx context.Context, n note) (value []byte, err error) {
-	err = l.view.call(ctx, func() (err error) {
-		value, err = l.view.redis.HGet(ctx, l.view.noteKey(n), n.id).Bytes()
+func (l *Lists) field(ctx context.Context, of note) (value []byte, err error) {
+	key := l.view.noteKey(of)
+	n := l.view.nodeOf(ctx, key)
+	err = l.view.call(ctx, n, func() (err error) {
+		value, err = n.redis.HGet(ctx, key, of.id).Bytes()
 		return err
 	})
 	return value, err
@@ -311,23 +324,24 @@ func (d *Deliveries) drainSigns() map[int32]listSigns {
 	return all
 }
 
-// putSigns writes the signs, with their times by the Redis clock.
-func (d *Deliveries) putSigns(ctx context.Context, all map[int32]listSigns) error {
+// putSigns writes the signs of partitions without a fault, with their times by the clock of the partition's node.
+func (d *Deliveries) putSigns(ctx context.Context, all map[int32]listSigns, faults map[int32]error) {
 	b := d.view
-	if len(all) == 0 {
-		return nil
-	}
-	if err := b.readClock(ctx); err != nil {
-		return err
-	}
-	ahead := b.redisNow().Sub(b.now())
 	for partition, s := range all {
-		s.pulse, s.asOf = s.pulse.Add(ahead), s.asOf.Add(ahead)
-		if err := d.putSign(ctx, partition, &s); err != nil {
-			return err
+		if faults[partition] != nil {
+			continue
+		}
+		n := b.nodeOf(ctx, b.listedKey(partition))
+		err := b.readClock(ctx, n)
+		if err == nil {
+			ahead := n.redisNow().Sub(b.now())
+			s.pulse, s.asOf = s.pulse.Add(ahead), s.asOf.Add(ahead)
+			err = d.putSign(ctx, partition, &s)
+		}
+		if err != nil {
+			faults[partition] = err
 		}
 	}
-	return nil
 }
 
 // putSign writes the signs of a partition, unless its lists are incomplete.

@@ -13,7 +13,7 @@ func TestPatient(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer b.Close()
-		if o := b.redis.Options(); o.DialTimeout != want[0] || o.ReadTimeout != want[1] || o.WriteTimeout != want[1] || o.PoolTimeout != want[1] {
+		if o := b.only.redis.Options(); o.DialTimeout != want[0] || o.ReadTimeout != want[1] || o.WriteTimeout != want[1] || o.PoolTimeout != want[1] {
 			t.Errorf("patient %v: %v to connect, %v to read, %v to write, %v for a connection; want %v", patient, o.DialTimeout, o.ReadTimeout, o.WriteTimeout, o.PoolTimeout, want)
 		}
 	}

@@ -91,7 +91,7 @@ const (
 // block.
 func (b *View) Projector(generation string, rebuild func(partition int32)) *Projector {
 	return &Projector{
-		writer: newWriter("the view", b.cfg.Log), view: b, generation: generation, rebuild: rebuild,
+		writer: b.newWriter("the view"), view: b, generation: generation, rebuild: rebuild,
 		partitions: map[int32]*partitionBuffer{},
 	}
 }
@@ -219,6 +219,9 @@ func (p *Projector) checkHeaders(ctx context.Context) error {
 		return err
 	}
 	for i, partition := range partitions {
+		if seen[i].away != nil {
+			continue
+		}
 		p.mu.Lock()
 		l := p.partitions[partition]
 		lost := l != nil && !l.seal && (l.last == nil || !seen[i].whole || seen[i].generation != p.generation ||
@@ -229,7 +232,8 @@ func (p *Projector) checkHeaders(ctx context.Context) error {
 		}
 		if seen[i].whole && seen[i].generation == p.generation { // restored from a copy: readers must not use the view
 			key := p.view.headerKey(partition)
-			if err := p.view.call(ctx, func() error { return p.view.redis.HSet(ctx, key, fieldWhole, "0").Err() }); err != nil {
+			n := p.view.nodeOf(ctx, key)
+			if err := p.view.call(ctx, n, func() error { return n.redis.HSet(ctx, key, fieldWhole, "0").Err() }); err != nil {
 				return err
 			}
 		}

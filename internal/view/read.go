@@ -39,30 +39,36 @@ type Room struct {
 
 // readConsistent reads a header and a hospital as of the same moment. A pipeline may read them at different moments of
 // a rewrite; in that case, a transaction reads both again.
-func readConsistent[T any](b *View, read func(redis.Pipeliner) (T, error)) (T, error) {
-	found, err := read(b.redis.Pipeline())
+func readConsistent[T any](n *node, read func(redis.Pipeliner) (T, error)) (T, error) {
+	found, err := read(n.redis.Pipeline())
 	if errors.Is(err, ErrNoUnit) || errors.Is(err, ErrNotWhole) {
-		return read(b.redis.TxPipeline())
+		return read(n.redis.TxPipeline())
 	}
 	return found, err
 }
 
 // Token returns the token of the current state of a hospital, in one round trip. The errors are those of [View.Read].
 func (b *View) Token(ctx context.Context, hospital string) (Token, error) {
-	return readConsistent(b, func(pipe redis.Pipeliner) (Token, error) {
-		token, _, err := b.token(ctx, pipe, hospital)
+	n := b.nodeOfHospital(ctx, hospital)
+	return readConsistent(n, func(pipe redis.Pipeliner) (Token, error) {
+		token, _, err := b.token(ctx, n, pipe, hospital)
 		return token, err
 	})
 }
 
-// token adds its commands to a pipeline and runs the pipeline. It also returns additional fields of the hospital,
-// whose names are in more, at the same version; a missing field is empty. token does not use a script, because an
-// embedded Redis needs 250 µs for a script and 45 µs for these two calls.
-func (b *View) token(ctx context.Context, pipe redis.Pipeliner, hospital string, more ...string) (Token, []string, error) {
+// nodeOfHospital returns the node that has the keys of a hospital, with the header of its partition.
+func (b *View) nodeOfHospital(ctx context.Context, hospital string) *node {
+	return b.nodeOf(ctx, b.headerKey(b.partitionOf(hospital)))
+}
+
+// token adds its commands to a pipeline and runs the pipeline. It also returns the fields of the hospital that more
+// names, at the same version; a missing field is empty. token does not use a script, because an embedded Redis needs
+// 250 µs for a script and 45 µs for these two calls.
+func (b *View) token(ctx context.Context, n *node, pipe redis.Pipeliner, hospital string, more ...string) (Token, []string, error) {
 	partition := b.partitionOf(hospital)
-	question := b.askHeader(ctx, pipe, b.headerKey(partition))
+	question := b.askHeader(ctx, n, pipe, b.headerKey(partition))
 	unit := pipe.HMGet(ctx, b.unitKey(partition, hospital), append([]string{fieldGeneration, fieldVersion}, more...)...)
-	if err := b.exec(ctx, pipe); err != nil {
+	if err := b.exec(ctx, n, pipe); err != nil {
 		return Token{}, nil, err
 	}
 	fields := make([]string, len(unit.Val()))
@@ -91,7 +97,8 @@ func (b *View) token(ctx context.Context, pipe redis.Pipeliner, hospital string,
 // ErrNotWhole, ErrNoUnit and ErrBehind.
 func (b *View) Read(ctx context.Context, hospital string) (Snapshot, error) {
 	// In a transaction, an empty hash means that the hospital does not exist.
-	fields, err := readConsistent(b, func(pipe redis.Pipeliner) (map[string]string, error) { return b.read(ctx, pipe, hospital) })
+	n := b.nodeOfHospital(ctx, hospital)
+	fields, err := readConsistent(n, func(pipe redis.Pipeliner) (map[string]string, error) { return b.read(ctx, n, pipe, hospital) })
 	if err != nil {
 		return Snapshot{}, err
 	}
@@ -99,11 +106,11 @@ func (b *View) Read(ctx context.Context, hospital string) (Snapshot, error) {
 }
 
 // read adds its commands to a pipeline and runs the pipeline. It returns the hash of the hospital.
-func (b *View) read(ctx context.Context, pipe redis.Pipeliner, hospital string) (map[string]string, error) {
+func (b *View) read(ctx context.Context, n *node, pipe redis.Pipeliner, hospital string) (map[string]string, error) {
 	partition := b.partitionOf(hospital)
-	question := b.askHeader(ctx, pipe, b.headerKey(partition))
+	question := b.askHeader(ctx, n, pipe, b.headerKey(partition))
 	unit := pipe.HGetAll(ctx, b.unitKey(partition, hospital))
-	if err := b.exec(ctx, pipe); err != nil {
+	if err := b.exec(ctx, n, pipe); err != nil {
 		return nil, err
 	}
 	head, fields := question.header(), unit.Val()
@@ -153,13 +160,14 @@ const CodePrefix = "code/"
 // errors are those of [View.Read].
 func (b *View) LocalSettings(ctx context.Context, hospital string, codes bool) (map[string]string, Token, error) {
 	partition := b.partitionOf(hospital)
-	pipe := b.redis.TxPipeline()
+	n := b.nodeOfHospital(ctx, hospital)
+	pipe := n.redis.TxPipeline()
 	settings := pipe.HGetAll(ctx, b.localSettingsKey(partition, hospital))
 	listed := new(redis.MapStringStringCmd)
 	if codes {
 		listed = pipe.HGetAll(ctx, b.codesKey(partition, hospital))
 	}
-	token, _, err := b.token(ctx, pipe, hospital)
+	token, _, err := b.token(ctx, n, pipe, hospital)
 	if err != nil {
 		return nil, Token{}, err
 	}
@@ -178,10 +186,11 @@ type Whole struct {
 // Whole returns everything about one hospital as of one moment, in one round trip. The errors are those of [View.Read].
 func (b *View) Whole(ctx context.Context, hospital string) (*Whole, error) {
 	partition := b.partitionOf(hospital)
-	pipe := b.redis.TxPipeline()
+	n := b.nodeOfHospital(ctx, hospital)
+	pipe := n.redis.TxPipeline()
 	settings := pipe.HGetAll(ctx, b.localSettingsKey(partition, hospital))
 	codes := pipe.HGetAll(ctx, b.codesKey(partition, hospital))
-	fields, err := b.read(ctx, pipe, hospital)
+	fields, err := b.read(ctx, n, pipe, hospital)
 	if err != nil {
 		return nil, err
 	}
@@ -203,8 +212,9 @@ func (b *View) Whole(ctx context.Context, hospital string) (*Whole, error) {
 // Hospitals returns the hospitals that the view contains for a partition, ascending.
 func (b *View) Hospitals(ctx context.Context, partition int32) ([]string, error) {
 	var members []string
-	err := b.call(ctx, func() (err error) {
-		members, err = b.redis.SMembers(ctx, b.membersKey(partition)).Result()
+	n := b.nodeOf(ctx, b.membersKey(partition))
+	err := b.call(ctx, n, func() (err error) {
+		members, err = n.redis.SMembers(ctx, b.membersKey(partition)).Result()
 		return err
 	})
 	if err != nil && !errors.Is(err, redis.Nil) {

@@ -111,7 +111,8 @@ func (b *View) ReadSince(ctx context.Context, hospital string, since Token) (Sna
 		return b.Read(ctx, hospital)
 	}
 	// A single command returns fields of the same version.
-	token, fields, err := b.token(ctx, b.redis.Pipeline(), hospital, fieldPosition, fieldChart, fieldRecent)
+	n := b.nodeOfHospital(ctx, hospital)
+	token, fields, err := b.token(ctx, n, n.redis.Pipeline(), hospital, fieldPosition, fieldChart, fieldRecent)
 	if errors.Is(err, ErrBehind) {
 		return Snapshot{}, err
 	}

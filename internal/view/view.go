@@ -54,9 +54,11 @@ var (
 type Config struct {
 	// URL is the address of Redis: redis://user:password@host:6379/0, or rediss:// for TLS. With the parameter
 	// master_name, the host is a Sentinel, each addr parameter is a further Sentinel, and username and password are
-	// parameters, too. The user needs access to the keys ~svc:* and the channels &svc:*, and the commands +hmget
+	// parameters, too. With cluster=true, the host and each addr parameter are nodes of a Redis Cluster, whose other
+	// nodes are then found. The user needs access to the keys ~svc:* and the channels &svc:*, and the commands +hmget
 	// +hget +hgetall +hset +hdel +del +sadd +srem +smembers +zadd +zrem +zcard +zrange +zrevrangebyscore +pexpire
-	// +time +info +evalsha +script|load +publish +subscribe +unsubscribe +ping +multi +exec +hello +auth +select.
+	// +time +info +evalsha +script|load +publish +subscribe +unsubscribe +ping +multi +exec +hello +auth +select; for a
+	// cluster also +cluster|slots.
 	URL string
 	// CAFile contains the certificate authorities for rediss; if it is empty, the system's are used.
 	CAFile string
@@ -98,8 +100,7 @@ func Open(cfg Config) (*View, error) {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
 	c := &connection{now: cfg.Now, log: cfg.Log}
-	var err error
-	if c.redis, err = newClient(&cfg, c.recordProcess); err != nil {
+	if err := c.connect(&cfg); err != nil {
 		return nil, err
 	}
 	return &View{c, keys{cfg.Prefix, cfg.Partition}, cfg, waitsAtMost}, nil

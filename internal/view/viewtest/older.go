@@ -3,6 +3,7 @@ package viewtest
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -12,16 +13,33 @@ import (
 	"svc/internal/view"
 )
 
-// Dump saves the keys with a prefix in the Redis at url. restore returns those keys to the saved state, just as a
-// restart with an old dump or a failover to a lagging replica does.
-func Dump(t testing.TB, url, prefix string) (restore func()) {
+// clientOf returns a client of a Redis or, in a cluster, of the node that has the partition of the suite.
+func clientOf(t testing.TB, address string) *redis.Client {
 	t.Helper()
-	options, err := redis.ParseURL(url)
+	single, isCluster := strings.CutSuffix(address, "?cluster=true")
+	options, err := redis.ParseURL(single)
 	if err != nil {
 		t.Fatal(err)
 	}
-	client := redis.NewClient(options)
-	t.Cleanup(func() { client.Close() })
+	if !isCluster {
+		client := redis.NewClient(options)
+		t.Cleanup(func() { client.Close() })
+		return client
+	}
+	cluster := redis.NewClusterClient(&redis.ClusterOptions{Addrs: []string{options.Addr}})
+	t.Cleanup(func() { cluster.Close() })
+	client, err := cluster.MasterForKey(context.Background(), fmt.Sprintf("{%d}", partition))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return client
+}
+
+// Dump saves the keys with a prefix in a Redis. restore restores exactly that state, just as a restart with an old dump
+// or a failover to a lagging replica does.
+func Dump(t testing.TB, url, prefix string) (restore func()) {
+	t.Helper()
+	client := clientOf(t, url)
 	ctx := context.Background()
 	keys := func() (ours []string) {
 		all, err := client.Keys(ctx, "*").Result()
@@ -142,13 +160,7 @@ func testOlderState(t *testing.T, s Server) {
 // signsAt returns the signs in the header at a key.
 func signsAt(t *testing.T, url, key string) string {
 	t.Helper()
-	options, err := redis.ParseURL(url)
-	if err != nil {
-		t.Fatal(err)
-	}
-	client := redis.NewClient(options)
-	defer client.Close()
-	signs, err := client.HGet(t.Context(), key, "s").Result()
+	signs, err := clientOf(t, url).HGet(t.Context(), key, "s").Result()
 	if err != nil && !errors.Is(err, redis.Nil) {
 		t.Fatal(err)
 	}

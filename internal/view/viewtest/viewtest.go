@@ -17,7 +17,10 @@ import (
 
 // Server is a Redis on which the suite runs.
 type Server struct {
-	URL  string
+	URL string
+	// Cluster means that the server is a Redis Cluster. Its clients connect to the addresses that its nodes announce, so
+	// the tests that interrupt a connection on its way do not run.
+	Cluster bool
 	Wipe func(t *testing.T) // deletes all data, as FLUSHALL does
 	// Refuse makes the server refuse writes but serve reads until allow is called. allow may be called again.
 	Refuse map[string]func(t *testing.T) (allow func())
@@ -25,7 +28,7 @@ type Server struct {
 
 // Run runs the suite, which needs exclusive use of the server.
 func Run(t *testing.T, s Server) {
-	for name, test := range map[string]func(*testing.T, Server){
+	tests := map[string]func(*testing.T, Server){
 		"an empty view is not whole":               testEmpty,
 		"whole without hospitals":                  testNoUnit,
 		"changes arrive":                           testChanges,
@@ -36,12 +39,9 @@ func Run(t *testing.T, s Server) {
 		"another generation replaces everything":   testGeneration,
 		"a lost view is made anew":                 testLostData,
 		"lost writes are noticed":                  testBehind,
-		"a Redis that is away":                     testAway,
-		"a Redis that does not answer":             testSilent,
 		"lists of administrators":                  testLocalSettings,
 		"waiters are released":                     testWait,
 		"waiters read the header":                  testHeaderReads,
-		"watchers get notices":                     testWatch,
 		"last use of keys":                         testUses,
 		"feeds add up":                             testCounts,
 		"notices of feeds":                         testNotices,
@@ -55,7 +55,13 @@ func Run(t *testing.T, s Server) {
 		"incomplete lists come with an error":      testCompleteLists,
 		"Redis comes back older":                   testOlderState,
 		"lists come back older":                    testOlderLists,
-	} {
+	}
+	if !s.Cluster {
+		tests["a Redis that is away"] = testAway
+		tests["a Redis that does not answer"] = testSilent
+		tests["watchers get notices"] = testWatch
+	}
+	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			s.Wipe(t)
 			test(t, s)
