@@ -36,6 +36,7 @@ func startRedisCluster(t *testing.T, pool *dockertest.Pool) *redisCluster {
 			Repository: repository, Tag: tag,
 			Cmd: []string{
 				"--save", "", "--cluster-enabled", "yes", "--cluster-node-timeout", "2000", "--cluster-replica-validity-factor", "0",
+				"--cluster-require-full-coverage", "no", // otherwise all hospitals are unreadable until the replica is promoted
 			},
 		})
 		if err != nil {
@@ -107,27 +108,27 @@ func (c *redisCluster) wipe(t *testing.T) {
 	}
 }
 
-// ownRedisCluster starts a cluster, or skips the test if the servers are not ours to start.
-func ownRedisCluster(t *testing.T) (*server, *redisCluster) {
-	t.Helper()
+// TestRedisCluster runs the conformance suites of the view and of the shared buckets on a Redis Cluster, and then svc.
+func TestRedisCluster(t *testing.T) {
 	kafka, shared := needServers(t)
 	if shared.container == nil {
 		t.Skip("the servers are not ours to start: run without E2E_KAFKA and E2E_REDIS")
 	}
-	return kafka, startRedisCluster(t, shared.pool)
+	cluster := startRedisCluster(t, shared.pool)
+	t.Run("view", func(t *testing.T) {
+		viewtest.Run(t, viewtest.Server{URL: cluster.url(), Cluster: true, Wipe: cluster.wipe})
+	})
+	t.Run("limits", func(t *testing.T) {
+		limittest.Run(t, limittest.Server{Open: func(t *testing.T) limit.Source { return viewtest.Open(t, cluster.url()) }})
+	})
+	t.Run("undeclared", func(t *testing.T) { undeclaredCluster(t, kafka, cluster) })
+	t.Run("failover", func(t *testing.T) { failOverCluster(t, kafka, cluster) })
 }
 
-// TestViewOnRedisCluster runs the conformance suites of the view and of the shared buckets on a Redis Cluster.
-func TestViewOnRedisCluster(t *testing.T) {
-	_, cluster := ownRedisCluster(t)
-	viewtest.Run(t, viewtest.Server{URL: cluster.url(), Cluster: true, Wipe: cluster.wipe})
-	limittest.Run(t, limittest.Server{Open: func(t *testing.T) limit.Source { return viewtest.Open(t, cluster.url()) }})
-}
-
-// TestRedisClusterIsNamed starts a role whose --redis names a node of a cluster as if it were a single Redis. The log and
+// undeclaredCluster starts a role whose --redis names a node of a cluster as if it were a single Redis. The log and
 // svc doctor must say what to add.
-func TestRedisClusterIsNamed(t *testing.T) {
-	kafka, cluster := ownRedisCluster(t)
+func undeclaredCluster(t *testing.T, kafka *server, cluster *redisCluster) {
+	t.Helper()
 	env := []string{
 		"SVC_KAFKA=" + kafka.address, "SVC_REDIS=" + strings.TrimSuffix(cluster.url(), "?cluster=true"), "SVC_PARTITIONS=6",
 		fmt.Sprintf("SVC_TOPIC_PREFIX=cluster%d.", time.Now().UnixNano()),
@@ -149,21 +150,21 @@ func TestRedisClusterIsNamed(t *testing.T) {
 	}
 }
 
-// TestRedisClusterFailsOver kills a primary of a Redis Cluster whose replica lags, and the replica is promoted. Hospitals
+// failOverCluster kills a primary of a Redis Cluster whose replica lags, and the replica is promoted. Hospitals
 // on the other nodes must be readable throughout. Reads of the hospitals on that node must be refused until they can
 // return the current state, and must never return an older state.
-func TestRedisClusterFailsOver(t *testing.T) {
-	kafka, cluster := ownRedisCluster(t)
+func failOverCluster(t *testing.T, kafka *server, cluster *redisCluster) {
+	t.Helper()
 	ctx := context.Background()
-	s := startSystemOn(t, kafka, cluster.servers[0], []string{"SVC_REDIS=" + cluster.url()}, "north", "south", "east", "west", "center", "coast")
+	s := startSystemOn(t, kafka, cluster.servers[0], []string{"SVC_REDIS=" + cluster.url()}, "north", "south", "east", "center", "lake", "harbor")
 	s.processor("p1")
 	staffing := func(p *partner, nurses int) {
 		t.Helper()
 		p.accepted(t, "staffing", fmt.Sprintf(`{"nursesOnDuty":%d,"callStaffAvailable":true}`, nurses))
 	}
-	onDuty := func(p *partner) (nurses int, status int) {
+	onDuty := func(p *partner) (nurses int, a *answer) {
 		t.Helper()
-		a := p.get(t, "/api/v1/unit-state")
+		a = p.get(t, "/api/v1/unit-state")
 		var unit struct{ NursesOnDuty int }
 		switch {
 		case a.status == http.StatusOK:
@@ -171,7 +172,7 @@ func TestRedisClusterFailsOver(t *testing.T) {
 		case a.status != http.StatusServiceUnavailable || a.header.Get("Retry-After") == "":
 			t.Fatalf("%s: %v", p.hospital, a)
 		}
-		return unit.NursesOnDuty, a.status
+		return unit.NursesOnDuty, a
 	}
 	for _, p := range s.partners {
 		p.accepted(t, "census", `{"totalRooms":9,"rooms":[{"roomId":1,"area":"L&D","status":"occupied","primaryFactor":"labor-standard"}]}`)
@@ -198,12 +199,12 @@ func TestRedisClusterFailsOver(t *testing.T) {
 	for _, p := range lost {
 		eventually(t, time.Minute, func() error {
 			for _, other := range kept {
-				if nurses, status := onDuty(other); status != http.StatusOK || nurses != 3 {
-					t.Fatalf("%s, on another node: %d with %d nurses on duty, want 3", other.hospital, status, nurses)
+				if nurses, a := onDuty(other); a.status != http.StatusOK || nurses != 3 {
+					t.Fatalf("%s, on another node: %d nurses on duty, want 3: %v", other.hospital, nurses, a)
 				}
 			}
-			nurses, status := onDuty(p)
-			if status != http.StatusOK {
+			nurses, a := onDuty(p)
+			if a.status != http.StatusOK {
 				refused++
 				return fmt.Errorf("%s is still refused", p.hospital)
 			}

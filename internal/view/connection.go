@@ -280,17 +280,15 @@ func (w *writer) lastFault() error {
 	return nil
 }
 
-// run writes until ctx ends, and returns the error of ctx. It calls the function write after a signal, once the
-// duration that the function returned has passed, and again after a failure. uncertain says whether Redis may lack
-// data that was written before. It is true for the first call and after a failed call.
-func (w *writer) run(ctx context.Context, write func(uncertain bool) (next time.Duration, err error)) error {
-	retry := time.Duration(0)
-	for uncertain := true; ; {
-		next, err := write(uncertain)
+// run writes until ctx ends, and returns the error of ctx. It calls write after a signal, after the time that write has
+// returned, and again after a failure.
+func (w *writer) run(ctx context.Context, write func() (next time.Duration, err error)) error {
+	for retry := time.Duration(0); ; {
+		next, err := write()
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		if uncertain = err != nil; uncertain {
+		if err != nil {
 			w.last.Store(&err)
 			if retry == 0 {
 				w.log.WarnContext(ctx, "view not written; the latest charts are kept", "what", w.what, "error", err)

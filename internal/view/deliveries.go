@@ -167,7 +167,7 @@ func (d *Deliveries) Written(ctx context.Context) {
 
 // Run writes queued entries until ctx ends, and returns the error of ctx.
 func (d *Deliveries) Run(ctx context.Context) error {
-	return d.run(ctx, func(bool) (time.Duration, error) { return untilWoken, d.flush(ctx) })
+	return d.run(ctx, func() (time.Duration, error) { return untilWoken, d.flush(ctx) })
 }
 
 // flush writes everything pending. Entries that it could not write remain pending, unless a newer version has arrived.

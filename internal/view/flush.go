@@ -36,7 +36,9 @@ func (p *Projector) flush(ctx context.Context) error {
 	faults := make([]error, len(loads))
 	parallel(p.view.byNode(ctx, keys), func(n *node, indexes []int) {
 		for _, i := range indexes {
-			faults[i] = p.flushLoad(ctx, n, &loads[i])
+			if faults[i] = p.flushLoad(ctx, n, &loads[i]); faults[i] != nil {
+				n.loaded.Store(false) // a different Redis may be responding
+			}
 		}
 	})
 	for _, fault := range faults {
@@ -50,7 +52,10 @@ func (p *Projector) flush(ctx context.Context) error {
 // flushLoad writes the changes of a partition. If that fails, the changes are put back before newer ones, because writing
 // a version twice is safe.
 func (p *Projector) flushLoad(ctx context.Context, n *node, load *load) error {
-	behind, err := p.writeLoad(ctx, n, load)
+	behind, err := false, p.view.loadScripts(ctx, n)
+	if err == nil {
+		behind, err = p.writeLoad(ctx, n, load)
+	}
 	switch {
 	case err != nil:
 		p.putBack(load)
@@ -174,21 +179,18 @@ const (
 	answerOther  = -2 // the partition is not claimed by this generation, or is not whole
 )
 
-// loadScripts loads the scripts into each node, which loses them when it restarts. If a node of a cluster does not
-// respond, the others still get the scripts; a call to that node then fails until the scripts are loaded again.
-func (b *View) loadScripts(ctx context.Context) error {
-	err := b.eachNode(ctx, func(ctx context.Context, n *node) error {
-		for _, script := range []*redis.Script{claimScript, writeScript, markScript} {
-			if err := b.call(ctx, n, func() error { return script.Load(ctx, n.redis).Err() }); err != nil {
-				return fmt.Errorf("load scripts: %w", err)
-			}
-		}
+// loadScripts loads the scripts into a node, which loses them when it restarts.
+func (b *View) loadScripts(ctx context.Context, n *node) error {
+	if n.loaded.Load() {
 		return nil
-	})
-	if b.cluster != nil {
-		return nil //nolint:nilerr // the writes of the other nodes' partitions must not wait
 	}
-	return err
+	for _, script := range []*redis.Script{claimScript, writeScript, markScript} {
+		if err := b.call(ctx, n, func() error { return script.Load(ctx, n.redis).Err() }); err != nil {
+			return fmt.Errorf("load scripts: %w", err)
+		}
+	}
+	n.loaded.Store(true)
+	return nil
 }
 
 // claim assigns the view of a partition to a generation. The view remains whole only if it already belonged to that

@@ -26,6 +26,7 @@ type node struct {
 	process     atomic.Pointer[string] // id of the process that responds; nil: Redis does not report one
 	reading     atomic.Pointer[clockReading]
 	asked       atomic.Int64 // when the node's clock was last queried, in Unix ms of the local clock
+	loaded      atomic.Bool  // the node has the scripts of the projector, as far as is known
 }
 
 // clockReading is a time by the clock of a node, and the local time when it arrived.

@@ -186,12 +186,7 @@ func (p *Projector) Release(partition int32) {
 // Run writes until ctx ends, and returns the error of ctx. While Redis is unavailable, Run retries.
 func (p *Projector) Run(ctx context.Context) error {
 	nextCheck := p.view.now()
-	return p.run(ctx, func(uncertain bool) (time.Duration, error) {
-		if uncertain { // a different Redis may be responding
-			if err := p.view.loadScripts(ctx); err != nil {
-				return 0, err
-			}
-		}
+	return p.run(ctx, func() (time.Duration, error) {
 		if err := p.flush(ctx); err != nil {
 			return 0, err
 		}

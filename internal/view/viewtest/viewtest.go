@@ -21,7 +21,7 @@ type Server struct {
 	// Cluster means that the server is a Redis Cluster. Its clients connect to the addresses that its nodes announce, so
 	// the tests that interrupt a connection on its way do not run.
 	Cluster bool
-	Wipe func(t *testing.T) // deletes all data, as FLUSHALL does
+	Wipe    func(t *testing.T) // deletes all data, as FLUSHALL does
 	// Refuse makes the server refuse writes but serve reads until allow is called. allow may be called again.
 	Refuse map[string]func(t *testing.T) (allow func())
 }
