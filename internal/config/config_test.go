@@ -95,13 +95,18 @@ func TestConfigFaultsTogether(t *testing.T) {
 	}
 }
 
-// TestRedisURL: a URL with several hosts names the primary that Sentinel watches.
+// TestRedisURL: a URL with several hosts says whether they are Sentinels or the nodes of a cluster.
 func TestRedisURL(t *testing.T) {
 	for value, want := range map[string]string{
 		"redis://user:hunter2@host:6379/0": "", "rediss://host:6379": "",
 		"redis://a:26379/0?master_name=svc&addr=b:26379&password=hunter2": "",
-		"redis://user:hunter2@a:6379?addr=b:6379":                         "SVC_REDIS: has several hosts, but no master_name",
-		"redis://a:26379?addr=b:26379&master_name=":                       "SVC_REDIS: has several hosts, but no master_name",
+		"redis://user:hunter2@a:6379?addr=b:6379":                         "SVC_REDIS: has several hosts, but neither master_name",
+		"redis://a:26379?addr=b:26379&master_name=":                       "SVC_REDIS: has several hosts, but neither master_name",
+		"redis://user:hunter2@a:6379?cluster=true&addr=b:6379":            "",
+		"rediss://a:6379/0?cluster=true":                                  "",
+		"redis://user:hunter2@a:6379/1?cluster=true":                      "SVC_REDIS: must name database 0",
+		"redis://user:hunter2@a:6379?cluster=yes":                         "SVC_REDIS: cluster must be true",
+		"redis://a:26379?cluster=true&master_name=svc&password=hunter2":   "SVC_REDIS: has both master_name and cluster",
 		"http://hunter2": "SVC_REDIS: must be redis://",
 	} {
 		_, err := parseConfig(t, "run", everything, nil, environment("SVC_REDIS", value))

@@ -41,7 +41,7 @@ func (c *Config) options() []*option {
 			"how long to collect inputs for a transaction after the last commit; 0 if the brokers have "+
 				"add.partitions.to.txn.retry.backoff.ms=1"),
 		secret(row("redis", NeedRedis, "redis://127.0.0.1:6379/0", c.setRedis,
-			"Redis as redis://user:password@host:port/db, or rediss:// for TLS; for Sentinel see configuration.md")),
+			"Redis as redis://user:password@host:port/db, or rediss:// for TLS; for Sentinel and Redis Cluster see configuration.md")),
 		row("redis-ca", NeedRedis, "", file(&c.RedisCA),
 			"PEM file of CA certificates for the Redis server (default: the system's CAs)"),
 		filled(secret(row("pseudonym-key", NeedIngest|NeedPseudonyms|NeedKeys, "", c.setPseudonymKey,

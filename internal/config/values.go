@@ -174,8 +174,16 @@ func (c *Config) setRedis(value string) error {
 	if err != nil || parsed.Scheme != "redis" && parsed.Scheme != "rediss" || parsed.Host == "" {
 		return errors.New("must be redis://… or rediss://…") // the value is not shown, because it may contain a password
 	}
-	if query := parsed.Query(); query.Has("addr") && query.Get("master_name") == "" {
-		return errors.New("has several hosts, but no master_name: the hosts must be Sentinels, and Redis Cluster is not supported")
+	query := parsed.Query()
+	switch sentinel, cluster := query.Get("master_name") != "", query.Has("cluster"); {
+	case cluster && query.Get("cluster") != "true":
+		return errors.New("cluster must be true, or must be omitted")
+	case cluster && sentinel:
+		return errors.New("has both master_name and cluster: a cluster has no Sentinels")
+	case cluster && strings.Trim(parsed.Path, "/") != "" && parsed.Path != "/0":
+		return errors.New("must name database 0, the only one of a cluster")
+	case query.Has("addr") && !sentinel && !cluster:
+		return errors.New("has several hosts, but neither master_name (the hosts are Sentinels) nor cluster=true (the hosts are nodes of a cluster)")
 	}
 	c.Redis = value
 	return nil

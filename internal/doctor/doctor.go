@@ -300,8 +300,8 @@ func (e *examination) checkRedis(ctx context.Context) {
 }
 
 func remedyOfRedis(err error) string {
-	if strings.Contains(err.Error(), "Redis Cluster") {
-		return "use a single Redis or Sentinels (docs/configuration.md#redis-with-sentinel)"
+	if strings.Contains(err.Error(), "Redis is a cluster") {
+		return "add cluster=true to --redis (docs/configuration.md#redis-cluster)"
 	}
 	for _, word := range []string{"WRONGPASS", "NOAUTH", "NOPERM"} {
 		if strings.Contains(err.Error(), word) {

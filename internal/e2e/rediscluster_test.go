@@ -19,7 +19,8 @@ import (
 	"svc/internal/view/viewtest"
 )
 
-// redisCluster is a Redis Cluster of three primaries, each with a third of the slots and one replica.
+// redisCluster is a Redis Cluster of three primaries, each with a third of the slots and one replica. Its user svc has the
+// rights in docs/configuration.md.
 type redisCluster struct {
 	servers []*server // the primaries, then their replicas in the same order
 	clients []*redis.Client
@@ -49,6 +50,13 @@ func startRedisCluster(t *testing.T, pool *dockertest.Pool) *redisCluster {
 		}
 		client := redis.NewClient(&redis.Options{Addr: s.address})
 		t.Cleanup(func() { client.Close() })
+		user := []any{"ACL", "SETUSER", "svc", "on", ">cluster-secret", "~*", "&*", "+cluster|slots"}
+		for _, right := range redisRights {
+			user = append(user, right)
+		}
+		if err := client.Do(t.Context(), user...).Err(); err != nil {
+			t.Fatal(err)
+		}
 		c.servers, c.clients = append(c.servers, s), append(c.clients, client)
 	}
 	ctx := t.Context()
@@ -156,7 +164,7 @@ func undeclaredCluster(t *testing.T, kafka *server, cluster *redisCluster) {
 func failOverCluster(t *testing.T, kafka *server, cluster *redisCluster) {
 	t.Helper()
 	ctx := context.Background()
-	s := startSystemOn(t, kafka, cluster.servers[0], []string{"SVC_REDIS=" + cluster.url()}, "north", "south", "east", "center", "lake", "harbor")
+	s := startSystemOn(t, kafka, cluster.servers[0], []string{"SVC_REDIS=" + strings.Replace(cluster.url(), "//", "//svc:cluster-secret@", 1)}, "north", "south", "east", "center", "lake", "harbor")
 	s.processor("p1")
 	staffing := func(p *partner, nurses int) {
 		t.Helper()
@@ -231,6 +239,15 @@ func failOverCluster(t *testing.T, kafka *server, cluster *redisCluster) {
 		})
 	}
 	s.verify(nil)
+	for _, client := range cluster.clients[1:] {
+		denied, err := client.ACLLog(ctx, 100).Result()
+		if err != nil {
+			t.Error(err)
+		}
+		for _, d := range denied {
+			t.Errorf("a node has refused %s %s, %d times", d.Reason, d.Object, d.Count)
+		}
+	}
 }
 
 // split returns the partners whose hospitals are on the first primary, and the others.
