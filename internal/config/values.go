@@ -183,7 +183,8 @@ func (c *Config) setRedis(value string) error {
 	case cluster && strings.Trim(parsed.Path, "/") != "" && parsed.Path != "/0":
 		return errors.New("must name database 0, the only one of a cluster")
 	case query.Has("addr") && !sentinel && !cluster:
-		return errors.New("has several hosts, but neither master_name (the hosts are Sentinels) nor cluster=true (the hosts are nodes of a cluster)")
+		return errors.New("has several hosts, but neither master_name (the hosts are Sentinels) " +
+			"nor cluster=true (the hosts are nodes of a cluster)")
 	}
 	c.Redis = value
 	return nil

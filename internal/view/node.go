@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
-	"golang.org/x/sync/errgroup"
 )
 
 // node is one Redis: the only one, or one primary of a Redis Cluster. Calls to one node do not suffer from the failures
@@ -227,16 +226,13 @@ func (c *connection) byNode(ctx context.Context, keys []string) map[*node][]int 
 
 // parallel calls do for every group, in parallel if there are several.
 func parallel(groups map[*node][]int, do func(n *node, indexes []int)) {
-	var all errgroup.Group
+	var all sync.WaitGroup
 	for n, indexes := range groups {
 		if len(groups) == 1 {
 			do(n, indexes)
 			return
 		}
-		all.Go(func() error {
-			do(n, indexes)
-			return nil
-		})
+		all.Go(func() { do(n, indexes) })
 	}
-	all.Wait() //nolint:errcheck // do returns no error
+	all.Wait()
 }
