@@ -34,7 +34,7 @@ type Mapping struct {
 	Code    string
 	Kind    catalogue.SignalKind // 0: both diagnoses and signals; KindCondition: only diagnoses
 	Factor  catalogue.Factor     // 0: the code is known but has no clinical meaning
-	Op      codes.Comparator     // with Than: the comparison that the value must satisfy
+	Op      codes.Comparator     // the comparison between the value (left) and Than (right) that must hold
 	Than    codes.Milli
 	Comment string // from the administrator, ≤ 200 characters
 	Delete  bool
@@ -51,7 +51,7 @@ type Place struct {
 	RoomID    int32
 	Label     string           // label of the room; "": unchanged
 	Area      string           // area of the room; "": unchanged
-	Outside   bool             // the location is not part of this unit: a visit there is open, but is neither in a room nor unplaced
+	Outside   bool             // whether the location is not part of this unit: a visit there is open, but is neither in a room nor unplaced
 	Primary   catalogue.Factor // primary factor of patients placed here; 0: derived from the area
 	Delete    bool
 }
@@ -59,8 +59,8 @@ type Place struct {
 // Switches are the settings of a hospital that change how facts are read. An observation that sets switches contains
 // all of them.
 type Switches struct {
-	TrustA08Location   bool // an A08 with a different PV1-3 moves the patient
-	StaffingFromRoster bool // if there is no staffing record, the roster gives the nurses on duty
+	TrustA08Location   bool // whether an A08 with a different PV1-3 moves the patient
+	StaffingFromRoster bool // whether the roster gives the nurses on duty if there is no staffing record
 }
 
 // CodeMark removes a code from the worklist of unmapped codes. The code is still counted, and its meaning does not
@@ -69,5 +69,5 @@ type CodeMark struct {
 	System codes.System
 	Code   string
 	Kind   catalogue.SignalKind // 0: any kind
-	Delete bool                 // return the code to the worklist instead
+	Delete bool                 // whether to return the code to the worklist instead
 }

@@ -57,7 +57,7 @@ type RoomChart struct {
 	Label  string
 	Area   string
 	Status RoomStatus
-	Listed bool // the room counts toward capacity: the newest census lists it, or ADT has placed a patient there
+	Listed bool // whether the room counts toward capacity: the newest census lists it, or ADT has placed a patient there
 
 	// NewestSignal is the order time of the newest signal in a room that is known only from clinical signals. Such a
 	// room is stale 48 h later. NewestSignal is 0 if the room is known from other facts.
@@ -74,7 +74,7 @@ type PatientChart struct {
 	Visit   string  // pseudonym, or "room:<id>" for an occupant without a visit
 	Arrived Instant // when the patient arrived in this room
 	Birth   Instant // from this instant on, modifiers with the window "birth" are inactive; 0: no birth yet
-	Mother  bool    // false: the entry has only newborns
+	Mother  bool    // whether the entry has a mother; if not, it has only newborns
 
 	// UnnamedFetus reports whether a tracing of a multiple gestation does not identify its fetus. Only the newest
 	// such tracing counts, so it may have replaced the tracing of another fetus.
@@ -163,7 +163,7 @@ const (
 type LevelRun struct {
 	Since    Instant // 0: unknown
 	Prior    Level
-	HasPrior bool // false: there was no earlier level, or it is unknown
+	HasPrior bool // whether an earlier level is known
 }
 
 // Color is the acuity of a room.

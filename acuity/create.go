@@ -1,8 +1,8 @@
 package acuity
 
-// Create is the part of an observation made from one FHIR resource that is to be created only if it does not exist
-// (If-None-Exist, If-None-Match: *). The part is applied only if none of its names is known to the hospital when the
-// observation is applied.
+// Create is the part of an observation that comes from one FHIR resource, which is to be created only if it does not
+// exist (If-None-Exist, If-None-Match: *). The part is applied only if none of its names is known to the hospital
+// when the observation is applied.
 type Create struct {
 	Names                       []string // pseudonyms of visits and resources, and names of references
 	Events, Signals, References Span

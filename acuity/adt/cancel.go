@@ -159,7 +159,7 @@ func (n *builder) cancelLatest(i int) {
 	c := &n.Events[i]
 	for j := i - 1; j >= 0; j-- {
 		if earlier := &n.Events[j]; sameCancel(earlier.Event, c.Event) && earlier.Disposition != Duplicate {
-			c.Disposition = earlier.Disposition // the same cancel with a different identity
+			c.Disposition = earlier.Disposition // earlier and c are the same cancel, sent with different identities
 			return
 		}
 	}
@@ -175,7 +175,7 @@ func (n *builder) cancelLatest(i int) {
 			b := &n.Events[best]
 			if late := t.At >= until; late != (b.At >= until) {
 				if !late {
-					best = j // certainly before the cancel
+					best = j // t certainly happened before the cancel, and the best event so far may not have
 				}
 				continue
 			}

@@ -45,7 +45,7 @@ var areaNames = [areaCount]string{
 type areaWord struct {
 	area   Area
 	text   string // upper case
-	prefix bool   // longer words that begin with text also count
+	prefix bool   // whether longer words that begin with text also name the area
 }
 
 // circumstance is a set of rule conditions in places.txt, one bit for each condition except reasons.
@@ -109,8 +109,8 @@ type phrase struct {
 
 // placeBook is the parsed contents of places.txt.
 type placeBook struct {
-	words   [32][]areaWord // words for areas, by first letter (see letter), in the order of the areas
-	service [32][]areaWord // words for areas that occur only in services, by first letter
+	words   [32][]areaWord // words that identify an area, by first letter (see letter), in the order of the areas
+	service [32][]areaWord // words that identify an area only in the name of a service, by first letter
 	except  [areaCount][]string
 	rules   [areaCount][]careRule
 	reasons []string

@@ -28,7 +28,7 @@ type CareFacts struct {
 	At          acuity.Instant // time of the event or the census; the default start of the clock
 	PlacedAt    acuity.Instant // when the patient arrived in the room
 	Birth       acuity.Instant // time of birth; 0: no birth yet
-	CesareanDue bool           // the patient has diagnosis O82
+	CesareanDue bool           // whether the patient has diagnosis O82
 	Cesarean    bool           // whether the delivery mode is cesarean, or the patient has left an operating room after a cesarean
 	Born        acuity.Instant // for a newborn, time of birth; 0: unknown
 
@@ -46,9 +46,9 @@ type Primary struct {
 
 // The time limits in the table of areas (docs/decisions.md#primary-table).
 const (
-	firstRecovery = 2 * time.Hour // after a birth, at 1:1
-	lastRecovery  = 6 * time.Hour // after a birth, until mother and newborn are stable
-	freshNewborn  = 6 * time.Hour // a newborn in transition
+	firstRecovery = 2 * time.Hour // how long after a birth the mother needs a nurse of her own (1:1)
+	lastRecovery  = 6 * time.Hour // how long after a birth mother and newborn may need more care than a stable couplet
+	freshNewborn  = 6 * time.Hour // how long a newborn counts as in transition
 )
 
 // ChoosePrimary chooses the primary factor of a patient: the explicit one, or else the one in the hospital's table, or

@@ -24,18 +24,18 @@ type Timeline struct {
 	// Waiting lists the receipt times of cancels that refer to an event not known yet, ascending.
 	Waiting []acuity.Instant
 
-	Open     bool           // admitted or registered, and not discharged
+	Open     bool           // whether the visit has been admitted or registered, and not discharged
 	OpenedAt acuity.Instant // event time of the event that opened the visit; 0: never
 	ClosedAt acuity.Instant // event time of the discharge; 0: open
 
 	Class    byte           // newest patient class; if none was sent, I or O according to the event type
-	Newborn  bool           // according to the events; before calling Primary, the caller also sets it if another source identifies a newborn
+	Newborn  bool           // whether the events identify a newborn; before calling Primary, the caller also sets it if another source does
 	Babies   uint8          // number of babies in a multiple birth; 0: unknown
 	Service  string         // newest hospital service
 	Patient  string         // newest patient id from HL7 or JSON
 	Subjects []string       // additional references to the patient, from Encounters
 	Birth    acuity.Instant // start of the earliest current Z37 diagnosis; 0: none
-	Cesarean bool           // the patient has diagnosis O82
+	Cesarean bool           // whether the patient has diagnosis O82
 
 	MotherVisit, MotherPatient string
 }

@@ -9,7 +9,7 @@ import (
 	"svc/acuity"
 )
 
-// minute returns the instant n minutes into the day of the tests.
+// minute returns the instant n minutes after the reference time of the tests.
 func minute(n int) acuity.Instant { return acuity.Instant(1_772_600_000_000 + n*60_000) }
 
 // event returns an event that was received a minute after it occurred.

@@ -100,7 +100,7 @@ type Variant struct {
 
 // Route defines which codes activate a factor.
 type Route struct {
-	Diagnosis bool       // matches diagnoses; false: matches signals
+	Diagnosis bool       // whether the route matches diagnoses instead of signals
 	Kind      SignalKind // for signals; observation, lab and device match each other
 	System    codes.System
 	Codes     []string  // in the specification's notation: "O15*" is a prefix, "O11-O13" a range, "O16" a category, "O99.89" an exact code

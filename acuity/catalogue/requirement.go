@@ -92,10 +92,10 @@ type Requirement struct {
 	addUntilBirth bool
 
 	window          codes.Instant // how long evidence lasts; 0: until a statement ends it
-	fromLast        bool          // window starts at the last statement, not the first
-	exceptDiagnosis bool          // window does not apply to evidence from a diagnosis
+	fromLast        bool          // whether window starts at the last statement instead of the first
+	exceptDiagnosis bool          // whether window does not apply to evidence from a diagnosis
 	endsBirth       bool
-	birthDiagnosis  bool // endsBirth applies only to evidence from a diagnosis
+	birthDiagnosis  bool // whether endsBirth applies only to evidence from a diagnosis
 
 	stale         codes.Instant // age at which evidence becomes doubtful; 0: never
 	staleFromLast bool
@@ -123,7 +123,7 @@ type Situation struct {
 	Sections Sections      // sections of the patient's primary factors
 	Traits   Traits        // traits of all the patient's evidence
 
-	Delivering bool          // a birth is in progress
+	Delivering bool          // whether a birth is in progress
 	Delivery   codes.Instant // end of the birth in progress; 0: unknown
 }
 
@@ -134,8 +134,8 @@ type Judged struct {
 	Next      codes.Instant // when one of the values next changes; 0: never
 }
 
-// Judge returns the demand and the severity, at now, of evidence that was first asserted at start and last asserted at
-// last. on is false if the evidence does not count at now.
+// Judge returns the demand and the severity, at now, of evidence whose first assertion was at start and whose newest
+// assertion was at last. on reports whether the evidence counts at now.
 func (e *Requirement) Judge(s *Situation, start, last codes.Instant, byDiagnosis bool, now codes.Instant) (o Judged, on bool) {
 	end := codes.Instant(0)
 	switch {
@@ -184,8 +184,8 @@ func (e *Requirement) Judge(s *Situation, start, last codes.Instant, byDiagnosis
 	return o, true
 }
 
-// StaleAt returns when evidence that was first asserted at start and last asserted at last becomes doubtful, or 0 if
-// it never does.
+// StaleAt returns when evidence becomes doubtful, or 0 if it never does. start is the time of the evidence's first
+// assertion, and last is the time of its newest.
 func (e *Requirement) StaleAt(start, last codes.Instant) codes.Instant {
 	switch {
 	case e.stale == 0:

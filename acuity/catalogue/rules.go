@@ -28,7 +28,7 @@ type Rule struct {
 	Factor  Factor
 	Lines   []RuleLine // each replaces all catalogue lines with its name
 	Comment string     // the administrator's comment, at most 200 characters
-	Delete  bool       // restores the catalogue's values
+	Delete  bool       // whether to restore the catalogue's values
 }
 
 // RuleLine is the hospital's version of the catalogue lines with one name.

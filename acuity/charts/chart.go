@@ -24,7 +24,7 @@ type Builder struct {
 	Locations  *identity.Locations
 	Statements *stays.Statements
 
-	Belonging int  // rooms that belong to the unit
+	Belonging int  // number of rooms that belong to the unit
 	Crowded   bool // whether the unit has more rooms than it may have
 
 	// The fields below are scratch memory that is reused from room to room.

@@ -135,7 +135,7 @@ func Comparable(system System, code string) (System, string) {
 // returns.
 type Pattern struct {
 	Text   string
-	Prefix bool // Text is a prefix; false: Text is the whole code
+	Prefix bool // whether Text is a prefix instead of the whole code
 }
 
 // Matches reports whether the pattern matches a code in normal form.

@@ -17,7 +17,7 @@ type assertion struct {
 	began       acuity.Instant // time of the statement that started the assertion
 	start, last acuity.Instant
 	by          terminology.Match          // newest assertion of the factor
-	from        *terminology.MatchedSignal // the signal to which by belongs
+	from        *terminology.MatchedSignal // the signal that has this match
 }
 
 // apply updates the assertion with a statement about its factor.
@@ -54,7 +54,7 @@ func (r *assertion) assume(c *catalogue.Catalogue, at acuity.Instant, s *termino
 	r.renew(c, s, m, at, at)
 }
 
-// evidence returns the assertion's evidence, or false if the assertion has ended.
+// evidence returns the evidence of the assertion. It returns false if the assertion has ended or is on hold.
 func (r *assertion) evidence() (acuity.Evidence, bool) {
 	if !r.on || r.held {
 		return acuity.Evidence{}, false
@@ -92,8 +92,8 @@ func (f *builder) step(r *assertion, before *terminology.MatchedSignal, beforeAt
 	}
 }
 
-// If no statement repeats a severe factor in time, assertReplacement asserts the factor that replaces it. For example,
-// a Category III that is not repeated within 60 min then counts as a Category II
+// assertReplacement asserts the factor that replaces a severe factor, if no statement repeated the severe factor in
+// time. For example, a Category III that is not repeated within 60 min then counts as a Category II
 // (docs/decisions.md#silent-category-iii).
 func (f *builder) assertReplacement(r *assertion, before *terminology.MatchedSignal, at, now acuity.Instant) {
 	for _, m := range before.Matches {

@@ -41,7 +41,7 @@ type codeFold struct {
 	last       *terminology.MatchedSignal // last statement that counts; nil: none
 	lastAt     acuity.Instant             // time of that statement
 	heedsAck   bool                       // whether the assertions depend on the newest acknowledgement among all statements
-	acked      acuity.Instant             // the acknowledgement with which the statements were folded
+	acked      acuity.Instant             // time of the acknowledgement that was the newest when the statements were folded
 	effects    *crossEffects              // nil: no effect on other codes
 	assertions []assertion                // one for each factor of the statements
 }

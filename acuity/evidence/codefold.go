@@ -30,7 +30,8 @@ func (d *codeFold) isContinuedBy(said []orderedStatement) bool {
 		said[0].order > d.newest && d.hasFactors(said) && !slices.ContainsFunc(said, isRetraction)
 }
 
-// foldStatements adds statements and their cross effects to the fold of a code. It returns the winners.
+// foldStatements adds statements and their cross effects to the fold of a code. It returns the statements that remain
+// after retractions and ties; see winners.
 func (f *builder) foldStatements(d *codeFold, said []orderedStatement) []orderedStatement {
 	if n := len(said); n > 0 {
 		d.newest = said[n-1].order

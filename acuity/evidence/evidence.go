@@ -19,8 +19,8 @@ import (
 
 // Fold returns the evidence about one patient: one piece for each active source, ordered by factor and source. It
 // resolves everything that does not depend on the clock: the newest statement, the start of an assertion,
-// contradictions. The verdict resolves birth, windows and steps. r matches the diagnoses, and must be the reader that
-// matched the statements. The result uses memory of e and is valid until the next Fold.
+// contradictions. Scoring resolves the rest: births, windows and steps. r matches the diagnoses, and must be the
+// reader that matched the statements. The result uses memory of e and is valid until the next Fold.
 func Fold(e *Input, r *terminology.Reader) []acuity.Evidence {
 	f := builder{Reader: r, e: e, out: e.out[:0]}
 	f.countFetuses()
@@ -56,7 +56,7 @@ func (f *builder) foldSignals() {
 	cache := f.e.Cache
 	if cache == nil {
 		cache = &f.e.scratch
-		cache.cat = nil // the cache belongs to another patient
+		cache.cat = nil // scratch contains the result for the previous patient
 	}
 	for _, l := range f.e.Listed {
 		if l.Factor == terminology.CatalogueIndex().Acknowledged {
@@ -65,7 +65,7 @@ func (f *builder) foldSignals() {
 	}
 	f.apart = cache.cat != nil && cache.apart || f.isMultiple()
 	f.foldAll(cache)
-	if several := f.isMultiple(); several != f.apart { // the signals changed whether there are several fetuses
+	if several := f.isMultiple(); several != f.apart { // with the signals' evidence, the answer to whether there are several fetuses differs: start over
 		f.apart, f.out = several, f.out[:0]
 		f.foldAll(cache)
 	}
@@ -272,7 +272,7 @@ func (e *Input) Conditions(yield func(Diagnosis, []acuity.Coding) bool) {
 	})
 }
 
-// conditionOf returns the result of the ordered statements about one condition, or false if the condition is not
+// conditionOf returns the result of the ordered statements about one condition, and reports whether the condition is
 // current. A statement with a different code is about a different condition.
 func conditionOf(said []*ResourceStatement) (d Diagnosis, on bool) {
 	var times versionTimes

@@ -15,7 +15,7 @@ import (
 
 // gestation is what is known about the number of fetuses.
 type gestation struct {
-	apart    bool     // there are several fetuses, so the statements about each are folded separately
+	apart    bool     // whether there are several fetuses, so that the statements about each are folded separately
 	fetuses  []string // names of the fetuses
 	babies   int      // number from a diagnosis or a feed; 0: unknown
 	tracings []tracing

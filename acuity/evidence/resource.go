@@ -163,7 +163,7 @@ func (h *ResourceStatement) runs() bool {
 // sortedResources contains the current resource statements, by kind.
 type sortedResources struct {
 	newest       map[string]newest // newest version and retraction of each resource
-	observations Statements        // as statements without a resource
+	observations Statements        // the observations, as statements without a resource
 	infusions    []*ResourceStatement
 	conditions   []*ResourceStatement
 }

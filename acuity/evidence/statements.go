@@ -23,15 +23,15 @@ const (
 // in the catalogue, so merging never interrupts an assertion.
 const thinWithin = 15 * time.Minute
 
-// Statements are at most about [MaxStatements] clinical statements, grouped by identity. A new statement affects only
-// the group with its identity.
+// Statements is a list of clinical statements, grouped by identity. It has at most about [MaxStatements] statements.
+// A new statement affects only the group with its identity.
 type Statements struct {
 	list []codeStatements
 	size int                   // number of statements in all groups
 	maps *terminology.Mappings // the mappings with which the statements were matched
 
-	// Unsettled is no later than the receipt of the oldest statement that is not settled; 0 means that all are settled.
-	// The code that settles statements sets Unsettled.
+	// Unsettled is a lower bound for the time at which the oldest statement that is not settled was received; 0 means
+	// that all statements are settled. The code that settles statements sets Unsettled.
 	Unsettled acuity.Instant
 }
 
@@ -40,7 +40,7 @@ type codeStatements struct {
 	of         *terminology.MatchedSignal // one of the statements; its identity is that of all
 	statements []Statement
 	newest     acuity.Instant // latest time of all statements, including removed ones
-	mixed      bool           // the order of arrival differs from the order of time
+	mixed      bool           // whether the order of arrival differs from the order of time
 }
 
 // find returns the statements with the identity of a matched signal, or nil if there are none. The result is valid
@@ -77,7 +77,7 @@ func (l *Statements) ByCode(yield func([]Statement) bool) {
 	}
 }
 
-// ByArrival returns copies of the statements for which the function which returns true, in order of arrival.
+// ByArrival returns copies of the statements that satisfy the given predicate, in order of arrival.
 func (l *Statements) ByArrival(which func(*Statement) bool) []Statement {
 	var list []Statement
 	for h := range l.All {
@@ -142,7 +142,7 @@ func (l *Statements) Add(h Statement) {
 	l.size++
 }
 
-// Remove removes the statements for which the function which returns true. It calls which once for each statement.
+// Remove removes the statements that satisfy the given predicate. It calls the predicate once for each statement.
 func (l *Statements) Remove(which func(*Statement) bool) {
 	l.size = 0
 	for i := range l.list {

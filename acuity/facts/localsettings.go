@@ -161,7 +161,7 @@ func (s *LocalSettings) SwitchesInForce() acuity.Switches {
 	return acuity.Switches{}
 }
 
-// Erase removes the row of a deleted record. It returns false if the record is not a setting.
+// Erase removes the row of a deleted record, and reports whether the record is a setting.
 func (s *LocalSettings) Erase(kind, id string) bool {
 	switch kind {
 	case kindMapping, kindRule, kindPlace, kindSwitches:

@@ -189,7 +189,7 @@ type DedupState struct {
 type MappingState struct {
 	acuity.Mapping
 	Version int64          // version of the change that set it
-	By      string         // id of the key that set it
+	By      string         // id of the API key that set it
 	At      acuity.Instant // time of receipt
 }
 
@@ -218,7 +218,7 @@ type HourCount struct {
 type RuleState struct {
 	catalogue.Rule
 	Version int64          // version of the change that set it
-	By      string         // id of the key that set it
+	By      string         // id of the API key that set it
 	At      acuity.Instant // time of receipt
 }
 
@@ -226,7 +226,7 @@ type RuleState struct {
 type PlaceState struct {
 	acuity.Place
 	Version int64          // version of the change that set it
-	By      string         // id of the key that set it
+	By      string         // id of the API key that set it
 	At      acuity.Instant // time of receipt
 }
 
@@ -234,7 +234,7 @@ type PlaceState struct {
 type SwitchesState struct {
 	acuity.Switches
 	Version int64          // version of the change that set them
-	By      string         // id of the key that set them
+	By      string         // id of the API key that set them
 	At      acuity.Instant // time of receipt
 }
 
