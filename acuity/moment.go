@@ -21,9 +21,10 @@ type Moment struct {
 // IsExact reports whether the moment is an instant, with a precision of a second or finer.
 func (m Moment) IsExact() bool { return m.Precision <= Second }
 
-// Keep returns the start of an ongoing state after the start has been reported again. A repeated coarse time may
-// resolve to a later instant, so Keep returns the known start if it lies in the interval of the reported time, and
-// otherwise the reported instant at. from is the start of the interval, or 0 if the reported time is exact.
+// Keep returns the start of an ongoing state after the start has been reported again. known is the start so far, at
+// is the instant to which the reported time resolved, and from is the start of the interval of the reported time, or
+// 0 if that time is exact. A repeated coarse time may resolve to a later instant, so Keep returns known if it lies in
+// the interval, and at if not.
 func Keep(known, from, at Instant) Instant {
 	if from != 0 && from <= known && known < at {
 		return known

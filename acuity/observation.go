@@ -10,7 +10,7 @@ import (
 // identifiers with keyed pseudonyms.
 type Observation struct {
 	Hospital   string
-	ReceivedAt Instant // ingest's clock; never moves the hospital's clock back
+	ReceivedAt Instant // time of receipt by ingest's clock; it never moves the hospital's clock back
 	// AppliedAt is the hospital's clock when the live processor applied the observation. It is 0 in the log. A replay
 	// copies it from the changelog, so that each timer fires between the same two observations as in the live
 	// processor.
@@ -18,25 +18,25 @@ type Observation struct {
 	Channel   Channel
 	Source    string // id that the sender's API key had before any rotation; for an administrator's act, the id of the administrator's key
 
-	Events   []Event   // adt, hl7, batch: in the order in the request
-	Signals  []Signal  // clinical
-	Room     *RoomRef  // clinical: the room that the request names, even if it has no signals
-	Census   *Census   // census
-	Staffing *Staffing // staffing
+	Events   []Event   // from adt, hl7 and batch: the events in the order of the request
+	Signals  []Signal  // from clinical
+	Room     *RoomRef  // from clinical: the room that the request names, even if it has no signals
+	Census   *Census   // from census
+	Staffing *Staffing // from staffing
 	// PastStaffing is the staffing that a batch reports for past hours, at most one entry per instant, in any order.
 	PastStaffing []Staffing
-	Roster       *Roster   // roster
-	Mappings     []Mapping // terminology
+	Roster       *Roster   // from roster
+	Mappings     []Mapping // from terminology
 
-	References []Reference // fhir: resources that other resources refer to
-	Creates    []Create    // fhir: parts that apply only if the resource they would create is not known yet
+	References []Reference // from fhir: resources that other resources refer to
+	Creates    []Create    // from fhir: parts that apply only if the resource they would create is not known yet
 
-	Rules     []catalogue.Rule // rules: catalogue values that the hospital overrides
-	Locations []Place          // locations: rows of the hospital's location table
-	Switches  *Switches        // settings: how feeds are read
-	Marks     []CodeMark       // terminology: codes removed from the worklist
+	Rules     []catalogue.Rule // from rules: catalogue values that the hospital overrides
+	Locations []Place          // from locations: rows of the hospital's location table
+	Switches  *Switches        // from settings: how feeds are read
+	Marks     []CodeMark       // from terminology: codes removed from the worklist
 	Act       *Act             // options of an administrator's act
-	Request   *Request         // if the sender gave the request an identity
+	Request   *Request         // identity of the request; nil: the sender did not give one
 }
 
 // Request is the identity of a request (Idempotency-Key). A repetition of the request within 24 h has no effect.
@@ -140,13 +140,13 @@ type Event struct {
 	MotherPatient string // pseudonym of the mother (PID-21, NK1 MTH); may be empty
 
 	Place     Location // PV1-3, or roomId and location of the JSON body
-	PlaceNull bool     // PV1-3 was sent as "": the patient no longer has a location
+	PlaceNull bool     // whether PV1-3 was sent as "", which means that the patient no longer has a location
 	Prior     Location // PV1-6; for a cancel-transfer, the cancelled location
 
 	Class         byte             // PV1-2: I O E P R B N …; 0 if not given
 	AdmissionType byte             // PV1-4: L labor and delivery, N newborn …; 0 if not given
 	Service       string           // PV1-10, a code, upper case
-	Newborn       bool             // class N, PV1-4 N, PV2-36 Y, or younger than 28 days at At
+	Newborn       bool             // whether the event marks a newborn: class N, PV1-4 N, PV2-36 Y, or younger than 28 days at At
 	Babies        uint8            // PID-24/25: birth order of a multiple birth; 0 if not given
 	Primary       catalogue.Factor // explicit primaryFactor; 0 if not given
 	Reasons       Reasons
@@ -186,7 +186,7 @@ type Event struct {
 // Location is a place as it was sent. When a chart is computed, the current labels and location table resolve it to a
 // room.
 type Location struct {
-	HasRoomID bool // the sender gave svc's room id
+	HasRoomID bool // whether the sender gave svc's room id
 	RoomID    int32
 	Label     string // roomLabel of the JSON body
 
@@ -213,7 +213,7 @@ const PerhapsFetus = "?"
 
 // Signal is one clinical signal, such as a running infusion, a measurement or a finding.
 type Signal struct {
-	Room    int32  // the room that it was reported for, unless a visit or patient is named
+	Room    int32  // the room for which the signal was reported, unless a visit or patient is named
 	Visit   string // pseudonym of the visit that the signal was reported for (FHIR), as in Event.Visit or Event.Encounter; may be empty
 	Patient string // pseudonym, if no visit is named: the signal belongs to the patient's open visit
 	Subject string // an additional name for Patient, as in Event; may be empty
@@ -225,7 +225,7 @@ type Signal struct {
 	Status  SignalStatus
 	Fetus   string // fetus that the signal is about: a label "A" to "I", or a pseudonym, see PerhapsFetus; empty: no fetus is named
 
-	ObservedAt Instant // for an ended signal, its end
+	ObservedAt Instant // time of the observation; for an ended signal, its end
 	StartedAt  Instant // start of a medication or onset of a condition
 	// ObservedFrom is the start of the interval that the sender gave as ObservedAt; see Event.AtFrom.
 	ObservedFrom Instant
@@ -294,7 +294,7 @@ type CensusRoom struct {
 	Primary                         catalogue.Factor
 	PrimarySince                    Instant
 	DeliveredAt                     Instant
-	PrimarySinceFrom, DeliveredFrom Instant // starts of their intervals; see Event.AtFrom
+	PrimarySinceFrom, DeliveredFrom Instant // whether deliveryMode is cesarean
 	Cesarean                        bool    // deliveryMode
 
 	// A list that was not sent changes nothing; an empty list clears the stored one.
@@ -329,7 +329,8 @@ const (
 	Yes
 )
 
-// Roster lists the nurses on shift, for the skill mix. With Switches.StaffingFromRoster it also counts as staffing.
+// Roster lists the nurses on shift, for the skill mix. If Switches.StaffingFromRoster is set, it also counts as
+// staffing.
 type Roster struct {
 	AsOf   Instant
 	Nurses []RosterNurse

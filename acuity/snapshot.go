@@ -11,7 +11,7 @@ type Snapshot struct {
 	Position     int64 // offset of the last input before the snapshot
 	Backfill     int32 // number of hours left in the backfill, including this one; 0: made on time
 	RulesVersion string
-	Observed     bool // the unit has a state, and its newest ADT, census, clinical or FHIR fact is at most 12 h old
+	Observed     bool // whether the unit has a state, and its newest ADT, census, clinical or FHIR fact is at most 12 h old
 
 	Visits   []SnapshotVisit   // open visits, at most 500
 	Arrivals []SnapshotArrival // arrivals since the previous hour
@@ -20,13 +20,13 @@ type Snapshot struct {
 	Occupied int32
 	Rooms    int32 // total number of rooms; 0: unknown
 	Boarders int32
-	Class4   [Horizon + 1]int32 // number of rooms with an emergency, now and at each hour ahead if only time passes
+	Class4   [Horizon + 1]int32 // number of rooms with an emergency, now and, if no new facts arrive, at each hour ahead
 	Nurses   int32              // -1: unknown
 	Call     Tristate
 	Level    Level
 }
 
-// SnapshotVisit is one open visit and its demand at each hour ahead if only time passes.
+// SnapshotVisit is one open visit with its demand now and, if no new facts arrive, at each hour ahead.
 type SnapshotVisit struct {
 	Visit  uint64
 	Class  StageClass

@@ -110,8 +110,8 @@ func (m *Model) learnNewcomers(came []acuity.SnapshotArrival, now *acuity.Snapsh
 	}
 }
 
-// learnStages records how far the need of each visit of an origin differs from its frozen path after h+1 hours. It
-// skips the long stays that have ended, which learnHazards counts.
+// learnStages records, for each visit of an origin, how far its need after h+1 hours differs from its frozen path,
+// which is the need if no new facts arrive. It skips the long stays that have ended, which learnHazards counts.
 func (m *Model) learnStages(o *Origin, now *acuity.Snapshot, h int) {
 	for i := range o.Snapshot.Visits {
 		v := &o.Snapshot.Visits[i]
@@ -177,8 +177,8 @@ func newActual(s *acuity.Snapshot) *actual {
 	return a
 }
 
-// level returns the level that a would have with the nurses on duty at the origin, because the model forecasts patients
-// and not which nurses are called in.
+// level returns the level that the observed state would have with the nurses who were on duty at the origin, because
+// the model forecasts patients, not which nurses are called in.
 func (a *actual) level(o *acuity.Snapshot) acuity.Level {
 	g := a.numbers
 	g.Nurses, g.Call, g.Rooms = o.Nurses, o.Call, o.Rooms

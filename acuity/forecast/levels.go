@@ -212,7 +212,7 @@ func poisson(mean float64) (quantiles [noises]int32) {
 }
 
 // scenes computes the state of the unit a given number of minutes ahead. Between two hours of the forecast, it
-// interpolates; the frozen path is the one for the earlier hour.
+// interpolates, but it takes the needs without new facts (the frozen path) from the earlier hour.
 type scenes struct {
 	*path
 	model    *Model

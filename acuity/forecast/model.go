@@ -37,7 +37,8 @@ type Model struct {
 	Offset     int64  // offset of the next snapshot in the partition; maintained by the caller
 	Seen       []byte // one bit for each observed hour of the 28 days up to Hour, indexed by hour modulo 672
 
-	// Each cell holds a weight, then sums of the deviation from the frozen path: R, its square, K, C, S.
+	// Each cell holds a weight, then sums of the deviation from the frozen path (the need if no new facts arrive): R,
+	// its square, K, C, S.
 	Short    [shortCells * Horizon * cellSize]float32
 	Stayers  [longCells * Horizon * cellSize]float32
 	Hazards  [hazards * 2]float32 // patient-hours and number of departures

@@ -61,7 +61,8 @@ func (m *Model) follow(s *acuity.Snapshot, hours *[Horizon + 1]stretch) *path {
 	return p
 }
 
-// add adds the expected need of one visit h+1 hours ahead, given its need on the frozen path.
+// add adds the expected need of one visit h+1 hours ahead. is is the visit's current need, and frozen is its need at
+// that hour if no new facts arrive.
 func (p *path) add(h int, is, frozen, expected amount, variance float64) {
 	for part := range expected {
 		p.mean[h][part] += expected[part]
@@ -70,7 +71,8 @@ func (p *path) add(h int, is, frozen, expected amount, variance float64) {
 	p.clocks[h] += frozen[nurses] - is[nurses]
 }
 
-// beyond returns the frozen need plus an expected deviation, but at least 0.
+// beyond returns the sum of a need on the frozen path, which assumes no new facts, and an expected deviation from it,
+// but at least 0.
 func beyond(frozen, by amount) amount {
 	for part := range frozen {
 		frozen[part] = max(0, frozen[part]+by[part])
@@ -101,8 +103,9 @@ func (m *Model) followShort(p *path, visits []acuity.SnapshotVisit) {
 	}
 }
 
-// estimateShort estimates the deviation from the frozen path for the visits in a cell. The estimate is the mean of the
-// cell, shrunk toward the mean of its class and ratio, which in turn is shrunk toward 0.
+// estimateShort estimates how far the needs of the visits in a cell will deviate from the needs without new facts
+// (the frozen path). The estimate is the mean of the cell, shrunk toward the mean of its class and ratio, which in
+// turn is shrunk toward 0.
 func (m *Model) estimateShort(c int, to *[Horizon]estimate) {
 	class, of := c/(ages*ratios), c%ratios
 	for h := range to {
@@ -274,8 +277,8 @@ func usual(table []float32, slot int) (float64, bool) {
 	return (float64(table[2*slot+1]) + float64(usualPrior*sum)/n) / (float64(table[2*slot]) + usualPrior), true
 }
 
-// usualAt returns the usual value for a stretch between two hours of the week, or the given default if there is no
-// data.
+// usualAt returns the usual value for an hour that may begin between two hours of the week, or the given default if
+// there is no data.
 func usualAt(table []float32, s *stretch, otherwise float64) float64 {
 	return s.mix(func(slot int) float64 {
 		if x, known := usual(table, slot); known {
@@ -327,7 +330,7 @@ func (c clock) ahead(at acuity.Instant) [Horizon + 1]stretch {
 	return list
 }
 
-// mix returns the average of a value by hour of the week, weighted by the shares of the stretch.
+// mix returns the average of the values for the two hours of the week, weighted by their shares of the stretch.
 func (s *stretch) mix(value func(slot int) float64) float64 {
 	x := float64(s.share[0] * value(s.slots[0]))
 	if s.share[1] > 0 {

@@ -35,7 +35,7 @@ type Step struct {
 	Shortfall int32 // shortfall in whole nurses
 }
 
-// The period in which time alone is evaluated, and the maximum number of instants in it.
+// The period for which Steps evaluates the passing of time, and the maximum number of instants that it evaluates.
 const (
 	ahead  = 4 * time.Hour
 	clocks = 48

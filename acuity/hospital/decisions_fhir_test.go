@@ -17,8 +17,8 @@ func resources(at float64, signals ...sign) acuity.Observation {
 	return o
 }
 
-// encounter returns a version of an Encounter that was updated at minute made; a negative made means no time. The
-// version has the events of the given observations; without observations, the version is void.
+// encounter returns a version of an Encounter. made is the minute of the version, or negative for a version without a
+// time. The version has the events of the given observations; without observations, the version is void.
 func encounter(at float64, resource string, made float64, steps ...acuity.Observation) acuity.Observation {
 	o := said(at, acuity.ChannelFHIR)
 	for _, s := range steps {
@@ -37,8 +37,7 @@ func encounter(at float64, resource string, made float64, steps ...acuity.Observ
 	return o
 }
 
-// of turns a signal into a version of a resource about visit v1. The version was updated at minute made, if that is
-// given.
+// of turns a signal into a version of a resource about visit v1. The optional made is the minute of the version.
 func (s sign) of(resource string, made ...float64) sign {
 	s.Resource, s.Visit = resource, "v1"
 	if len(made) > 0 {

@@ -254,8 +254,9 @@ func wasInUnit(v *registry.Visit) bool {
 	return slices.ContainsFunc(v.Spans, inUnit)
 }
 
-// If a visit has too many events, foldOldest replaces the oldest ones with one event (docs/decisions.md#folded-events).
-// That event has the patient's place and diagnoses after the replaced events, which can no longer be cancelled.
+// foldOldest replaces the oldest events of a visit with one event if the visit has too many events
+// (docs/decisions.md#folded-events). That event has the patient's place and diagnoses after the replaced events,
+// which can no longer be cancelled.
 func (es *eventStore) foldOldest(v *registry.Visit) {
 	if !es.isFull(v) {
 		return

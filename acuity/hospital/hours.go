@@ -323,7 +323,8 @@ func (p *past) applyUntil(before acuity.Instant, most int) bool {
 	return len(p.events) == 0 || p.events[0].At >= before
 }
 
-// makeSnapshot returns the snapshot for an hour. staffing returns the staffing at an instant, if known.
+// makeSnapshot returns the snapshot for an hour. The function staffing returns the staffing at an instant, and
+// reports whether it is known.
 func (p *past) makeSnapshot(hour int32, staffing func(acuity.Instant) (acuity.Staffing, bool)) *acuity.Snapshot {
 	u, at := p.unit, acuity.Instant(hour)*registry.HourOf
 	p.applyUntil(at, len(p.events))

@@ -6,7 +6,7 @@ import (
 	"svc/acuity/registry"
 )
 
-// If an observation would only create things that already exist, answerCreates reports that nothing changed.
+// answerCreates reports that nothing changed if the observation would only create things that already exist.
 func answerCreates(in *registry.Intake) {
 	if len(in.Existing) == 0 {
 		return

@@ -6,7 +6,7 @@ import (
 	"svc/acuity/registry"
 )
 
-// updateTable updates the room table once per step and touches what depends on results that have changed. It runs only
+// updateTable updates the room table and touches the visits for which the table's results have changed. It runs only
 // once per step because a step may add hundreds of rooms, and usually no visit depends on them.
 func (u *State) updateTable() {
 	w := &u.registry.Work

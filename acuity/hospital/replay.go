@@ -46,7 +46,7 @@ func NewPlain(hospital string) *State {
 	return u
 }
 
-// advance advances through all due instants up to now.
+// advance processes all due instants up to now and appends their changes.
 func (u *State) advance(changes []acuity.Change, now acuity.Instant) []acuity.Change {
 	for {
 		c, more := u.Advance(now)

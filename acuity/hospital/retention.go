@@ -55,7 +55,7 @@ func (u *State) removeVisits(now acuity.Instant) {
 		case u.registry.Visits[v.ID] != v || v.Forgotten: // the visit is already removed
 		case isOver(v, now):
 			over = appendRelated(over, v)
-		case v.IsName(): // names are checked each time
+		case v.IsName(): // a visit that has only a name is checked each time
 			v.InChecks = false
 		default:
 			hour := max(v.Touched.Add(visitRetention), now+1).Hour()
@@ -136,7 +136,7 @@ func (u *State) dropVisits(over []*registry.Visit) {
 	maps.DeleteFunc(u.names.Resources, func(_ string, by identity.Holder) bool { return by.V != nil && by.V.Forgotten })
 	isForgotten := func(v *registry.Visit) bool { return v.Forgotten }
 	u.timelines.Newborns, u.names.Parts = slices.DeleteFunc(u.timelines.Newborns, isForgotten), slices.DeleteFunc(u.names.Parts, isForgotten)
-	for _, v := range u.names.Parts { // a removed visit may be the mother's
+	for _, v := range u.names.Parts { // the mother's visit may be among the removed ones
 		u.registry.Work.MarkVisit(v, registry.Touched)
 	}
 	for i, list := range u.registry.Work.Visits {

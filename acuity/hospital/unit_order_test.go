@@ -84,7 +84,7 @@ func TestOrderOfMixedFeedsMeansNothing(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := &world{t: t, now: clockAt(600)}
 		ages := rapid.Permutation(ages()).Draw(t, "ages")
-		own := func() acuity.Instant { // if two facts have equal times, the one that arrives later applies
+		own := func() acuity.Instant { // a time that no other fact has, because of two facts with equal times, the one that arrives later applies
 			age := ages[0]
 			ages = ages[1:]
 			return w.now.Add(-age)

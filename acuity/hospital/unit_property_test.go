@@ -193,7 +193,7 @@ func (w *world) startOf(at acuity.Instant) (acuity.Instant, acuity.Precision) {
 	return at - at%acuity.Instant(span.Milliseconds()), p
 }
 
-// ago draws a time that is at least from and at most to minutes before now.
+// ago draws an instant before now. Its distance from now, in minutes, is in [from, to].
 func (w *world) ago(from, to int) acuity.Instant {
 	return w.now.Add(-time.Duration(rapid.IntRange(from, to).Draw(w.t, "ago")) * time.Minute)
 }

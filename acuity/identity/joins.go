@@ -110,7 +110,7 @@ func (j *Joins) listLinked(visits []*registry.Visit) (list []identity, index map
 	return list, index
 }
 
-// firstOf returns the index of the first identity in the group of i.
+// firstOf returns the index of the first identity in the group of the i-th identity.
 func firstOf(list []identity, i int) int {
 	for list[i].at != i {
 		i = list[i].at
@@ -312,7 +312,7 @@ func (j *Joins) build(h *registry.Visit, borrowed []adt.Event, how adt.Options) 
 	}
 }
 
-// buildTimeline builds a head's timeline and writes it to into.
+// buildTimeline builds a head's timeline and stores it in *into.
 func (j *Joins) buildTimeline(h *registry.Visit, borrowed []adt.Event, how adt.Options, into *adt.Timeline) {
 	group := append([]*registry.Visit{h}, h.Joined.Rest()...)
 	how.FoldAt, how.Filtered = 0, true

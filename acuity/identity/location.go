@@ -21,7 +21,7 @@ type Locations struct {
 	*registry.Registry
 	Table   location.Table
 	Located map[acuity.Location]*LocatedPlace
-	Options adt.Options // lookups in the table
+	Options adt.Options // callbacks that look up locations in Table
 }
 
 // Locate adds a number, which may be negative, to the count of events at a place.

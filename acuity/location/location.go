@@ -29,7 +29,7 @@ func RowID(p *acuity.Place) string {
 	return nameRow + base64.RawURLEncoding.EncodeToString(appendKey(nil, p.PointOfCare, p.Room, p.Bed))
 }
 
-// RowByID returns the location and room that a row id encodes. It returns false if the id is malformed.
+// RowByID returns the location and room that a row id encodes, and reports whether the id is valid.
 func RowByID(id string) (acuity.Place, bool) {
 	if text, ok := strings.CutPrefix(id, roomRow); ok {
 		n, err := strconv.ParseInt(text, 10, 32)

@@ -43,7 +43,7 @@ type Table struct {
 	own    map[string]*ownRoom // keyed by point of care and room
 	slots  map[int32]*ownRoom  // keyed by id
 	names  map[string]int      // number of ADT rooms with this PV1-3.2
-	moved  bool                // ids must be recomputed
+	moved  bool                // whether the ids must be recomputed
 	points map[int32]string    // point of care of each numeric room, or the constant several
 
 	stale   bool

@@ -74,7 +74,7 @@ func (j *Joined) Wholes() []string {
 // Lent is the assignment of an event that names only the patient.
 type Lent struct {
 	To   *Visit // visit that gets the event; nil: the visit that stores it
-	None bool   // the event is not assigned: several visits are open, and none of them is in the place that the event names
+	None bool   // whether the event is not assigned: several visits are open, and none of them is in the place that the event names
 }
 
 // Whole returns the head of a visit, or the visit itself if it is not a part. It returns nil for a nil visit.

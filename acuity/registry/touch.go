@@ -57,16 +57,16 @@ type work struct {
 	Rooms  marked[*Room]
 	Visits marked[*Visit]
 
-	Rearranged     bool // the chart has different rooms from the verdict
-	RecountWaiting bool // the waiting statements and cancels must be counted again
-	DropPast       bool // the replay of past hours must be created again
+	Rearranged     bool // whether the chart has different rooms from the verdict
+	RecountWaiting bool // whether the waiting statements and cancels must be counted again
+	DropPast       bool // whether the replay of past hours must be created again
 
-	Plain bool // derive everything again at each step, see Fold
+	Plain bool // whether everything is derived again at each step, see Fold
 
 	// The fields below describe the pending work on the room table, which is done before anything is derived.
-	RebuildTable  bool               // rebuild the table from the facts
-	Relabel       bool               // update the table with the labels
-	TableChanged  bool               // the table's results have changed
+	RebuildTable  bool               // whether to rebuild the table from the facts
+	Relabel       bool               // whether to update the table with the labels
+	TableChanged  bool               // whether the table's results have changed
 	DroppedPlaces []*acuity.Location // places of dropped events
 
 	Unassigned   []*Unassigned    // patients whose statements must be assigned again

@@ -116,8 +116,8 @@ func (v *Visit) IsAt(kind location.Kind) bool {
 	return n > 0 && v.Spans[n-1].To == 0 && v.Spans[n-1].Kind == kind
 }
 
-// OwnerOf returns the visit to which an event stored with this visit is assigned. none is true if the event is not
-// assigned because several visits are open.
+// OwnerOf returns the visit to which an event stored with this visit is assigned. none reports whether the event is
+// not assigned because several visits are open.
 func (v *Visit) OwnerOf(id string) (owner *Visit, none bool) {
 	if v == nil {
 		return nil, false

@@ -94,7 +94,7 @@ type activation struct {
 }
 
 // addEvidence adds one piece of evidence and returns its entry. It returns nil if the piece does not count or the
-// factor already has an entry; in the latter case, it adds the factor to many.
+// factor already has an entry; in the latter case, it adds the factor to a.many.
 func (a *activation) addEvidence(v *patient, ev *acuity.Evidence) *FactorVerdict {
 	f, e := ev.Factor, a.c.Requirement(ev.Factor, ev.Variant)
 	o, on := v.judgeBy(e, ev, a.now)
@@ -123,8 +123,8 @@ func (a *activation) addEvidence(v *patient, ev *acuity.Evidence) *FactorVerdict
 type mergedEntry struct {
 	FactorVerdict
 	face       acuity.Evidence  // the piece that is shown; zero: the factor replaced a factor that was not asserted again
-	assignedBy string           // rule that assigned the factor, according to face
-	held       catalogue.Demand // demand according to face
+	assignedBy string           // rule that assigned the factor, according to the shown piece
+	held       catalogue.Demand // demand according to the shown piece
 	breaks     acuity.Instant   // when any piece of evidence next changes, shown or not; 0: never
 }
 

@@ -11,7 +11,7 @@ type patient struct {
 	c        *catalogue.Catalogue
 	evidence []acuity.Evidence
 
-	mother          bool             // false: the entry has only newborns
+	mother          bool             // whether the entry has a mother; if not, it has only newborns
 	suppressed      catalogue.Factor // factor that is inactive while a more severe factor, which it would replace, is active
 	suppressedUntil acuity.Instant
 	silence         silence

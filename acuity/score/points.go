@@ -29,8 +29,8 @@ func colorOf(score int32) acuity.Color {
 	}
 }
 
-// leaves has, for each class, the fraction of the remaining severity that a factor of that class leaves. The weights
-// are 0, .08, .25, .50 and .85, which are defaults of this project.
+// leaves maps each class to the fraction of the remaining severity that is left after a factor of that class. The
+// weights are 0, .08, .25, .50 and .85, which are defaults of this project.
 var leaves = [5][2]uint64{{1, 1}, {23, 25}, {3, 4}, {1, 2}, {3, 20}}
 
 // scoreRoom returns a score of up to 40 points for demand and 60 for severity: 20·min(D,2) + 60·(1-Π(1-w)), rounded

@@ -217,9 +217,9 @@ func findLeading(c *catalogue.Catalogue, list []FactorVerdict) *FactorVerdict {
 	return first
 }
 
-// isMoreSpecific reports whether the primary factor fv replaces first as the description of the patient. A mother's
-// factor replaces a newborn's, but not the reverse; between two of the same kind, the greater demand decides. If first
-// is nil, any fv replaces it.
+// isMoreSpecific reports whether the primary factor fv describes the patient better than the primary factor in first.
+// A mother's factor is better than a newborn's; between two of the same kind, the one with the greater demand is
+// better. If first is nil, fv is better.
 func isMoreSpecific(c *catalogue.Catalogue, fv, first *FactorVerdict) bool {
 	if first == nil {
 		return true

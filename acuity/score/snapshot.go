@@ -18,9 +18,9 @@ const MaxSnapshotVisits = 500
 // project.
 const QuietAfter = 12 * time.Hour
 
-// MakeSnapshot returns the snapshot of a unit at an instant. Each visit has its demand now and at each hour ahead,
-// assuming only the changes that time alone causes. The caller adds generation, position and arrivals, which come from
-// the unit's log.
+// MakeSnapshot returns the snapshot of a unit at an instant. Each visit has its demand now and, provided that no new
+// facts arrive, at each hour ahead. The caller adds generation, position and arrivals, which come from the unit's
+// log.
 //
 // The current demands add up to the verdict's required demand, and the scores to its score.
 func MakeSnapshot(c *acuity.Chart, now acuity.Instant) acuity.Snapshot {

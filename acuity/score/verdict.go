@@ -42,7 +42,7 @@ type Verdict struct {
 	Version int64
 	Rules   string         // version of the rules, see Catalogue.Version
 	AsOf    acuity.Instant // when the verdict last changed
-	Next    acuity.Instant // when time alone next changes the verdict; 0: never
+	Next    acuity.Instant // when the verdict next changes if no new facts arrive; 0: never
 }
 
 // DrivingLabel returns the headline of the level: the driving axis's problem, or "Within limits" at green.
@@ -59,7 +59,7 @@ type AxisVerdict struct {
 	Level    acuity.Level
 	Pressure int32  // in tenths of a point, 0 … 1000
 	Value    int64  // value of the main variable, in thousandths; see HasValue
-	HasValue bool   // false: the main variable is unknown, or infinite because there is no nurse
+	HasValue bool   // whether the main variable is known and finite; without any nurse, it is infinite
 	Rule     string // stable code of the condition that set the level
 
 	numbers [4]int64 // numbers for Verdict.Detail
@@ -80,16 +80,16 @@ type RoomVerdict struct {
 	Factors []FactorVerdict // ordered by severity, then demand (both descending), then id
 	Next    acuity.Instant
 
-	STAT    bool // a factor of class 4 is active
-	Assumed bool // the demand is a default because no primary factor is known
-	Boarder bool // a patient has had the factor triage-admit for at least 120 min
-	Double  bool // two patients have been in the room for at least 15 min
-	Birth   bool // a patient has a factor of the section Labor or Cesarean, so the room counts toward the two-nurse minimum
+	STAT    bool // whether a factor of class 4 is active
+	Assumed bool // whether the demand is a default because no primary factor is known
+	Boarder bool // whether a patient has had the factor triage-admit for at least 120 min
+	Double  bool // whether two patients have been in the room for at least 15 min
+	Birth   bool // whether a patient has a factor of the section Labor or Cesarean, so that the room counts toward the two-nurse minimum
 
-	UnnamedFetus bool // see acuity.PatientChart; false after the birth
+	UnnamedFetus bool // whether a tracing does not identify its fetus, see acuity.PatientChart; false after the birth
 
-	listed  bool           // the room counts toward capacity
-	fatigue bool           // a factor marks the nurse as fatigued
+	listed  bool           // whether the room counts toward capacity
+	fatigue bool           // whether a factor marks the nurse as fatigued
 	due     acuity.Instant // when Boarder or Double becomes true; 0: never
 
 	evidence []acuity.Evidence // evidence of all factors, see FactorVerdict.from
@@ -119,7 +119,7 @@ type FactorVerdict struct {
 	Kind     acuity.EvidenceKind
 	Severity uint8 // current class, 0 … 4
 	Stale    bool
-	Past     bool  // the factor had a demand when it began but no longer has one; a past factor is never stale
+	Past     bool  // whether the factor had a demand when it began but no longer has one; a past factor is never stale
 	babies   uint8 // largest number of babies in the evidence
 
 	// The position of the factor's evidence within the evidence of the room: the index of the piece that is shown,

@@ -68,7 +68,7 @@ func (l *Builder) mergeLocations(v *registry.Visit, w *locationMerge, dst []regi
 	return dst
 }
 
-// placementAt returns where the visit is at t. It returns false if the visit is not in the hospital.
+// placementAt returns where the visit is at t, and reports whether the visit is in the hospital.
 func (w *locationMerge) placementAt(t acuity.Instant) (location.Placement, bool) {
 	q := -1
 	for i := range w.censusSpans {
@@ -112,7 +112,7 @@ func (w *locationMerge) lastReported(v *registry.Visit) acuity.Instant {
 	return last
 }
 
-// adtPlacementAt returns where ADT alone places the visit at t, or false if ADT does not place the visit anywhere.
+// adtPlacementAt returns where ADT alone places the visit at t, and reports whether ADT places the visit anywhere.
 func (w *locationMerge) adtPlacementAt(t acuity.Instant) (location.Placement, bool) {
 	for _, s := range slices.Backward(w.adtSpans) {
 		if s.Holds(t) {
