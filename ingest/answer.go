@@ -14,7 +14,7 @@ import (
 
 // common holds the fields that the responses of all feeds share.
 type common struct {
-	Applied   bool             `json:"applied"`  // false: the observation is durable and will be applied later
+	Applied   bool             `json:"applied"`  // whether the observation was applied; if not, it is durable and will be applied later
 	Outcome   *string          `json:"outcome"`  // null while pending
 	Position  *string          `json:"position"` // null: the body had nothing to append
 	Activated []factorChange   `json:"activated"`
@@ -170,8 +170,8 @@ func refuseWhole(w http.ResponseWriter, r *http.Request, c *acuity.Change) bool 
 	return false
 }
 
-// exceeded returns the limit that prevented every part of a body from being applied. ok is false if some part was
-// applied.
+// exceeded returns the limit that prevented every part of a body from being applied, and reports whether there is
+// such a limit.
 func exceeded(c *acuity.Change) (rule string, ok bool) {
 	rule, over := hospital.Exceeded(c.Reason)
 	return rule, over && c.Outcome == acuity.Ignored

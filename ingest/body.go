@@ -15,8 +15,8 @@ import (
 	"svc/internal/httpapi/syntax"
 )
 
-// These are the limits of a request body in bytes as sent. After decompression, a body may have up to four times its
-// limit, but at most a hundred times the bytes sent.
+// The limits of a request body, in bytes as sent. After decompression, a body may have up to four times its limit,
+// but at most a hundred times the bytes sent.
 const (
 	maxBody      = 1 << 20
 	maxBatchBody = 8 << 20

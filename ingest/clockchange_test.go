@@ -138,7 +138,7 @@ func TestOffsetOfTheMessageOnTheDayOfAChange(t *testing.T) {
 	}
 	for _, c := range []struct {
 		sent, occurred string
-		from, to       acuity.Instant // if to is 0, from is exact
+		from, to       acuity.Instant // to is 0 if from is exact
 	}{
 		{"20261101120000-0500", "20261101", at(4, 0), at(29, 0)},
 		{"20261101003000-0400", "20261101", at(4, 0), at(29, 0)},

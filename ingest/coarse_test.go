@@ -12,12 +12,12 @@ import (
 	"svc/acuity/hospital"
 )
 
-// begun returns an encounter whose period starts at start.
+// begun returns an encounter whose period has the given start.
 func begun(start, status, updated, places, end string) string {
 	return strings.Replace(encounter(status, updated, places, end), "2026-03-04T08:10:00Z", start, 1)
 }
 
-// placed returns a location whose period starts at start.
+// placed returns a location whose period has the given start.
 func placed(room, start string) string {
 	return `{"location":{"display":"` + room + `"},"status":"active","period":{"start":"` + start + `"}}`
 }

@@ -44,7 +44,7 @@ func deadLetterRoutes() []contract.Route[*acts] {
 // retried is the response to a retry. It has the same fields as a feed's response.
 type retried struct {
 	common
-	Repeated bool `json:"repeated"` // an earlier retry already appended the facts, and the response describes that retry
+	Repeated bool `json:"repeated"` // whether an earlier retry already appended the facts; the response then describes that retry
 }
 
 func (a *acts) retry(w http.ResponseWriter, r *http.Request) {

@@ -18,8 +18,8 @@ import (
 type fhirAnswer struct {
 	common
 	Resources fhirCounts  `json:"resources"`
-	ADTEvents int         `json:"adtEvents"` // Encounters among the applied resources
-	Signals   int         `json:"signals"`   // Observations and MedicationAdministrations among them
+	ADTEvents int         `json:"adtEvents"` // number of applied Encounters
+	Signals   int         `json:"signals"`   // number of applied Observations and MedicationAdministrations
 	Diagnoses int         `json:"diagnoses"` // Conditions among them
 	Issues    []fhirIssue `json:"issues"`
 }
@@ -27,7 +27,7 @@ type fhirAnswer struct {
 type fhirCounts struct {
 	Received int `json:"received"`
 	Applied  int `json:"applied"`
-	Exists   int `json:"exists,omitempty"` // already known: conditional creates without effect
+	Exists   int `json:"exists,omitempty"` // number of conditional creates without effect, because the resource was already known
 	Ignored  int `json:"ignored"`
 	Rejected int `json:"rejected"`
 }
@@ -35,7 +35,7 @@ type fhirCounts struct {
 type fhirIssue struct {
 	Severity   string `json:"severity"` // error, warning or information
 	Code       string `json:"code"`
-	Expression string `json:"expression"` // a path as in FHIRPath
+	Expression string `json:"expression"` // position in the body, as a FHIRPath expression
 	Message    string `json:"message"`    // what was found and what to do
 }
 

@@ -32,7 +32,7 @@ type member struct {
 type codeFold struct {
 	of      *terminology.MatchedSignal // a statement with the identity; nil: the fold of a concept
 	concept catalogue.Factor
-	apart   bool   // only the statements about one fetus are folded, or only those that do not name a fetus
+	apart   bool   // whether only the statements about one fetus are folded, or only those that do not name a fetus
 	fetus   string // that fetus; "": no fetus is named, or all statements are folded together
 
 	upTo       int64                      // number of the last statement; math.MinInt64: none

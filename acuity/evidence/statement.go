@@ -20,7 +20,7 @@ type Statement struct {
 	StartedAt  acuity.Instant // 0: not sent
 	Owner      Owner
 	Room       int32 // as sent, for the caller's use only; evidence does not depend on the room
-	Settled    bool  // whether the owner is final
+	Settled    bool  // whether the owner is final, see facts.StatementState.Settled
 }
 
 // Owner is the owner of a statement. It is a number, not a pointer: there are thousands of statements, and the garbage

@@ -162,7 +162,8 @@ type StatementState struct {
 	acuity.Signal
 	ReceivedAt acuity.Instant
 	Feed       acuity.Channel
-	// Settled means that 24 h have passed since the receipt, so the statement's owner (a visit or a room) is final.
+	// Settled reports whether 24 h have passed since the receipt, so that the statement's owner (a visit or a room)
+	// is final.
 	Settled bool
 }
 

@@ -33,7 +33,7 @@ type path struct {
 	arrivals [Horizon]float64 // expected arrivals within each hour
 
 	// Contributions to the change in required nurses, for the drivers. Added to now, they give mean.
-	clocks   [Horizon]float64 // changes that are certain because they depend on time alone
+	clocks   [Horizon]float64 // changes that are certain because they depend only on the clock
 	progress [Horizon]float64 // usual course of short stages, and of long stays without departure
 	leaving  [Horizon]float64 // departures from long stays
 	leavers  [Horizon]float64 // number of departures

@@ -212,7 +212,7 @@ func (v *Visit) IsUnplaced() bool {
 type Visit struct {
 	VisitFacts
 	Slot               int32               // see slots
-	Statements         evidence.Statements // statements settled with this visit
+	Statements         evidence.Statements // statements that permanently belong to this visit
 	ResourceStatements evidence.ResourceStatements
 	Timeline           adt.Timeline
 	Spans              []LocationSpan // stays according to ADT and census together, ascending

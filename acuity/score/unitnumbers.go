@@ -96,8 +96,8 @@ type roomCounts struct {
 	blocked  int64 // blocked rooms among the listed ones
 }
 
-// UnitSums are the room totals and the next instant at which one of the rooms changes because of time alone. If no
-// room will change, that instant is 0.
+// UnitSums are the room totals, and the next instant at which one of the rooms changes although no new facts arrive.
+// If there is no such instant, it is 0.
 type UnitSums struct {
 	roomCounts
 	next acuity.Instant
@@ -113,7 +113,7 @@ func SumRooms(rooms []RoomVerdict) UnitSums {
 	return s
 }
 
-// IsDue reports whether a room has changed because of time alone.
+// IsDue reports whether a room has changed although no new facts have arrived.
 func (s *UnitSums) IsDue(now acuity.Instant) bool { return s.next != 0 && s.next <= now }
 
 // one returns 1 for true and 0 for false.

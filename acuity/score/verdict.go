@@ -95,8 +95,8 @@ type RoomVerdict struct {
 	evidence []acuity.Evidence // evidence of all factors, see FactorVerdict.from
 }
 
-// Until returns the instant at which the verdict expires, because time alone changes the room or the room's
-// contribution to the unit. It returns 0 if the verdict does not expire.
+// Until returns the instant at which the verdict expires, because the room or its contribution to the unit then
+// changes although no new facts arrive. It returns 0 if the verdict does not expire.
 func (rv *RoomVerdict) Until() acuity.Instant { return codes.Soonest(rv.Next, rv.due) }
 
 // Evidence returns the evidence of a factor of the room: one piece for each source, in the order of the sources.

@@ -24,7 +24,7 @@ type Match struct {
 	Variant uint8
 	Count   uint8 // number of babies; 0: unknown
 	Kind    acuity.EvidenceKind
-	On      bool // false: the statement ends the factor or does not reach its limit
+	On      bool // whether the statement asserts the factor; if not, the statement ends the factor or does not reach its limit
 }
 
 // MatchState is the degree to which a statement could be read.
@@ -55,7 +55,7 @@ type route struct {
 	*catalogue.Route
 	factor catalogue.Factor
 	words  uint64 // bits of its words
-	strict bool   // a route by words that matches only in its own system, or without a system
+	strict bool   // whether a route by words matches only in its own system, or without a system
 }
 
 // fetalFactors are the factors that concern one fetus.

@@ -102,8 +102,8 @@ func (h *service) order(ctx context.Context, c *outbound.Command) error {
 	if err != nil {
 		return fmt.Errorf("encode command: %w", err)
 	}
-	// This is best effort. The progress is written before the order, so it never replaces progress that the notifier
-	// has written.
+	// Writing the progress is best effort. It is written before the order, so it never replaces progress that the
+	// notifier has written.
 	if text, fault := json.Marshal(begun); fault == nil {
 		h.redis.WriteCommand(ctx, c.Hospital, c.ID, text) //nolint:errcheck // the lists are derived data
 	}

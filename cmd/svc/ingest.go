@@ -77,7 +77,8 @@ func wireIngest(_ context.Context, h *service) error {
 	return h.addMLLP(ingest.NewMessages(config))
 }
 
-// If a record is a change that an input caused, answered returns the record's value and the offset of that input.
+// answered returns, for the record of a change that an input caused, the record's value and the offset of that input.
+// For any other record, ok is false.
 func answered(r stream.Record) (value []byte, input int64, ok bool) {
 	if !schemas.IsChange(r.Key) {
 		return nil, 0, false

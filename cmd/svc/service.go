@@ -62,7 +62,7 @@ type service struct {
 	metrics    *metrics.Registry
 	tracer     *tracing.Tracer // nil: no traces
 
-	dialed atomic.Bool // the cluster is set
+	dialed atomic.Bool // whether the cluster is set
 	// notified waits until the notifier has read all verdicts that are in the log at the time of the call. The only
 	// error is that of ctx.
 	notified func(ctx context.Context) error

@@ -87,7 +87,7 @@ type waitingSpan struct {
 // spans of later inputs are not recorded.
 const waitingAtMost = 256
 
-// newViewSpans returns nil if traces are off.
+// newViewSpans returns an empty viewSpans, or nil if traces are off.
 func newViewSpans(t *tracing.Tracer) *viewSpans {
 	if t == nil {
 		return nil

@@ -42,7 +42,7 @@ type Config struct {
 	Now      func() time.Time
 	Log      *slog.Logger
 	Drain    time.Duration // see [lifecycle.Server]
-	Stop     time.Duration // time limit for messages in progress at a graceful stop
+	Stop     time.Duration // time limit for messages in progress at a graceful shutdown
 	// Trace starts a span for a message of a hospital. It returns the context with the span and a function that ends
 	// the span. If Trace is nil, messages are not traced.
 	Trace func(ctx context.Context, hospital string) (spanned context.Context, end func(error))

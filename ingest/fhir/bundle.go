@@ -11,7 +11,7 @@ type parser struct {
 	*document
 	refused *Fault
 
-	cut      bool            // the current list has too many elements
+	cut      bool            // whether the current list has too many elements
 	types    map[string]bool // types of unused resources of which the sender has been informed
 	unserved int             // number of entries with an unsupported request
 }

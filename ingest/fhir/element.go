@@ -251,11 +251,11 @@ type value struct {
 	high      quantity
 	concept   concept
 	text      span
-	absent    bool    // the value has a dataAbsentReason
+	absent    bool    // whether the value has a dataAbsentReason
 	interpret concept // interpretation[0]
 }
 
-// read parses a field if it belongs to a value. If not, it returns false.
+// read parses a field if it belongs to a value, and reports whether it does.
 func (v *value) read(p *parser, key []byte) bool {
 	switch string(key) {
 	case "valueQuantity":
