@@ -34,7 +34,7 @@ type Mapping struct {
 	Code    string
 	Kind    catalogue.SignalKind // 0: both diagnoses and signals; KindCondition: only diagnoses
 	Factor  catalogue.Factor     // 0: the code is known but has no clinical meaning
-	Op      codes.Comparator     // the comparison between the value (left) and Than (right) that must hold
+	Op      codes.Comparator     // comparison with Than that the value must satisfy
 	Than    codes.Milli
 	Comment string // from the administrator, ≤ 200 characters
 	Delete  bool

@@ -83,7 +83,7 @@ type Effect struct {
 
 	Level, Prior Level // only for LevelChanged
 	Driving      Axis
-	Ratio        int32 // ratio as in Verdict
+	Ratio        int32 // nurses on duty per nurse required, as in score.Verdict
 	Shortfall    int32
 
 	RoomID            int32 // only for RoomRescored

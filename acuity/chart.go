@@ -129,7 +129,7 @@ type Evidence struct {
 
 	AssignedBy string // for a primary factor, the stable code of the rule that chose it
 	Source     Source
-	Fetus      string // for a fetus, its label "A" to "I" or its pseudonym; empty: no fetus is named
+	Fetus      string // label "A" to "I" or pseudonym of the fetus that the evidence concerns; empty: no fetus is named
 }
 
 // Source identifies the statement that a piece of evidence comes from.

@@ -47,8 +47,8 @@ func (m Moment) Start() Instant {
 // time among other times in the same way:
 //
 //   - An exact moment is returned unchanged.
-//   - A coarse moment resolves to the first moment in beside that is more exact and lies within it, such as the time
-//     when the message was sent or the version was written.
+//   - A coarse moment resolves to the first of the other given moments that is more exact and lies within it, such
+//     as the time when the message was sent or the version was written.
 //   - If no such moment exists, the coarse moment resolves to the receipt, if the receipt lies within it.
 //   - An interval that ended before the receipt resolves to its last instant, so a coarse time never precedes an
 //     exact one within it.

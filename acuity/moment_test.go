@@ -9,7 +9,7 @@ import (
 	"svc/acuity"
 )
 
-// spanOf returns the interval, with a given precision and in the time zone of at, that contains at.
+// spanOf returns the interval with a given precision that contains an instant, in the time zone of that instant.
 func spanOf(at time.Time, p acuity.Precision) acuity.Moment {
 	y, m, d := at.Date()
 	from, to := at, at

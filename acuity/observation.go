@@ -314,7 +314,7 @@ type CensusNewborn struct {
 
 // Staffing is the number of assignable nurses on duty from a given instant.
 type Staffing struct {
-	AsOf   Instant // up to 24 h in the future; the entry is then a plan
+	AsOf   Instant // start; if it is in the future (by at most 24 h), the entry is a plan
 	Nurses int32   // without the charge nurse
 	Call   Tristate
 }

@@ -28,7 +28,7 @@ func Build(events []Event, how Options) Timeline {
 // Rebuild replaces s with the timeline of the given events. It reuses the memory of s, because each new event of a
 // visit requires a rebuild.
 func (s *Timeline) Rebuild(events []Event, how Options) {
-	clear(s.Stays) // the stays refer to the previous events
+	clear(s.Stays) // drop the pointers to the previous events
 	*s = Timeline{Events: s.Events[:0], Stays: s.Stays[:0], Moves: s.Moves[:0], Diagnoses: s.Diagnoses[:0]}
 	n := builder{Timeline: s, how: how, stay: -1}
 	n.sortEvents(events)

@@ -137,8 +137,8 @@ func compareLocations(a, b *acuity.Location) int {
 var noLocation = &acuity.Location{}
 
 // StoreEvent returns an event in stored form. It copies all strings except the event's ID, so that the event does not
-// retain the whole observation or record. The result shares memory with before, the previous event of the visit,
-// where possible. If before is nil, e is the first event.
+// retain the whole observation or record. Where possible, the result shares memory with the previous event of the
+// visit, which is the argument before; for the first event, before is nil.
 func StoreEvent(e *acuity.Event, before *Event) Event {
 	if before == nil {
 		before = &noEvent
@@ -192,8 +192,8 @@ func cloneTexts(texts ...*string) {
 	}
 }
 
-// storeNaming returns the naming fields of an event. If they equal those of the previous event, which is the usual
-// case, storeNaming returns before.
+// storeNaming returns the naming fields of an event. Usually they equal those of the previous event, and storeNaming
+// then returns its second argument.
 func storeNaming(e *acuity.Event, before *naming) *naming {
 	n := naming{e.Feed, e.Patient, e.MotherVisit, e.MotherPatient, e.Service, e.Resource, e.Encounter, e.Subject, e.Account}
 	if n == *before {
@@ -207,7 +207,7 @@ func storeNaming(e *acuity.Event, before *naming) *naming {
 	}
 }
 
-// shareText returns before if it equals text, and otherwise a copy of text.
+// shareText returns its second argument if the two texts are equal, and otherwise a copy of the first.
 func shareText(text, before string) string {
 	if text == before {
 		return before

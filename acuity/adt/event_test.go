@@ -41,7 +41,7 @@ func fill(v reflect.Value) {
 func TestStoredEventIsTheEvent(t *testing.T) {
 	whole := acuity.Event{}
 	fill(reflect.ValueOf(&whole).Elem())
-	whole.Warnings = nil // warnings belong to the request
+	whole.Warnings = nil // warnings belong to the request, so an event does not store them
 	events := []acuity.Event{whole, {}, whole}
 	for i := range reflect.TypeFor[acuity.Event]().NumField() {
 		e := acuity.Event{}

@@ -292,7 +292,8 @@ func areaWords(text string) iter.Seq[string] {
 	return strings.FieldsFuncSeq(text[:min(len(text), maxAreaText)], func(c rune) bool { return !isLetter(c) && c != '&' })
 }
 
-// wordArea returns the first area in [from, to] that a word names, or best if there is no such area before best.
+// wordArea returns the first area in [from, to] that a word names. If that area does not precede the area best, or
+// there is none, it returns best.
 func (b *placeBook) wordArea(words *[32][]areaWord, word string, from, best, to Area) Area {
 	list := words[letter(word)]
 	for i := range list {

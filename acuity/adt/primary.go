@@ -250,8 +250,8 @@ type Place struct {
 type CachedPlace struct {
 	Place
 
-	kind    Area   // kind for patients with service; areaUnknown: not determined yet
-	service string // service for which kind was determined
+	kind    Area   // cached result of KindFor; areaUnknown: none
+	service string // service to which the cached kind applies
 }
 
 // KindFor returns the kind of the place for a patient with the given service.

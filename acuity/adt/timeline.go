@@ -26,7 +26,7 @@ type Timeline struct {
 
 	Open     bool           // whether the visit has been admitted or registered, and not discharged
 	OpenedAt acuity.Instant // event time of the event that opened the visit; 0: never
-	ClosedAt acuity.Instant // event time of the discharge; 0: open
+	ClosedAt acuity.Instant // event time of the discharge; 0: not discharged
 
 	Class    byte           // newest patient class; if none was sent, I or O according to the event type
 	Newborn  bool           // whether the events identify a newborn; before calling Primary, the caller also sets it if another source does
@@ -89,16 +89,16 @@ const (
 	Applied           Disposition = iota
 	Duplicate                     // a repeated event
 	OtherType                     // an event type without effect
-	Void                          // its Encounter was cancelled or entered in error (docs/decisions.md#cancelled-encounter)
-	Cancelled                     // cancelled by another event
-	AdmitCancelled                // it depended on a cancelled admission (docs/decisions.md#cancelled-admit)
+	Void                          // an event whose Encounter was cancelled or entered in error (docs/decisions.md#cancelled-encounter)
+	Cancelled                     // an event that another event cancelled
+	AdmitCancelled                // an event that depended on a cancelled admission (docs/decisions.md#cancelled-admit)
 	CancelWaiting                 // a cancel that refers to an event not known yet
 	CancelTooLate                 // a cancel of a folded event (docs/decisions.md#folded-events)
 	SameRoom                      // a transfer to the current room
 	AfterDischarge                // a transfer after the discharge (docs/decisions.md#first-message)
 	AlreadyDischarged             // a second discharge
 	LocationMissing               // a transfer without a destination
-	TooOld                        // older than the folded events (docs/decisions.md#folded-events)
+	TooOld                        // an event older than the folded events (docs/decisions.md#folded-events)
 )
 
 // Reason returns a stable code for why the event has no effect, or "" if the event has an effect.

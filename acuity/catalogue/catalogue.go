@@ -81,7 +81,7 @@ type Spec struct {
 	RatioPatientType    string // only for a primary factor
 	Section             Section
 	Primary             bool
-	Routes              []Route   // if several match, the highest variant applies, with the last known count
+	Routes              []Route   // if several routes match, the highest variant applies, with the last known count
 	Variants            []Variant // index 0 is the plain variant, which always exists
 	Note                string
 }
@@ -104,7 +104,7 @@ type Route struct {
 	Kind      SignalKind // for signals; observation, lab and device match each other
 	System    codes.System
 	Codes     []string  // in the specification's notation: "O15*" is a prefix, "O11-O13" a range, "O16" a category, "O99.89" an exact code
-	Words     []string  // words in the display name, instead of codes
+	Words     []string  // words to find in the display name; such a route has no codes
 	Needs     Condition // condition on the value
 	Variant   uint8
 	Count     uint8 // number of babies that the code implies; 0: unknown

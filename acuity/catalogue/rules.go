@@ -26,7 +26,7 @@ var ruleNames = []string{
 // Rule overrides values of one catalogue factor for one hospital.
 type Rule struct {
 	Factor  Factor
-	Lines   []RuleLine // each replaces all catalogue lines with its name
+	Lines   []RuleLine // each line replaces all catalogue lines with the same name
 	Comment string     // the administrator's comment, at most 200 characters
 	Delete  bool       // whether to restore the catalogue's values
 }

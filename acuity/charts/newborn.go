@@ -126,7 +126,7 @@ func (m *Builder) newbornPrimary(r *registry.Room, s registry.RoomStay, known *f
 		return c, acuity.ByADT
 	}
 	if born == 0 {
-		born = v.Timeline.OpenedAt // the same instant as for the mother (docs/decisions.md#birth)
+		born = v.Timeline.OpenedAt // as for the mother, the newborn's admission counts as the birth (docs/decisions.md#birth)
 	}
 	care := adt.CareFacts{Newborn: true, At: s.From, PlacedAt: s.From, Born: born, Label: r.Label, Area: r.Area}
 	return adt.ChoosePrimary(&care), acuity.ByADT

@@ -24,8 +24,8 @@ func (t *Table[T]) Add(p Pattern, v T) {
 	}
 }
 
-// Each calls do for every entry that matches a code: first entries for prefixes, from short to long, then those for the
-// exact code.
+// Each calls the given function for every entry that matches a code: first entries for prefixes, from short to long,
+// then those for the exact code.
 func (t *Table[T]) Each(code string, do func(*T)) {
 	for _, n := range t.lengths {
 		if n > len(code) {

@@ -85,7 +85,7 @@ func splitTokens(text string) []token {
 		case letter && start < 0:
 			start = i
 		case letter:
-		case start >= 0 && c == '+' && isDigit(text[i-1]): // "1+" is a grade
+		case start >= 0 && c == '+' && isDigit(text[i-1]): // the plus is part of a grade such as "1+"
 		case start >= 0:
 			add(i)
 			fallthrough

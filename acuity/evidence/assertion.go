@@ -17,7 +17,7 @@ type assertion struct {
 	began       acuity.Instant // time of the statement that started the assertion
 	start, last acuity.Instant
 	by          terminology.Match          // newest assertion of the factor
-	from        *terminology.MatchedSignal // the signal that has this match
+	from        *terminology.MatchedSignal // the signal to which that match belongs
 }
 
 // apply updates the assertion with a statement about its factor.
@@ -72,8 +72,9 @@ func (r *assertion) evidence() (acuity.Evidence, bool) {
 	return e, true
 }
 
-// step updates an assertion with one statement of its identity. before is the previous statement with its time, or nil.
-// A statement that does not match the factor has no effect, unless it ends every factor of its code.
+// step updates an assertion with one statement of its identity. The arguments before and beforeAt are the previous
+// statement, or nil, and its time. A statement that does not match the factor has no effect, unless it ends every
+// factor of its code.
 func (f *builder) step(r *assertion, before *terminology.MatchedSignal, beforeAt acuity.Instant, s *orderedStatement) {
 	if before != nil && terminology.CatalogueIndex().Becoming.Has(r.f) {
 		f.assertReplacement(r, before, beforeAt, s.order)

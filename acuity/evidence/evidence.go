@@ -65,7 +65,7 @@ func (f *builder) foldSignals() {
 	}
 	f.apart = cache.cat != nil && cache.apart || f.isMultiple()
 	f.foldAll(cache)
-	if several := f.isMultiple(); several != f.apart { // with the signals' evidence, the answer to whether there are several fetuses differs: start over
+	if several := f.isMultiple(); several != f.apart { // the result changes whether there are several fetuses, so fold again
 		f.apart, f.out = several, f.out[:0]
 		f.foldAll(cache)
 	}

@@ -186,7 +186,7 @@ func (e *Input) SortResources() {
 	orderVersions(e.Resources)
 	for _, h := range e.Resources {
 		if h.Version == nil || h.Status == acuity.SignalActive && h.State == terminology.Unreadable {
-			continue // not a version, or a value that cannot be read, which has no effect
+			continue // skip a statement that is not a version, or whose value cannot be read
 		}
 		n := s.newest[h.WholeResource()]
 		if n.version == nil || compareVersions(n.version, h) < 0 {
@@ -293,8 +293,9 @@ func (h *ResourceStatement) placeInTime() acuity.Instant {
 type ResourceStatements []ResourceStatement
 
 // Keep adds a statement. If consecutive versions less than thinWithin apart have the same content, only the first and
-// the last remain. A full list drops the least important statement. Keep passes each dropped statement to lose before
-// removing it. All statements must have been matched with the same mappings, because mappings determine the subject.
+// the last remain. A full list drops the least important statement. Keep calls the given function for each dropped
+// statement before removing it. All statements must have been matched with the same mappings, because mappings
+// determine the subject.
 func (l *ResourceStatements) Keep(h ResourceStatement, lose func(*ResourceStatement)) {
 	list := *l
 	if i := findRedundant(list, &h); i >= 0 {

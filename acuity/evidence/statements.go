@@ -37,7 +37,7 @@ type Statements struct {
 
 // codeStatements are the statements with one identity, in order of arrival.
 type codeStatements struct {
-	of         *terminology.MatchedSignal // one of the statements; its identity is that of all
+	of         *terminology.MatchedSignal // one of the statements; all have the same identity
 	statements []Statement
 	newest     acuity.Instant // latest time of all statements, including removed ones
 	mixed      bool           // whether the order of arrival differs from the order of time
@@ -108,7 +108,7 @@ func (l *Statements) Reread(maps *terminology.Mappings, match func(terminology.S
 
 // Keep adds a statement. If consecutive statements less than thinWithin apart have the same content, only the first
 // and the last remain. A full list drops the oldest statement that a newer one with the same identity replaces or, if
-// there is none, the oldest. Keep passes each dropped statement to lose before removing it.
+// there is none, the oldest. Keep calls the given function for each dropped statement before removing it.
 func (l *Statements) Keep(h Statement, lose func(*Statement)) {
 	if t := l.find(h.MatchedSignal); t != nil {
 		if i := t.findRedundant(&h); i >= 0 && !l.hasRelatedStatement(&h) {
@@ -147,7 +147,7 @@ func (l *Statements) Remove(which func(*Statement) bool) {
 	l.size = 0
 	for i := range l.list {
 		t := &l.list[i]
-		from, to := 0, 0 // the statements that remain are nearly always the last ones, so nothing is moved
+		from, to := 0, 0 // the remaining statements are nearly always the last ones, so usually nothing is moved
 		for j := range t.statements {
 			switch {
 			case !which(&t.statements[j]):

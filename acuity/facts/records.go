@@ -98,12 +98,12 @@ type RoomState struct {
 	Room        string // PV1-3.2 as sent
 
 	Listed   bool              // whether the newest census lists the room
-	Status   acuity.RoomStatus // status in that census
+	Status   acuity.RoomStatus // status in the newest census
 	Clinical bool              // whether clinical ingest has named the room since the newest census
 	Placed   bool              // whether an ADT visit that is no longer stored was here after the newest census
 
 	Occupant *Occupant    // occupant whom a census reports without a visit
-	Past     []CensusStay // stays, ended within the last 24 h, of occupants without a visit
+	Past     []CensusStay // ended stays of occupants without a visit, stored for 24 h after their end
 
 	Color  acuity.Color       // last published color
 	Active []catalogue.Factor // factors that were active after the last input, ascending

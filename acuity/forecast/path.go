@@ -61,8 +61,8 @@ func (m *Model) follow(s *acuity.Snapshot, hours *[Horizon + 1]stretch) *path {
 	return p
 }
 
-// add adds the expected need of one visit h+1 hours ahead. is is the visit's current need, and frozen is its need at
-// that hour if no new facts arrive.
+// add adds the expected need of one visit h+1 hours ahead. The two needs before it are the visit's current need and
+// its need at that hour if no new facts arrive.
 func (p *path) add(h int, is, frozen, expected amount, variance float64) {
 	for part := range expected {
 		p.mean[h][part] += expected[part]
@@ -264,7 +264,7 @@ func (m *Model) averageWeek(table []float32, smooth bool) *[weekHours]float64 {
 }
 
 // usual returns the usual value at an hour of the week from a table of weights and sums, shrunk toward the mean for
-// the same hour of all days. It returns false if there is no data.
+// the same hour of all days. It also reports whether there is any data.
 func usual(table []float32, slot int) (float64, bool) {
 	var n, sum float64
 	for s := slot % 24; s < weekHours; s += 24 {

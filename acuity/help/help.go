@@ -93,8 +93,8 @@ func judgeWithNurses(chart *acuity.Chart, v *score.Verdict, more int32, call acu
 	return &with
 }
 
-// isBetter reports whether after improves the level or the shortfall, worsens neither, and does not make a known axis
-// unknown.
+// isBetter reports whether the second verdict has a better level or shortfall than the first, is not worse in either,
+// and has no unknown axis that the first knows.
 func isBetter(before, after *score.Verdict) bool {
 	for a := range before.Axes {
 		if before.Axes[a].Known && !after.Axes[a].Known {

@@ -29,7 +29,7 @@ func (u *State) applyRetention(now acuity.Instant) {
 	}
 	u.statements.FinalizeUnassigned(now)
 	u.removeVisits(now)
-	u.registry.TouchedAfter(now - registry.HourOf) // drops the older visits from the list of recent ones: the snapshot has been made
+	u.registry.TouchedAfter(now - registry.HourOf) // drops the visits that are no longer recent, once the hour's snapshot has been made
 	if len(u.names.Versions)+len(u.names.ByEncounter)+len(u.names.Resources)+len(u.names.Undecided) > 0 {
 		u.names.Index()
 	}

@@ -60,7 +60,7 @@ func TestOrderOfEventsMeansNothing(t *testing.T) {
 func sameEnd(t *rapid.T, what string, a, b *State, but ...func(*acuity.Chart)) {
 	end := func(u *State) (chart, verdict string) {
 		c, v := *u.Chart(), u.scoring.verdict
-		c.Unit.Version, v.Version = 0, 0 // these depend on the order
+		c.Unit.Version, v.Version = 0, 0 // versions depend on the order
 		c.Unit.Since, v.AsOf = 0, 0
 		c.Unit.Run, v.Run = acuity.LevelRun{}, acuity.LevelRun{}
 		for _, leave := range but {
@@ -84,7 +84,7 @@ func TestOrderOfMixedFeedsMeansNothing(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := &world{t: t, now: clockAt(600)}
 		ages := rapid.Permutation(ages()).Draw(t, "ages")
-		own := func() acuity.Instant { // a time that no other fact has, because of two facts with equal times, the one that arrives later applies
+		own := func() acuity.Instant { // returns a time that no other fact has: with equal times, the fact that arrives later would apply
 			age := ages[0]
 			ages = ages[1:]
 			return w.now.Add(-age)

@@ -83,7 +83,7 @@ func (l *Timelines) buildOwn(v *registry.Visit, how adt.Options) {
 	v.Primary = registry.Chosen{}
 	v.NewbornByEvents = v.Timeline.Newborn
 	if v.Timeline.Patient == "" && len(v.Timeline.Subjects) == 0 {
-		v.Timeline.Patient = v.Timeline.NewestPatient() // the only events are discharges and cancels
+		v.Timeline.Patient = v.Timeline.NewestPatient() // only events without effect name a patient
 	}
 	v.Timeline.Newborn = v.NewbornByEvents || v.InNewborns // decideNewborn decides again later
 	l.Work.RecordMoves(moved, v.Moves())

@@ -14,7 +14,7 @@ type mark uint16
 
 // The marks.
 const (
-	Touched mark = 1 << iota // room or visit: derive everything again
+	Touched mark = 1 << iota // room or visit: everything must be derived again
 	Rejudge                  // room: its chart has changed since the last verdict
 	Named                    // room: the input concerns this room
 	Unsaved                  // room or visit: its record is not written yet

@@ -54,7 +54,7 @@ type Index struct {
 type route struct {
 	*catalogue.Route
 	factor catalogue.Factor
-	words  uint64 // bits of its words
+	words  uint64 // bits of the route's words, see meaning.sought
 	strict bool   // whether a route by words matches only in its own system, or without a system
 }
 

@@ -121,7 +121,7 @@ func devConfig(d *devserver.Server, o *devserver.Options) *config.Config {
 		PseudonymKey: d.PseudonymKey, SecretsKey: d.SecretsKey, KeysFixed: true,
 		EgressLoopback: true, LogLevel: o.LogLevel, ShutdownWithin: time.Second,
 		MLLP: config.MLLP{
-			Senders:     []config.MLLPSender{{Address: d.HL7.Addr().String()}}, // the greeting sets the key
+			Senders:     []config.MLLPSender{{Address: d.HL7.Addr().String()}}, // front.UseKey sets the key later
 			Connections: devConnections, PerPeer: devConnections, Idle: time.Hour,
 		},
 	}

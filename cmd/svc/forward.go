@@ -34,7 +34,7 @@ func (h *service) forwardWrites() bool {
 }
 
 const (
-	forwardedAtOnce = 256              // idle connections to svc ingest
+	forwardedAtOnce = 256              // maximum number of idle connections to svc ingest
 	forwardTimeout  = 30 * time.Second // svc ingest responds within ten seconds
 )
 

@@ -13,7 +13,7 @@ import (
 
 const (
 	pastFeedsFor  = 7 * 24 * time.Hour // how long a silent feed is listed
-	pastFeedsMost = 50_000             // records of a partition that are read
+	pastFeedsMost = 50_000             // maximum number of records read from each partition
 )
 
 // restoreFeeds reads the log to count what the feeds received before this process started, because the embedded Redis

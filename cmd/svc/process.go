@@ -46,7 +46,7 @@ func wireProcess(ctx context.Context, h *service) error {
 			case verdict.IsSnapshot(key):
 				return snapshots
 			}
-			return "" // "" is the changelog
+			return "" // "" stands for the changelog
 		},
 	}
 	if h.cluster.Embedded() {

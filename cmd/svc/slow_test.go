@@ -39,7 +39,7 @@ func TestSlowClientsAreCutOff(t *testing.T) {
 	head := "POST /api/ingest/staffing HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer " + token + "\r\nContent-Type: application/json\r\nContent-Length: 900000\r\n\r\n"
 	header := lifecycle.Patience{Header: wait, Body: never, Answer: never, Idle: never}
 	body := lifecycle.Patience{Header: never, Body: wait, Answer: never, Idle: never}
-	answer := lifecycle.Patience{Header: never, Body: never, Answer: 10 * wait, Idle: never} // even on a loaded machine, part of the answer is sent in this time
+	answer := lifecycle.Patience{Header: never, Body: never, Answer: 10 * wait, Idle: never} // enough for part of the answer, even on a loaded machine
 	idle := lifecycle.Patience{Header: never, Body: never, Answer: never, Idle: wait}
 	for name, c := range map[string]struct {
 		patience lifecycle.Patience

@@ -177,7 +177,7 @@ func (w *writer) signal(s *acuity.Signal) {
 	if !ok {
 		return
 	}
-	if len(s.Fetus) > 1 && !strings.HasPrefix(s.Fetus, acuity.PerhapsFetus) { // a pseudonym for the target of the reference
+	if len(s.Fetus) > 1 && !strings.HasPrefix(s.Fetus, acuity.PerhapsFetus) { // a pseudonym cannot be written as a reference
 		w.left[s.Resource] = true
 		return
 	}

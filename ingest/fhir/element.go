@@ -37,7 +37,7 @@ func (p *parser) concept() (c concept) {
 	return c
 }
 
-// coding reads a Coding of the concept whose codings begin at first.
+// coding reads a Coding of a concept. first is the index of the concept's first coding.
 func (p *parser) coding(first int) {
 	var c coding
 	isObject := p.space() == '{'
@@ -110,7 +110,7 @@ func (p *parser) reference() (r reference) {
 // identifier is a FHIR Identifier.
 type identifier struct {
 	value, kind span
-	old         bool // use is "old"
+	old         bool // whether use is "old"
 }
 
 func (p *parser) identifier() (id identifier, ok bool) {
@@ -137,8 +137,8 @@ func (p *parser) identifierList() (first, last int32) {
 	})
 }
 
-// gather parses a list into a store and returns the range of the new elements: those for which read returns true, at
-// most the given number.
+// gather parses a list into a store and returns the range of the new elements: those for which the given function
+// returns true, up to a maximum number.
 func gather[T any](p *parser, store *[]T, most int, read func() (T, bool)) (first, last int32) {
 	begin := len(*store)
 	for l := p.list(); p.next(&l); {
