@@ -149,8 +149,8 @@ func (o object) class() byte {
 	return 0
 }
 
-// diagnoses parses a list of coded diagnoses with their onsets as sent; present reports whether the field is there.
-// [object.resolveOnsets] resolves coarse onsets.
+// diagnoses parses a list of coded diagnoses with their onsets as sent; present reports whether the body has the
+// list. [object.resolveOnsets] resolves coarse onsets.
 func (o object) diagnoses() (all []acuity.Diagnosis, onsets []acuity.Moment, present bool) {
 	list, present := o.list("diagnoses")
 	for in := range o.each("diagnoses", list) {

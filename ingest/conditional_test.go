@@ -81,7 +81,7 @@ const (
 	fhirMedia  = "application/fhir+json"
 )
 
-// statuses returns the statuses of the entries of a FHIR answer, with the texts of their issues.
+// statuses returns the status of each entry in a FHIR response, with the texts of its issues.
 func statuses(t *testing.T, a *answer) string {
 	t.Helper()
 	var b struct {

@@ -79,8 +79,8 @@ func (n *builder) applyDelta(t *AppliedEvent, d *acuity.Diagnosis) {
 	}
 }
 
-// startDiagnosis begins a run. An onset after the receipt of the event is ignored. room is the initial capacity of
-// the list of diagnoses.
+// startDiagnosis begins a run. An onset after the receipt of the event is ignored. The last argument is the initial
+// capacity of the list of diagnoses.
 func (n *builder) startDiagnosis(t *AppliedEvent, d *acuity.Diagnosis, room int) {
 	run := CurrentDiagnosis{Diagnosis: *d, Start: t.At, Last: t.At, Feed: t.Event.Feed}
 	run.Delete = false

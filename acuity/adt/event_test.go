@@ -147,7 +147,7 @@ func permute(events []acuity.Event, f func([]acuity.Event)) {
 	next(len(events))
 }
 
-// withCodes adds ICD-10-CM diagnoses.
+// withCodes returns a function that adds ICD-10-CM diagnoses to an event.
 func withCodes(mode acuity.DiagnosisMode, list ...string) func(*acuity.Event) {
 	return func(e *acuity.Event) {
 		e.DiagnosisMode = mode

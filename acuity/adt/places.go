@@ -68,7 +68,7 @@ var circumstances = map[string]circumstance{
 	"after-cesarean": whenAfterCesarean, "born<6h": whenBorn6h,
 }
 
-// clock selects the start of a primary factor's clock.
+// clock is the rule that determines when the clock of a primary factor starts.
 type clock uint8
 
 const (

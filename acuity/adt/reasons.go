@@ -28,8 +28,8 @@ type reasonWord struct {
 	starts   bool // whether the word begins a part of the sentence
 }
 
-// splitReason writes the words of text to buffer, in lower case, and their positions to words. It returns the number of
-// words.
+// splitReason writes the words of a text to buffer, in lower case, and stores the position of each word in the list
+// words. It returns the number of words.
 func splitReason[Text string | []byte](buffer []byte, words []reasonWord, text Text) int {
 	n, in, starts := 0, false, true
 	for i := range min(len(text), maxReasonText) {

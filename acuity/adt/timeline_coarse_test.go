@@ -47,7 +47,7 @@ func withCoarseTime(e acuity.Event, m acuity.Moment, received int, beside ...acu
 	return e
 }
 
-// dayAfter is a minute on the day after dayOfTests.
+// dayAfter is the number of a minute on the day after dayOfTests.
 const dayAfter = 24 * 60
 
 func TestTimelineOfCoarseTimes(t *testing.T) {

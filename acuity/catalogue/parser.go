@@ -200,7 +200,8 @@ func parseClass(text string) (uint8, error) {
 	return uint8(n), nil
 }
 
-// step is a value that applies while the factor's age is less than until. If until is 0, the step has no end.
+// step is one step of a curve: a value that applies while the factor's age is less than the field until. If that
+// field is 0, the step has no end.
 type step[T comparable] struct {
 	until codes.Instant
 	value T

@@ -79,7 +79,7 @@ func (d *Deduplication) Restored() {
 	d.byAge = slices.SortedFunc(maps.Values(d.ByID.Rows), compareDedup)
 }
 
-// dropOldest drops identities, oldest first, while goes returns true.
+// dropOldest drops identities, oldest first, as long as the given function returns true.
 func (d *Deduplication) dropOldest(goes func(*DedupState) bool) {
 	n := 0
 	for ; n < len(d.byAge) && goes(d.byAge[n]); n++ {

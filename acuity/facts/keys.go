@@ -6,7 +6,7 @@ import (
 	"strconv"
 )
 
-// The kinds of records. The key of a record of hospital h is h/<kind> or h/<kind>/<id>.
+// The kinds of records. A record of hospital h has the key h/<kind> or h/<kind>/<id>.
 const (
 	kindUnit      = "unit"
 	KindRoom      = "room"
@@ -74,7 +74,7 @@ func (k *Keys) Reference(name string) []byte { return k.key(KindReference, diges
 // Setting writes the key of a row that administrators set.
 func (k *Keys) Setting(of SettingKey) []byte { return k.key(of.Kind, of.ID) }
 
-// digest returns a hash of text, a pseudonym or code of any length.
+// digest returns a hash of a text of any length, such as a pseudonym or code.
 func digest(text string) string {
 	h := fnv.New128a()
 	h.Write([]byte(text))

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestTable writes each changed row exactly once, with its value at the time of writing.
+// TestTable: each changed row is written exactly once, with its value at the time of writing.
 func TestTable(t *testing.T) {
 	table := Table[string, *CodeState]{Rows: map[string]*CodeState{}, Key: func(k string) []byte { return []byte(k) }}
 	written := func() (list []string) {

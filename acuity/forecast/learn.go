@@ -139,7 +139,7 @@ func learnUsual(table []float32, slot int, r float64) {
 	u[1] = float32(fadeUsual*u[1]) + float32(r)
 }
 
-// origin forecasts a unit at a whole hour, for comparison with the hours that follow.
+// origin returns the forecast of a unit at a whole hour, for comparison with the hours that follow.
 func (m *Model) origin(s *acuity.Snapshot, c clock) Origin {
 	o := Origin{Snapshot: *s}
 	all := m.forecastScenes(s, acuity.Instant(s.Hour)*hourLong, c)

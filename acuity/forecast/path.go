@@ -32,7 +32,8 @@ type path struct {
 	variance [Horizon]float64
 	arrivals [Horizon]float64 // expected arrivals within each hour
 
-	// Contributions to the change in required nurses, for the drivers. Added to now, they give mean.
+	// Contributions to the change in required nurses, for the drivers. Together they are the difference between mean
+	// and now.
 	clocks   [Horizon]float64 // changes that are certain because they depend only on the clock
 	progress [Horizon]float64 // usual course of short stages, and of long stays without departure
 	leaving  [Horizon]float64 // departures from long stays

@@ -253,7 +253,7 @@ func TestOriginIsPredict(t *testing.T) {
 	}
 }
 
-// alone returns the history and the present of a unit with one visit and no earlier visits.
+// alone returns the past hours and the current state of a unit with one visit and no earlier visits.
 func alone(last acuity.SnapshotVisit) ([]acuity.Snapshot, acuity.Snapshot) {
 	list := make([]acuity.Snapshot, 24)
 	for i := range list {

@@ -159,8 +159,8 @@ func arrivalKind(c acuity.StageClass) acuity.ArrivalKind {
 	return acuity.ArrivesOther
 }
 
-// These constants control the pace of a backfill. Its hours fall due one after the other, so that inputs are applied in
-// between. A replay makes the snapshots at the same positions in the log.
+// The pace of a backfill. Its hours fall due one after the other, so that inputs are applied in between. A replay
+// makes the snapshots at the same positions in the log.
 const (
 	backfillAfter = acuity.Instant(2_000) // delay after the last batch with past events
 	backfillStep  = acuity.Instant(5)

@@ -147,7 +147,7 @@ type slots struct {
 	Vacant []int32
 }
 
-// assign gives a visit a slot.
+// assign assigns a free slot to a visit.
 func (s *slots) assign(v *Visit) {
 	if n := len(s.Vacant); n > 0 {
 		v.Slot, s.Vacant = s.Vacant[n-1], s.Vacant[:n-1]

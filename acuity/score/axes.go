@@ -45,7 +45,8 @@ func ListRules(a acuity.Axis) []string {
 	return append([]string{ruleWithinLimits, ruleUnknown}, axisRules[a]...)
 }
 
-// axisReading is the intermediate result for one axis.
+// axisReading is the intermediate result for one axis. The main variable of an axis is the number to which the axis's
+// thresholds apply, such as the number of nurses short.
 type axisReading struct {
 	known      bool
 	level      acuity.Level

@@ -27,7 +27,7 @@ func JudgeRoom(c *catalogue.Catalogue, r *acuity.RoomChart, now acuity.Instant) 
 	return rv
 }
 
-// judgeRoomInto evaluates one room into rv, which must be zero. It appends factors and evidence to out.
+// judgeRoomInto evaluates one room into rv, which must be zero. It stores factors and evidence in the given memory.
 func judgeRoomInto(c *catalogue.Catalogue, r *acuity.RoomChart, now acuity.Instant, out *roomMemory, rv *RoomVerdict) {
 	rv.ID, rv.Label, rv.Area, rv.Status, rv.listed = r.ID, r.Label, r.Area, r.Status, r.Listed
 	if r.Status == acuity.RoomEmpty || r.Status == acuity.RoomBlocked {

@@ -173,7 +173,7 @@ func stagesOf(ids map[acuity.StageClass]string) map[string]acuity.StageClass {
 	return byID
 }
 
-// recovers gives the duration of each primary factor of recovery. After that time, the factor's demand is that of a
+// recovers maps each primary factor for recovery to its duration. After that time, the factor's demand is that of a
 // couplet (see the catalogue).
 var recovers = map[string]time.Duration{
 	"pp-csection": 6 * time.Hour, "pp-immediate-recovery-vag": 6 * time.Hour, "pp-recovery-stable": 4 * time.Hour,

@@ -121,7 +121,7 @@ type sibling struct {
 	factor catalogue.Factor
 }
 
-// term is a set of words for a factor, from the factor's label or from its routes by words.
+// term is a set of words for a factor, from the factor's label or from a route that matches by words.
 type term struct {
 	factor catalogue.Factor
 	words  []string

@@ -25,8 +25,8 @@ const (
 	traitNoDenial                            // follows a "non" that is not a negation: "non-rebreather"
 )
 
-// displayWords lists the words that occur in the rules on display names, by trait. A lexicon also contains the words in
-// the catalogue's routes by words.
+// displayWords lists the words that occur in the rules on display names, by trait. A lexicon also contains the words
+// in the catalogue routes that match by words.
 var displayWords = map[displayTrait][]string{
 	traitUnit: {
 		"mcg", "ug", "mg", "g", "gm", "kg", "ml", "l", "dl", "min", "minute", "h", "hr", "hour", "unit", "units", "u",

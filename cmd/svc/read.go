@@ -61,7 +61,7 @@ func wireRead(ctx context.Context, h *service) error {
 	if err := h.mountAlerts(); err != nil {
 		return err
 	}
-	// This comes last, because it forwards the operations that no role of this process serves.
+	// forwardWrites comes last, because it forwards the operations that no role of this process serves.
 	writes := h.forwardWrites()
 	return mountPages(ctx, h, reads, writes)
 }

@@ -178,7 +178,7 @@ func (h *service) recordDenied(ctx context.Context, key *access.Key, method, rou
 	}
 }
 
-// leaves reports whether the stopping process leaves its groups.
+// leaves reports whether the process leaves its consumer groups when it stops.
 func (h *service) leaves() bool {
 	return h.config.Leave || h.leaving != nil && h.leaving()
 }

@@ -19,7 +19,7 @@ import (
 	"svc/internal/lifecycle"
 )
 
-// The limits for an unconfigured peer are those of HTTP.
+// The fixed limits for a peer, which equal those of the HTTP server.
 const (
 	answerWithin    = 10 * time.Second
 	pauseAfterFault = time.Second // minimum wait before a message that was not accepted may be sent again

@@ -34,7 +34,8 @@ func (s source) bytes(p span) []byte {
 	return s[p.from:p.to]
 }
 
-// container is a list of resources.
+// container is a list of resources. Its fields are the texts before and after the index in the FHIRPath of a
+// resource.
 type container struct{ before, after string }
 
 // path returns the position of a resource as FHIRPath.
