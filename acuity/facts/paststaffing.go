@@ -34,7 +34,7 @@ func (s *PastStaffingState) End(at acuity.Instant) bool {
 	return !found && i > 0 && s.List[i-1].Nurses >= 0 && s.Set(acuity.Staffing{AsOf: at, Nurses: -1})
 }
 
-// DropOld drops the entries that have no effect at oldest or later. It reports whether it dropped any entry.
+// DropOld drops the entries that have no effect from the given instant on. It reports whether it dropped any entry.
 func (s *PastStaffingState) DropOld(oldest acuity.Instant) bool {
 	i, found := s.Find(oldest)
 	if !found {

@@ -14,8 +14,8 @@ import (
 	"svc/acuity/stays"
 )
 
-// Dirty calls write for each record that changed since the last call; a nil record means a deletion. A key may be
-// written twice; the last record applies. Key and record are valid until write returns.
+// Dirty calls the given function for each record that changed since the previous call to Dirty; a nil record means a
+// deletion. A key may be written twice; the last record applies. Key and record are valid until the function returns.
 func (u *State) Dirty(write func(key []byte, s facts.Record)) {
 	u.registry.Keys.WriteDropped(write)
 	u.dedup.ByID.WriteDirty(write)
@@ -43,8 +43,8 @@ func (u *State) Dirty(write func(key []byte, s facts.Record)) {
 	u.registry.Work.Rooms.Reset(registry.Unsaved)
 }
 
-// View calls write for each room whose chart changed since the last call. A nil chart means that the room is not in the
-// unit. The chart is valid until write returns.
+// View calls the given function for each room whose chart changed since the previous call to View. A nil chart means
+// that the room is not in the unit. The chart is valid until the function returns.
 func (u *State) View(write func(room int32, c *acuity.RoomChart)) {
 	for _, r := range u.registry.Work.Rooms.With(registry.Unshown) {
 		r.Marks &^= registry.Unshown
@@ -57,8 +57,8 @@ func (u *State) View(write func(room int32, c *acuity.RoomChart)) {
 	u.registry.Work.Rooms.Reset(registry.Unshown)
 }
 
-// Records calls write for every record. Together, these records form a complete changelog. Key and record are valid
-// until write returns.
+// Records calls the given function for every record. Together, these records form a complete changelog. Key and
+// record are valid until the function returns.
 func (u *State) Records(write func(key []byte, s facts.Record)) {
 	u.settings.Write(write)
 	u.dedup.ByID.Write(write)

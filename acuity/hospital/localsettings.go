@@ -110,8 +110,8 @@ func (u *State) compile() {
 	u.locations.Table.SetRows(u.settings.Locations())
 }
 
-// LocalSettings calls write for every record that administrators see in lists: the local settings, the codes in the
-// worklist, and the rooms that [State.Unknown] returns. The keys are the same as for [State.Records].
+// LocalSettings calls the given function for every record that administrators see in lists: the local settings, the
+// codes in the worklist, and the rooms that [State.Unknown] returns. The keys are the same as for [State.Records].
 func (u *State) LocalSettings(write func(key []byte, s facts.Record)) {
 	u.settings.Write(write)
 	u.worklist.Codes.Write(write)

@@ -8,7 +8,7 @@ import (
 	"svc/acuity"
 )
 
-// mark is a set of marks on a room or a visit. Only Touched requests work from derive; the other marks list results of
+// mark is a set of marks on a room or a visit. Only Touched causes work for derive; the other marks list results of
 // that work.
 type mark uint16
 
@@ -117,7 +117,7 @@ func (w *work) RecordMoves(from, to []acuity.Instant) {
 	w.DroppedMoves, w.AddedMoves = append(w.DroppedMoves, from...), append(w.AddedMoves, to...)
 }
 
-// TouchUnassigned makes derive assign the statements again.
+// TouchUnassigned makes the next derivation assign the statements of a patient again.
 func (w *work) TouchUnassigned(r *Unassigned) {
 	if !r.Marked {
 		r.Marked = true

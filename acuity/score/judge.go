@@ -47,7 +47,7 @@ func judgeUnit(c *catalogue.Catalogue, u *acuity.UnitChart, rooms []RoomVerdict,
 	return v
 }
 
-// UpdateVerdict computes the verdict of a unit from sums, the sums of v.Rooms.
+// UpdateVerdict computes the verdict of a unit from the totals over v.Rooms, which the caller passes as sums.
 func UpdateVerdict(c *catalogue.Catalogue, v *Verdict, u *acuity.UnitChart, sums *UnitSums, now acuity.Instant) {
 	v.Version, v.AsOf, v.Run, v.Rules = u.Version, u.Since, u.Run, c.Version()
 	v.OnDuty, v.Call, v.Ratio, v.Shortfall, v.ShortfallFTE = -1, acuity.Unsaid, -1, 0, 0

@@ -252,7 +252,7 @@ func codingsOf(list []acuity.Coding) Codings {
 	return Codings(b.String())
 }
 
-// Has reports whether one of the codes is in names.
+// Has reports whether one of the codes is among the given names.
 func (c Codings) Has(names map[string]bool) bool {
 	for part := range strings.SplitSeq(string(c), "\x00") {
 		if names[part] {
