@@ -74,7 +74,8 @@ func TestConditionsWithoutAnIDEnd(t *testing.T) {
 	}
 }
 
-// TestConditionsWithoutAnIDAreOfOnePatient: another patient's identical condition remains active.
+// TestConditionsWithoutAnIDAreOfOnePatient: if a patient's condition ends, another patient's identical condition
+// remains active.
 func TestConditionsWithoutAnIDAreOfOnePatient(t *testing.T) {
 	of := func(about, status string) acuity.Observation {
 		return decoded(t, `{"resourceType":"Condition",`+about+`,"clinicalStatus":{"coding":[{"code":"`+status+`"}]},"code":{"coding":[{"system":"http://hl7.org/fhir/sid/icd-10-cm","code":"O72.1"}]}}`)

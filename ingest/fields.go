@@ -176,7 +176,7 @@ func (r *reader) whole(raw []byte, path string, most int64) (int64, bool) {
 	v, err := strconv.ParseInt(text, 10, 64)
 	switch {
 	case err != nil && isNumber(raw) && strings.IndexFunc(text, func(c rune) bool { return c != '-' && (c < '0' || c > '9') }) < 0:
-		r.fault(path, "max:"+strconv.FormatInt(most, 10)) // more digits than any limit
+		r.fault(path, "max:"+strconv.FormatInt(most, 10)) // the number has more digits than any limit
 	case err != nil:
 		r.fault(path, "type:integer")
 	case v < 0:
@@ -372,8 +372,7 @@ func (o object) plan(name string) acuity.Moment {
 	return m
 }
 
-// parseTime reads YYYY-MM-DD[THH:MM[:SS[.frac]][offset]]. A time without an offset is in
-// zone.
+// parseTime reads YYYY-MM-DD[THH:MM[:SS[.frac]][offset]]. A time without an offset is in the given zone.
 func parseTime(text []byte, zone *time.Location) (m acuity.Moment, ok bool) {
 	m, ok = hl7.ParseISO(text, zone, true)
 	if !ok || m.Precision > acuity.Day {

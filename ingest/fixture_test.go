@@ -27,7 +27,7 @@ type fixture struct {
 	http.Handler
 	logged      bytes.Buffer // what slog logged
 	config      ingest.Config
-	key, narrow access.Key // the keys for the tokens token and narrow
+	key, narrow access.Key // keys of the tokens in the variables token and narrow
 
 	mu      sync.Mutex
 	stored  []*acuity.Observation

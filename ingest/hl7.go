@@ -200,7 +200,7 @@ func (x *exchange) addRefusal(f *hl7.Fault, path string) {
 // errors.
 func (x *exchange) add(result hl7Result, code hl7.AckCode) {
 	x.results = append(x.results, result)
-	if len(x.results) == 1 || severity(code) > severity(x.worst) { // the first code also determines the acknowledgment mode
+	if len(x.results) == 1 || severity(code) > severity(x.worst) { // the first code also selects original or enhanced mode
 		x.worst = code
 	}
 }
@@ -292,8 +292,8 @@ func (x *exchange) refuseMessages(p *Places, c *acuity.Change) {
 	}
 }
 
-// refuseEvent makes the acknowledgment of message n an application internal error, because the message itself is
-// valid.
+// refuseEvent rewrites the acknowledgment of message n to report an application internal error, because the message
+// itself is valid.
 func (x *exchange) refuseEvent(n int) {
 	var m hl7.Message
 	if m.Scan(x.batch.Messages[n], x.batch.Charset) != nil {

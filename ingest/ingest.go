@@ -38,7 +38,7 @@ func (p Position) String() string {
 	return strconv.FormatInt(int64(p.Partition), 10) + ":" + strconv.FormatInt(p.Offset, 10)
 }
 
-// These are the errors of the interfaces below.
+// Errors of the interfaces below.
 var (
 	// ErrAway means that the log did not acknowledge the observation. The observation may or may not be in the log; a
 	// retry is safe.
@@ -69,7 +69,7 @@ type View interface {
 	Wait(ctx context.Context, hospital string, p Position) (shown bool)
 }
 
-// These are the timeouts for the steps of a request.
+// Timeouts for the steps of a request.
 const (
 	appendWait  = 5 * time.Second
 	appliedWait = 2 * time.Second // time until reads include the request
@@ -106,14 +106,14 @@ type Config struct {
 // Progress is how far an observation has progressed when the response is sent.
 type Progress string
 
-// These are the values of Progress. The response contains applied:true only for ProgressApplied.
+// Values of [Progress]. The response contains applied:true only for ProgressApplied.
 const (
 	ProgressApplied Progress = "applied"
 	ProgressVerdict Progress = "verdict_pending"
 	ProgressView    Progress = "view_pending"
 )
 
-// Mount adds to r, a router that uses the shell, all paths under /api/ingest that accept facts.
+// Mount adds all paths under /api/ingest that accept facts to the router r, which must use c.Shell.
 func Mount(r chi.Router, c Config) {
 	s := &server{c}
 	contract.Mount(r, c.Shell, s, feedRoutes())

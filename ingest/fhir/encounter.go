@@ -279,8 +279,8 @@ func (m *mapper) setRelations(r *resource, e *acuity.Event, patient int32, start
 	m.setWhole(r, e, patient)
 }
 
-// setWhole records the visit that contains an Encounter (partOf). If the patients are known to differ, that visit is
-// the mother's; if not, facts from other messages decide whether it is.
+// setWhole records the visit of the Encounter that partOf names. If the two Encounters are known to have different
+// patients, that visit is the mother's; otherwise facts from other messages decide whether it is.
 func (m *mapper) setWhole(r *resource, e *acuity.Event, patient int32) {
 	t, ok := m.follow(&r.partOf, encounterKind, r)
 	if !ok {

@@ -56,8 +56,8 @@ func firstReference(p *parser) (first reference) {
 	return first
 }
 
-// addSites adds concepts to those that name the body site of a resource. If concepts of contained resources lie
-// between them, only the last range is kept.
+// addSites adds the concepts [first, last) to those that name the body site of a resource. If concepts of contained
+// resources lie between the earlier ones and these, only the last range is kept.
 func (r *resource) addSites(first, last int32) {
 	if first == last {
 		return
@@ -92,7 +92,7 @@ func readFocusCode(p *parser, r *resource) {
 	r.addSites(first, int32(len(p.concepts))) //nolint:gosec // at most maxStored
 }
 
-// labelIn applies read to a string in the body and returns the fetus label found in the string.
+// labelIn returns the fetus label that the given function finds in a string of the body.
 func (t *terms) labelIn(p span, read func(string) string) string {
 	if p.empty() {
 		return ""
@@ -197,7 +197,7 @@ func (m fetusReader) oneFocus(r *resource, label string) string {
 	return label
 }
 
-// fetusOfValue returns the label of the fetus that a value names: "Category III, fetus B".
+// fetusOfValue returns the label of the fetus that a value names, such as B for "Category III, fetus B".
 func (t *terms) fetusOfValue(v *value) string {
 	switch v.kind {
 	case aText:
@@ -282,7 +282,8 @@ func (m fetusReader) childOf(r *resource) string {
 	return ""
 }
 
-// personNames are the pseudonyms of a patient: by number and by reference. Each is "" if unknown.
+// personNames are two pseudonyms of a patient: one derived from the patient number and one derived from the
+// reference. Each is "" if unknown.
 type personNames struct{ number, reference string }
 
 // namesOf returns the pseudonyms of the patient to whom a reference points.
@@ -349,7 +350,7 @@ func (m fetusReader) labelOf(v *value) string {
 }
 
 // labelWhole sets the label of an Observation from a component that names a fetus. If several components name a
-// fetus, each label applies to the components after it.
+// fetus, the Observation gets no label, because each label applies only to the components after it.
 func (m fetusReader) labelWhole(s *acuity.Signal, components []component) {
 	label := ""
 	for i := range components {

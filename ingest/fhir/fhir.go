@@ -32,7 +32,7 @@ type Options struct {
 // Facts are the facts decoded from a body.
 type Facts struct {
 	Events  []acuity.Event  // from Encounters, in the order of the body
-	Places  []string        // for each event, the path of its Encounter, as in Issue
+	Places  []string        // path of each event's Encounter, in the form of Issue.Expression
 	Signals []acuity.Signal // from Conditions, Observations and MedicationAdministrations
 
 	Creates []acuity.Create // conditional creates: the facts above that apply only if their resource is new
@@ -73,12 +73,12 @@ const (
 
 // Issue reports a problem in one resource to the sender.
 type Issue struct {
-	Severity   string // error: the resource was rejected; warning; information
+	Severity   string // "error" (the resource was rejected), "warning" or "information"
 	Code       string // stable
-	Expression string // a path as in FHIRPath: Bundle.entry[3].resource.code
+	Expression string // FHIRPath expression, such as Bundle.entry[3].resource.code
 }
 
-// These are the severities.
+// Severities of an [Issue].
 const (
 	severityError       = "error"
 	severityWarning     = "warning"
@@ -89,13 +89,13 @@ const (
 type Fault struct {
 	Path, Rule string
 	TooLarge   bool // the body exceeds a limit
-	// Issues list the unsupported requests for which a transaction is refused.
+	// Issues lists the unsupported requests because of which a transaction is refused.
 	Issues []Issue
 }
 
 func (f *Fault) Error() string { return "fhir: " + f.Rule + " at " + f.Path }
 
-// These are the limits of one body. Elements beyond a limit within a resource are omitted, with an issue.
+// Limits of one body. Elements of a resource that exceed a limit are omitted and reported as an issue.
 const (
 	MaxResources  = 5_000   // resources of the types that svc uses
 	MaxFacts      = 5_000   // one resource can yield several: the events of an Encounter, the components of an Observation
@@ -112,7 +112,7 @@ const (
 	maxItems      = 50  // ingredients of one Medication
 )
 
-// These are the limits of stored text, in bytes.
+// Limits of stored text, in bytes.
 const (
 	maxCode    = 64
 	maxPlace   = 80
@@ -194,7 +194,7 @@ func (m *mapper) apply() {
 			}
 		}
 	}
-	// These resources come last, because only then is it known which of them are used.
+	// Medications, Locations and Patients come last, because only then is it known which of them other resources use.
 	for n := range m.resources {
 		if r := &m.resources[n]; r.kind.isNamed() && !r.contained && !r.rejected && !r.superseded {
 			useParts(m, r)
@@ -253,7 +253,7 @@ func (m *mapper) count(r *resource, facts func(*resource) bool) {
 	for len(m.facts.referenceOrigins) < len(m.facts.References) {
 		m.facts.referenceOrigins = append(m.facts.referenceOrigins, originOf(r))
 	}
-	if r.onlyNew && (applied || len(m.facts.References) > references) { // includes the references that are stored for later messages
+	if r.onlyNew && (applied || len(m.facts.References) > references) { // references stored for later messages count, too
 		m.create(r, first)
 	}
 	switch {

@@ -21,7 +21,7 @@ type index struct {
 	numbered map[string][]int32 // resources to which others refer, by identifier; nil until first needed
 
 	visits   map[string]string                 // pseudonyms of visits, by reference as sent
-	patients map[[2]string][2]string           // pseudonyms of the number and the reference, by both as sent
+	patients map[[2]string][2]string           // pseudonyms of the patient number and of the reference, by number and reference as sent
 	targets  [len(kindNames)]map[string]target // targets of each kind, by reference as sent
 }
 
@@ -88,7 +88,7 @@ func (x *index) find(ref *reference, want kind, from *resource) (target, bool) {
 	return t, t.logical != ""
 }
 
-// findContained returns the contained resource with an id.
+// findContained returns the index of the contained resource with the given id, or -1 if there is none.
 func (x *index) findContained(id []byte, want kind, from *resource) int32 {
 	if from.contained {
 		from = &x.resources[from.parent]
@@ -135,7 +135,7 @@ func (x *index) resolveLiteral(literal []byte, want kind) target {
 	return target{at: -1, name: key}
 }
 
-// byIdentifier returns the resource with an identifier, or -1 if there is none.
+// byIdentifier returns the index of the resource with the given identifier, or -1 if there is none.
 func (x *index) byIdentifier(value []byte, want kind) int32 {
 	for n := range x.resources {
 		r := &x.resources[n]
@@ -187,9 +187,9 @@ func (x *index) visit(r *resource) string {
 	return r.visit
 }
 
-// patientOf returns the pseudonyms of a patient. patient is derived from the number or, if that is unknown, from the
-// reference. subject is derived from the reference, but only if patient is derived from the number. at is the index
-// of the Patient in the body, or -1 if the body does not contain it.
+// patientOf returns two pseudonyms of a patient, and the index of the Patient in the body or -1 if the body does not
+// contain it. The first pseudonym is derived from the patient number or, if that is unknown, from the reference. The
+// second is derived from the reference; it is empty unless the first is derived from the number.
 func (x *index) patientOf(ref *reference, from *resource) (patient, subject string, at int32) {
 	t, ok := x.follow(ref, patientKind, from)
 	if !ok {
@@ -267,7 +267,7 @@ func (m *mapper) addReference(r *resource) {
 		return
 	}
 	f := acuity.Reference{UpdatedAt: m.time(r, r.updated, "meta.lastUpdated")}
-	number, most := m.identifierOf(r, ""), maxCode // as a logical reference would contain it
+	number, most := m.identifierOf(r, ""), maxCode // in the form in which a logical reference contains it
 	if r.kind == medicationKind {
 		f.Codings = m.product(nil, r, r, true)
 	} else {

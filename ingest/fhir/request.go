@@ -72,7 +72,7 @@ func (q *request) isServed(of string) bool {
 	return false
 }
 
-// decline counts an entry with an unsupported request.
+// decline records an entry as rejected because its request is not supported.
 func (q *request) decline(became Entry, code, field string) {
 	if q.stopped {
 		return
@@ -91,8 +91,8 @@ func (q *request) addIssue(severity, code, field string) {
 	q.appendIssue(placedIssue{Issue{severity, code, path + ".request." + field}, q.container, q.index})
 }
 
-// readCondition parses the condition of a request. A condition that cannot be evaluated rejects the resource, because
-// applying it anyway could readmit a discharged patient.
+// readCondition parses the condition of a request. If the condition cannot be evaluated, the resource is rejected,
+// because applying it anyway could readmit a discharged patient.
 func (q *request) readCondition(r *resource) {
 	if len(q.ifMatch) > 0 {
 		if q.index < 0 {
@@ -131,7 +131,8 @@ func (q *request) rejectCondition(r *resource, field string) {
 	q.unserved++
 }
 
-// readDeletion parses a DELETE without a resource, whose address identifies the resource.
+// readDeletion parses a DELETE entry that contains no resource. The URL of the request identifies the resource to
+// delete.
 func (q *request) readDeletion(modified, etag span) {
 	name, id := cutReference(q.url)
 	switch k := kindOf(name); {
@@ -181,8 +182,8 @@ func (d *document) hasIdentifier(r *resource, value string) bool {
 // here returns a span that begins at the end of a list with n elements; its end is set later.
 func (m *mapper) here(n int) acuity.Span { return acuity.Span{From: int32(n)} } //nolint:gosec // at most MaxFacts
 
-// create records that the facts of a resource, which begin at the positions in first, belong to a conditional create.
-// The resource is identified by its name and, for a visit, its number.
+// create records that the facts of a resource belong to a conditional create; first holds the positions at which
+// these facts begin. The resource is identified by its name and, for a visit, its number.
 func (m *mapper) create(r *resource, first acuity.Create) {
 	first.Events.To, first.Signals.To = m.here(len(m.facts.Events)).From, m.here(len(m.facts.Signals)).From
 	first.References.To = m.here(len(m.facts.References)).From

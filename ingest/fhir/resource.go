@@ -94,7 +94,7 @@ type resource struct {
 	used            bool   // another resource in the body refers to it
 	key             string // unique within its kind and source
 	visit           string // pseudonym of an Encounter's visit, set when first used
-	patient, person string // pseudonyms of a Patient, by number and by reference
+	patient, person string // pseudonyms of a Patient, derived from the number and from the reference
 }
 
 // component is a part of an Observation that has its own code.

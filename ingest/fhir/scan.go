@@ -160,8 +160,8 @@ func (s *scanner) next(l *list) bool {
 	return !s.stopped
 }
 
-// span is the position of a number, or of a string's content, in the body. If the string has escapes, the highest bit
-// of the field to is set.
+// span is the position [from, to) of a number, or of a string's content, in the body. If the string contains escapes,
+// the highest bit of the end position is set.
 type span struct{ from, to uint32 }
 
 const escapes = 1 << 31

@@ -91,7 +91,7 @@ func addStates(p *parser, c *concept) {
 	}
 }
 
-// These are the states of a Condition. A Condition with any other code is rejected.
+// States of a Condition, by code. A Condition with any other code is rejected.
 var (
 	clinicalStates = map[string]acuity.SignalStatus{
 		"active": acuity.SignalActive, "recurrence": acuity.SignalActive, "relapse": acuity.SignalActive,
@@ -109,7 +109,7 @@ var (
 
 // stateName returns the state that a concept names, ignoring case and spaces. It looks at the codes, then the
 // displays of the codes, then the text. name is "" for an empty concept. known is false if the concept names a state
-// that is not in states.
+// that the given map does not contain.
 func stateName(m *mapper, c *concept, states map[string]acuity.SignalStatus) (name string, known bool) {
 	texts := make([]span, 0, 2*maxCodings+1)
 	for i := range m.codings[c.first:c.last] {
@@ -327,8 +327,9 @@ func (m *mapper) stateOf(r *resource) []byte {
 	return m.bytes(r.status)
 }
 
-// stateIn returns the meaning of a resource's status. It returns false for "unknown" and for the statuses in silent,
-// which have no effect. For any other status that is not in states, it also rejects the resource.
+// stateIn returns the value to which the given map of states maps a resource's status. It returns false for "unknown"
+// and for the given silent statuses, which have no effect. For any other status that the map does not contain, it
+// also rejects the resource.
 func stateIn[S any](m *mapper, r *resource, states map[string]S, silent ...string) (state S, ok bool) {
 	status := string(m.stateOf(r))
 	if r.rejected {

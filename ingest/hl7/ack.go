@@ -9,8 +9,8 @@ import (
 // AckCode is the code of an acknowledgment (HL7 table 0008).
 type AckCode string
 
-// These are the codes of original mode: accepted, error in the content, and message type not accepted. Enhanced mode
-// has equivalents for all three.
+// Acknowledgment codes of original mode (accepted, error in the content, message type not accepted) and their
+// equivalents in enhanced mode.
 const (
 	AA AckCode = "AA"
 	AE AckCode = "AE"

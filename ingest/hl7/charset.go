@@ -38,7 +38,7 @@ const (
 	wide
 )
 
-// These are the common character sets.
+// Common character sets.
 var (
 	UTF8        = Charset{kind: utf8Text}
 	Windows1252 = Charset{singleByte, charmap.Windows1252} // also used for ISO 8859-1, because senders do not use its C1 controls
@@ -77,7 +77,7 @@ var tables = map[string]Charset{
 }
 
 // CharsetNamed returns a character set by its name in HTTP (a label of the WHATWG Encoding Standard) or in HL7 table
-// 0211. For any other name it returns the undeclared set, and known is false.
+// 0211. For any other name it returns the zero value, and known is false.
 func CharsetNamed(name string) (c Charset, known bool) {
 	if name == "" {
 		return Charset{}, true

@@ -110,7 +110,7 @@ func letter(c byte) string {
 	return string(c)
 }
 
-// name returns the plain value in a pseudonym that reveal made.
+// name returns the plain value in a pseudonym that the function reveal made.
 func name(pseudonym string) string {
 	_, value, _ := strings.Cut(pseudonym, "(")
 	return strings.TrimSuffix(value, ")")
@@ -120,7 +120,7 @@ func stamp(at acuity.Instant, p acuity.Precision) string {
 	if at == 0 {
 		return ""
 	}
-	if p > acuity.Second { // in a zone whose offset makes the instant the start of a minute, hour or day
+	if p > acuity.Second { // a coarse time is written in a zone in which the instant is the start of a minute, hour or day
 		layout := []string{acuity.Minute: "200601021504", acuity.Hour: "2006010215", acuity.Day: "20060102", acuity.Month: "200601", acuity.Year: "2006"}[p]
 		for minutes := range 2 * 15 * 60 {
 			zone := time.FixedZone("", (minutes-15*60+1)*60)

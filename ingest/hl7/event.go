@@ -18,8 +18,8 @@ type Options struct {
 	Sender     Sender
 }
 
-// These are the kinds of pseudonym. Pseudonyms of visits share one name space in all feeds. The pseudonym of a visit
-// that is known only by its patient never equals that of a visit with a number.
+// Kinds of pseudonyms. Pseudonyms of visits share one name space in all feeds. The pseudonym of a visit that is known
+// only by its patient never equals that of a visit with a number.
 const (
 	KindVisit        = "visit"
 	KindPatientVisit = "visit-of-patient"
@@ -269,7 +269,7 @@ func (m *Message) isJoined() bool {
 		if field == nil {
 			return false
 		}
-		if len(field) >= 3 && int(m.msh.first)+n < int(m.msh.last) { // followed by a separator
+		if len(field) >= 3 && int(m.msh.first)+n < int(m.msh.last) { // the field is followed by a separator
 			switch string(field[len(field)-3:]) {
 			case "EVN", "PID", "PV1":
 				return true
@@ -322,8 +322,8 @@ func unusedEventWarning(trigger []byte) string {
 	}
 }
 
-// These are the stable codes of warnings. The message was accepted, but part of it was not used as sent or had to be
-// guessed. docs/hl7.md explains each to senders.
+// Stable codes of warnings: the message was accepted, but part of it was not used as sent or had to be guessed.
+// docs/hl7.md explains each to senders.
 const (
 	warnExtension      = "adt_extension"      // an event that the specification does not list
 	warnAction         = "action_unknown"     // DG1-21 is none of A, U, D; read as A
@@ -331,7 +331,7 @@ const (
 	warnCharsetAssumed = "charset_assumed"    // no character set is declared and the text is not UTF-8: read as Windows-1252
 	warnCharsetInvalid = "charset_invalid"    // declared as UTF-8, but invalid
 	warnCharsetUnknown = "charset_unknown"    // the declared character set is unknown
-	warnCode           = "code_unreadable"    // too long, or not in the table; the code is not used
+	warnCode           = "code_unreadable"    // the code is too long or not in its table, and is not used
 	warnEscape         = "escape_unknown"     // the escape remains in the text
 	warnEventTime      = "event_time_missing" // the next available time is used
 	warnIgnored        = "event_ignored"      // an event without effect

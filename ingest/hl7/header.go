@@ -9,9 +9,10 @@ import (
 // In the latter case, the error is a [HeaderError].
 var ErrNoHeader = errors.New("no usable MSH segment")
 
-// HeaderError is the [ErrNoHeader] for a message that begins with MSH but has an unusable MSH-1 or MSH-2.
+// HeaderError is the error for a message that begins with MSH but has an unusable MSH-1 or MSH-2. It matches
+// [ErrNoHeader].
 type HeaderError struct {
-	Reason    string // one of the codes encoding_…
+	Reason    string // one of the constants below, such as "encoding_short"
 	ControlID string // MSH-10, if MSH-1 makes it readable; "": unknown
 }
 
@@ -26,9 +27,9 @@ func (e *HeaderError) Fault() *Fault {
 	return &Fault{Code: AE, Condition: 102, Segment: "MSH", Sequence: 1, Field: 2, Reason: e.Reason}
 }
 
-// These are the values of [HeaderError.Reason].
+// Values of [HeaderError.Reason].
 const (
-	reasonEscaped  = "encoding_escaped"  // HTML or XML: &amp; for &
+	reasonEscaped  = "encoding_escaped"  // escaped for HTML or XML: &amp; instead of &
 	reasonShort    = "encoding_short"    // fewer than three characters
 	reasonLong     = "encoding_long"     // more than five characters
 	reasonRepeated = "encoding_repeated" // a character that is repeated or equal to MSH-1

@@ -11,7 +11,7 @@ package hl7
 
 import "bytes"
 
-// These are the limits of one message. A message that exceeds them is refused with AE (ERR 102).
+// Limits of one message. A message that exceeds them is refused with AE (ERR 102).
 const (
 	MaxSegments = 1000
 	MaxField    = 64 << 10 // bytes
@@ -117,7 +117,7 @@ func (m *Message) scan(raw []byte) error {
 				m.marks = m.marks[:open.last] // the segment goes on, so the recorded position is not its end
 				end = m.mark(open, name, pos)
 			}
-			if !inside { // one warning for all lines of one text
+			if !inside { // a text of several lines gets only one warning
 				m.addOdd(number, code)
 			}
 			inside = true
@@ -155,9 +155,9 @@ func isUpper(c byte) bool  { return c >= 'A' && c <= 'Z' }
 func isDigit(c byte) bool  { return c >= '0' && c <= '9' }
 func isLetter(c byte) bool { return c|0x20 >= 'a' && c|0x20 <= 'z' }
 
-// slot returns where to store the segment with the given name, which is on line number. It returns nil for a segment
-// that svc does not use, and for a repeated segment. For a repeated segment, repeated is the number of the line to
-// ignore: the line whose name is not in standard form, because it may be text, or else the second line.
+// slot returns where to store the segment with the given name and line number. It returns nil for a segment that svc
+// does not use, and for a repeated segment. For a repeated segment, repeated is the number of the line to ignore: the
+// line whose name is not in standard form, because it may be text, or else the second line.
 func (m *Message) slot(name string, number, odd int) (s *segment, repeated int) {
 	switch name {
 	case "MSH":
@@ -191,8 +191,8 @@ func (m *Message) slot(name string, number, odd int) (s *segment, repeated int) 
 	}
 }
 
-// mark records the separators in the line of a used segment that begins at pos, and returns the end of the line. The
-// segment's name is at position name.
+// mark records the separators in a line of a used segment, and returns the end of the line. The line begins at pos,
+// and the segment's name begins at the position name.
 func (m *Message) mark(s *segment, name, pos int) (end int) {
 	end = lineEnd(m.raw, pos)
 	for at := pos; ; at++ {

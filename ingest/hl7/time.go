@@ -153,7 +153,7 @@ func parseTwo(b []byte) (n int, ok bool) {
 }
 
 // ParseISO reads YYYY[-MM[-DD[Thh:mm[:ss[.s…]][offset]]]], where the offset is Z or ±hh:mm. A time without an offset
-// is in zone. If lax is true, a comma may replace the decimal point, and offsets may be ±hhmm or ±hh.
+// is in the given zone. If lax is true, a comma may replace the decimal point, and offsets may be ±hhmm or ±hh.
 func ParseISO(b []byte, zone *time.Location, lax bool) (m acuity.Moment, ok bool) {
 	b = bytes.TrimSpace(b)
 	w := Wall{Month: 1, Day: 1}
@@ -303,7 +303,8 @@ func (w Wall) endOf(p acuity.Precision, read func(Wall) acuity.Instant) acuity.I
 // becomes the first second of the next day.
 const leapSecond = 60
 
-// IsPossible reports whether w is consistent with the instant at. Only an impossible leap second is inconsistent.
+// IsPossible reports whether a clock can show w at the given instant. Every wall time is possible, except that second
+// 60 occurs only in the last minute of a UTC day.
 func (w Wall) IsPossible(at acuity.Instant) bool {
 	if w.Second < leapSecond {
 		return true

@@ -111,8 +111,8 @@ func recordRank(kind []byte) int {
 	case "MRN":
 		return recordMRN
 	case "SS", "SSN", "DL", "PPN", "MA", "MC", "NI", "AN", "VN":
-		// These are social security, driver's license, passport, insurance and state numbers. Account and visit
-		// numbers are here too, because a patient can have several.
+		// Social security, driver's license, passport, insurance and state numbers come from other authorities.
+		// Account and visit numbers rank with them, because a patient can have several.
 		return recordForeign
 	default:
 		return recordOther

@@ -49,7 +49,7 @@ type Limits struct {
 	Receive            time.Duration // for receiving a message from its first byte to its last, and for a TLS handshake
 	Answer             time.Duration // for the peer to read an acknowledgment
 	Pause              time.Duration // before closing a connection whose message was not accepted, because some senders retry immediately
-	Stop               time.Duration // for finishing started messages at a graceful stop
+	Stop               time.Duration // for finishing started messages during a graceful shutdown
 }
 
 // Server serves listeners.
