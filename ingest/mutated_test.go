@@ -154,7 +154,7 @@ func (p *unitProbe) empty(t *testing.T) string {
 	return numbered.ReplaceAllString(p.records(t), "")
 }
 
-// part is a part of a request that states a fact, and the request without it.
+// part is a part of a request that states a fact. body is the request without that part.
 type part struct{ kind, path, body string }
 
 // readTypes are the types of FHIR resources that are read.

@@ -43,8 +43,8 @@ func (p *Places) message(path string, messages int) int {
 	return -1
 }
 
-// triggerEvent returns the trigger event of the message that a warning is about, if that event has no effect. It
-// tells administrators which events the feed need not send. Only standard event names are returned.
+// triggerEvent returns the trigger event of the message that a warning is about, if that event has no effect. The
+// event's name shows administrators which events the feed need not send. Only standard event names are returned.
 func (p *Places) triggerEvent(w acuity.Warning) string {
 	n := p.message(w.Path, len(p.triggers))
 	if n < 0 || w.Code != "event_ignored" {

@@ -73,7 +73,7 @@ func stays(room, start string) string {
 	return `{"location":{"display":"` + room + `"},"status":"active","period":{"start":"2026-03-04T` + start + `:00Z"}}`
 }
 
-// resource returns a resource that refers to its visit or patient in the field about.
+// resource returns a resource. about is the JSON of the field that refers to its visit or patient.
 func resource(kind, id, status, updated, about, rest string) string {
 	return `{"resourceType":"` + kind + `","id":"` + id + `","meta":{"lastUpdated":"2026-03-04T` + updated + `:00Z"},` + status + `,` + about + `,` + rest + `}`
 }
@@ -211,7 +211,7 @@ func chart(c *acuity.Chart) string {
 	return strings.ReplaceAll(string(text), "null", "[]")
 }
 
-// permutations calls visit with each permutation of n indexes.
+// permutations calls visit for each permutation of the indexes 0 to n-1.
 func permutations(n int, visit func([]int)) {
 	order := make([]int, 0, n)
 	var next func()

@@ -17,7 +17,7 @@ func TestPrimaryFactorsFromMessages(t *testing.T) {
 	for name, row := range map[string]struct {
 		words []string
 		want  string
-		by    string // assignedBy, where the case checks it
+		by    string // assignedBy; "": not checked
 	}{
 		"triage":                       {[]string{tri, "2=O"}, "triage-initial", ""},
 		"triage, not of obstetrics":    {[]string{tri, "2=O", reason("Fever and cough")}, "triage-medical-eval", ""},

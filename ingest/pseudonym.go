@@ -49,8 +49,8 @@ const pseudonymBytes = 15
 
 var pseudonymText = base32.NewEncoding("abcdefghijklmnopqrstuvwxyz234567").WithPadding(base32.NoPadding)
 
-// Append appends the pseudonym of a value in a hospital: 24 letters and digits. It also depends on the hospital and
-// the kind, so the same value has unrelated pseudonyms in two hospitals and as two kinds.
+// Append appends the pseudonym of a value in a hospital: 24 letters and digits. The pseudonym also depends on the
+// hospital and the kind, so the same value has unrelated pseudonyms in two hospitals and as two kinds.
 func (p Pseudonyms) Append(dst []byte, hospital, kind string, value []byte) []byte {
 	k := p.idle.Get().(*keyed) //nolint:errcheck,forcetypeassert // no other type is stored
 	k.buf = append(k.buf[:0], hospital...)

@@ -14,8 +14,8 @@ import (
 	"svc/internal/httpapi/syntax"
 )
 
-// shape describes a JSON object in a body. It is derived from the tags of the struct from which the OpenAPI document
-// is generated, so the document and the reader have the same rules.
+// shape describes a JSON object in a body. It is derived from the struct tags from which the OpenAPI document is
+// generated, so the document and the reader have the same rules.
 type shape struct {
 	name   string
 	fields map[string]*field
@@ -77,7 +77,7 @@ func number(f reflect.StructField, tag string) int64 {
 	return n
 }
 
-// words returns the words in the tag enum.
+// words returns the words in the enum tag of a struct field.
 func words(f reflect.StructField) []string {
 	text, ok := f.Tag.Lookup("enum")
 	if !ok {
@@ -95,7 +95,7 @@ func (s *shape) field(name string) *field {
 	return f
 }
 
-// itemsAtMost returns the maximum number of elements of a list in a body.
+// itemsAtMost returns the maximum number of elements of the list with the given name in a body.
 func itemsAtMost[T any](name string) int64 { return int64(shapeOf[T]().field(name).maxItems) }
 
 // Decode reads the body of one request of a JSON feed (adt, census, clinical, roster, staffing) into o, as the handler

@@ -11,8 +11,8 @@ import (
 	"svc/internal/httpapi/limit"
 )
 
-// These are the maximum waits for a sender while its hospital exceeds its share of the CPUs. An HTTP response can ask
-// the sender to retry later. MLLP has no such response, but its peers repeat messages that are not acknowledged.
+// Maximum waits for a sender whose hospital exceeds its share of the CPUs. An HTTP response can ask the sender to
+// retry later. MLLP has no such response, but its peers repeat messages that are not acknowledged.
 const (
 	enterPatience   = time.Second
 	messagePatience = 5 * time.Second
@@ -50,7 +50,7 @@ func spendBytes(r *http.Request, length int) *httpapi.Problem {
 	return nil
 }
 
-// These constants estimate the work of the processor, in units of the simplest fact.
+// Estimates of the processor's work, in units of the simplest fact.
 const (
 	eventFacts = 2 // an event opens or moves a visit
 	rowFacts   = 4 // a census row reports a room, its visit and its factors

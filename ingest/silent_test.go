@@ -393,11 +393,11 @@ func saysNoMore(r map[string]any, kind string, l leaf, from int) bool {
 	case path == "identifier.value":
 		list, _ := r["identifier"].([]any) //nolint:errcheck // nil if there is none
 		return len(list) > 1
-	case first == "reasonCode" || first == "serviceType" || first == "ingredient": // hints, one of several names, or active ingredients
+	case first == "reasonCode" || first == "serviceType" || first == "ingredient": // only one name, hints and active ingredients are used
 		return true
 	case kind == "Encounter" && path == "period.start":
 		return code("status") == `"planned"`
-	case path == "location.period.end", path == "location.period.start": // ended by the next location
+	case path == "location.period.end", path == "location.period.start": // the start of the next location ends this one
 		return true
 	case path == "location.location.display":
 		return regexp.MustCompile(`"(wa|bd|si|bu|lvl)"`).MatchString(code("location"))

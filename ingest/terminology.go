@@ -21,7 +21,7 @@ const maxMappingID = 200
 // code.
 const noFactor = "none"
 
-// These are the values that fields of a mapping may have.
+// Values that the fields of a mapping may have.
 var (
 	mappingKinds = map[string]catalogue.SignalKind{
 		"medication": catalogue.KindMedication, "observation": catalogue.KindObservation, "lab": catalogue.KindLab,

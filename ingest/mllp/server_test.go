@@ -79,7 +79,7 @@ func TestHowConnectionsEnd(t *testing.T) {
 			}, "message_too_long",
 		},
 		"noise without an end": {
-			nil, func(c *client) { io.WriteString(c, strings.Repeat("x", 9000)) }, "message_too_long", //nolint:errcheck // may be cut off
+			nil, func(c *client) { io.WriteString(c, strings.Repeat("x", 9000)) }, "message_too_long", //nolint:errcheck // the write may fail
 		},
 		"breaks off": {nil, func(c *client) { c.send("\x0bMSH|"); c.Close() }, "connection_lost"},
 		"takes no answer": {
@@ -193,7 +193,7 @@ func (p pipes) Accept() (net.Conn, error) {
 func (p pipes) Close() error   { close(p); return nil }
 func (p pipes) Addr() net.Addr { return &net.TCPAddr{} }
 
-// TestStop: on a stop, idle connections are closed at once, and a message that has begun is read to its end and
+// TestStop: at shutdown, idle connections are closed at once, and a message that has begun is read to its end and
 // answered.
 func TestStop(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

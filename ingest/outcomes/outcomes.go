@@ -41,8 +41,8 @@ type kept struct {
 	places   *ingest.Places
 }
 
-// These limit the pending observations, whose number grows while the processor is unavailable. Observations beyond
-// the first limit are counted only as received. Events beyond the second limit get no notices.
+// Limits of the pending observations, whose number grows while the processor is unavailable. Observations beyond the
+// first limit are counted only as received. Events beyond the second limit get no notices.
 const (
 	pendingAtMost = 100_000
 	eventsAtMost  = 200_000

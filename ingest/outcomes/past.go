@@ -29,7 +29,7 @@ type received struct {
 	at       time.Time
 }
 
-// NewPast returns an empty Past. The windows of the feeds end at now.
+// NewPast returns an empty Past. The windows of the feeds end at the given time.
 func NewPast(now time.Time) *Past {
 	return &Past{now: now, pending: map[ingest.Position]*received{}, sums: map[time.Time]map[feeds.Feed]*feeds.Sum{}}
 }

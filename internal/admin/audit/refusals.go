@@ -9,7 +9,7 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// These are names of actions in the audit log for refused requests.
+// Names of actions in the audit log for refused requests.
 const (
 	ActRefuseSignIn = "session.refuse" // a sign-in failed
 	ActRefuse       = "act.refuse"     // an action or a page was refused; the subject is its route
@@ -33,7 +33,7 @@ type Refusals struct {
 	buckets map[string]*rate.Limiter
 }
 
-// These are the limits on recorded refusals for one person or key in one hospital. They are defaults of this project.
+// Limits on the refusals recorded for one person or key in one hospital. No specification prescribes these values.
 const (
 	refusalsPerSecond = 1
 	refusalsAtOnce    = 60

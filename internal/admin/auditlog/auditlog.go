@@ -70,7 +70,8 @@ func (l *Log) List(ctx context.Context, q audit.Query) (audit.Page, error) {
 	return page, err
 }
 
-// passed reports whether all older records precede since. The clocks of instances differ by less than an hour.
+// passed reports whether all records older than the one written at the given time precede the start of a query. The
+// clocks of instances differ by less than an hour.
 func passed(at, since time.Time) bool {
 	return !since.IsZero() && at.Before(since.Add(-time.Hour))
 }

@@ -228,7 +228,7 @@ type keyRow struct {
 	Token      string `json:"key,omitempty"`        // only for a new key
 }
 
-// ends returns when the key ends or has ended, or "" for never.
+// ends returns when the key ends or has ended, or "" if it never ends.
 func (r *keyRow) ends() string {
 	if r.RevokedAt != "" && (r.ExpiresAt == "" || r.RevokedAt < r.ExpiresAt) {
 		return r.RevokedAt

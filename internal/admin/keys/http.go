@@ -280,7 +280,7 @@ func (s *server) revoke(w http.ResponseWriter, r *http.Request) {
 	})
 }
 
-// change applies do to the key in the path. If the settings changed in the meantime, change reads the key again and
+// change calls do with the key in the path. If the settings changed in the meantime, change reads the key again and
 // retries, so that the decision is based on the new state.
 func (s *server) change(w http.ResponseWriter, r *http.Request, do func(ctx context.Context, by string, seen int64, key access.Key) error) {
 	ctx, cancel := context.WithTimeout(r.Context(), within)

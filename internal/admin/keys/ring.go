@@ -14,7 +14,7 @@ import (
 	"svc/internal/httpapi/access"
 )
 
-// These are names of actions in the audit log.
+// Names of actions in the audit log.
 const (
 	ActMint   = "key.mint"
 	ActRotate = "key.rotate"
@@ -36,9 +36,8 @@ type Ring struct {
 	// Seen returns the position up to which the register has read the settings. The caller must call it before it
 	// reads the key to change.
 	Seen func() int64
-	// Put stores keys of one hospital, all or none. It fails with [access.ErrOvertaken]
-	// if the settings of the hospital were changed after seen. When it returns nil, this
-	// process uses the keys.
+	// Put stores keys of one hospital, all or none. It fails with [access.ErrOvertaken] if the settings of the
+	// hospital were changed after the position seen. When it returns nil, this process uses the keys.
 	Put   func(ctx context.Context, seen int64, keys ...*access.Key) error
 	Audit audit.Record
 	Now   func() time.Time

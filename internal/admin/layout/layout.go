@@ -33,7 +33,7 @@ type Landmark struct {
 // cells is a rectangle of the grid.
 type cells struct{ x, y, w, h int32 }
 
-// These are the limits of a layout, which match the limits of the pages.
+// Limits of a layout. They match the limits of the pages.
 const (
 	MostCells     = 24
 	MostRooms     = 400
@@ -137,14 +137,14 @@ type Office struct {
 	// Seen returns the position up to which the register has read the settings. The caller must call it before it
 	// reads the state to change.
 	Seen func() int64
-	// Put stores a layout. It fails with [access.ErrOvertaken] if the settings of the
-	// hospital were changed after seen.
+	// Put stores a layout. It fails with [access.ErrOvertaken] if the settings of the hospital were changed after the
+	// position seen.
 	Put   func(ctx context.Context, seen int64, l *Layout) error
 	Audit audit.Record
 	Now   func() time.Time
 }
 
-// set stores a layout with the version after before. If before is 0, the hospital had no layout.
+// set stores a layout with version before+1. If before is 0, the hospital had no layout.
 func (o *Office) set(ctx context.Context, by string, seen, before int64, l *Layout) error {
 	l.Version = before + 1
 	act := audit.Act{

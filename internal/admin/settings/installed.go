@@ -13,14 +13,14 @@ import (
 	"svc/schemas/administration"
 )
 
-// These are the ids of the keys that all processes of an installation share. With a different key, a process could not
-// read the settings, or would compute different pseudonyms for the same patient.
+// Ids of the keys that all processes of an installation share. With a different key, a process could not read the
+// settings, or would compute different pseudonyms for the same patient.
 const (
 	SecretsKey   = "secrets"
 	PseudonymKey = "pseudonym"
 )
 
-// installedNames has the names of the keys in messages.
+// installedNames maps the id of a key to its name in messages.
 var installedNames = map[string]string{SecretsKey: "secrets key", PseudonymKey: "pseudonym key"}
 
 // otherKey is the error for a key that is not the key of the installation.
@@ -28,8 +28,7 @@ type otherKey string
 
 func (e otherKey) Error() string { return string(e) }
 
-// otherRelease is the error for the record of a key that a different release wrote in a form that this release cannot
-// read.
+// otherRelease is the error for a key record that a different release wrote in a form that this release cannot read.
 type otherRelease string
 
 func (e otherRelease) Error() string {
@@ -39,7 +38,8 @@ func (e otherRelease) Error() string {
 
 func keyErrorf(format string, args ...any) error { return otherKey(fmt.Sprintf(format, args...)) }
 
-// installedName is the name of the record of a key, and the name under which its value is sealed.
+// installedName returns the name of a key's record in the settings, under which the value in the record is also
+// sealed.
 func installedName(id string) string { return administration.InstalledKeys + id }
 
 // openPseudonyms returns the data from which pseudonyms are computed.
@@ -58,7 +58,7 @@ func (s *Store) openPseudonyms(ring *seal.Keyring) ([]byte, error) {
 	return data, nil
 }
 
-// installedKey returns the record of a key in the settings. If a different release wrote it, the record is empty.
+// installedKey returns a key's record in the settings. If a different release wrote it, the record is empty.
 func (s *Store) installedKey(id string) (*administration.InstalledKey, bool) {
 	value, is := s.table.Get(installedName(id))
 	if !is {
@@ -112,8 +112,8 @@ func (s *Store) install(ctx context.Context, id string, ring *seal.Keyring, lost
 	}
 }
 
-// Installed returns the fingerprint of a key of the installation, and whether there is one. The fingerprint is zero if
-// a different release wrote the record.
+// Installed returns the fingerprint of the installation's key with the given id, and reports whether there is such a
+// key. The fingerprint is zero if a different release wrote the record.
 func (s *Store) Installed(id string) (f seal.Fingerprint, is bool) {
 	known, is := s.installedKey(id)
 	if is {
@@ -122,7 +122,7 @@ func (s *Store) Installed(id string) (f seal.Fingerprint, is bool) {
 	return f, is
 }
 
-// ReadInstalled reads the fingerprints of the keys of an installation, by id, from its settings topic. A fingerprint is
+// ReadInstalled reads the fingerprints of an installation's keys, by id, from its settings topic. A fingerprint is
 // zero if a different release wrote its record. ReadInstalled writes nothing.
 func ReadInstalled(ctx context.Context, cluster *stream.Cluster, topic string) (map[string]seal.Fingerprint, error) {
 	spans, err := cluster.Spans(ctx, topic, time.Time{}, time.Time{})

@@ -141,7 +141,8 @@ func (k *KeyCheck) State() (moved <-chan struct{}, fault error) {
 	return k.moved, k.fault
 }
 
-// While runs work while the keys match, and restarts it when they match again. It returns when ctx ends or work fails.
+// While calls work as long as the keys match. It ends the context of work if they no longer match, and calls work
+// again when they do. It returns when ctx ends or work fails.
 func (k *KeyCheck) While(ctx context.Context, work func(context.Context) error) error {
 	for ctx.Err() == nil {
 		moved, fault := k.State()

@@ -19,7 +19,7 @@ import (
 	"svc/schemas/administration"
 )
 
-// These are the kinds of settings.
+// Kinds of settings.
 const (
 	kindKey       = "key"
 	kindHospital  = "hospital"
@@ -39,7 +39,7 @@ type kind struct {
 	drop func(s *Store, hospital, id string) error
 }
 
-// kindOf returns a kind of setting whose records are encoded with a codec.
+// kindOf returns a kind of setting whose records are encoded with the given codec.
 func kindOf[T any](name string, codec schemas.Codec[T], set func(*Store, *T) error, drop func(s *Store, hospital, id string) error) kind {
 	return kind{drop: drop, set: func(s *Store, value []byte) error {
 		decoded, err := codec.Decode(value)

@@ -17,7 +17,7 @@ import (
 // SealedBy identifies the key that seals a setting.
 type SealedBy string
 
-// These are the keys that seal a setting, best first.
+// Values of [SealedBy], best first.
 const (
 	SealedNewest  SealedBy = "newest"
 	SealedOlder   SealedBy = "older"   // one of SVC_SECRETS_KEY_OLD; that key must remain configured

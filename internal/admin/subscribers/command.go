@@ -13,7 +13,7 @@ import (
 	"svc/internal/outbound"
 )
 
-// These are names of actions in the audit log.
+// Names of actions in the audit log.
 const (
 	actWebhookTest   = "webhook.test"
 	actWebhookReplay = "webhook.replay"

@@ -10,7 +10,7 @@ import (
 	"svc/internal/outbound"
 )
 
-// These are the limits for pages of deliveries.
+// Limits for pages of deliveries.
 const (
 	deliveriesUsual  = 50
 	deliveriesAtMost = 200

@@ -17,7 +17,7 @@ import (
 	"svc/internal/outbound"
 )
 
-// These are names of actions in the audit log.
+// Names of actions in the audit log.
 const (
 	actRecipientCreate = "alert-recipient.create"
 	actRecipientChange = "alert-recipient.change"
@@ -25,7 +25,7 @@ const (
 	actAlertTest       = "alert.test"
 )
 
-// These are limits for recipients.
+// Limits for recipients.
 const (
 	maxEmail      = 254 // RFC 5321, 4.5.3.1.3
 	recipientsMax = 200 // per hospital
