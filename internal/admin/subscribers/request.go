@@ -57,8 +57,8 @@ func hospitalOf(r *http.Request) string { return httpapi.Caller(r.Context()).Hos
 
 func pathID(r *http.Request) string { return httpapi.PathValue(r, "id") }
 
-// faults collects the rules that a request breaks, so that the sender is informed about all of them at once. The rules
-// in the tags of the body come first.
+// faults collects the rules that a request breaks, so that the sender learns about all of them at once. The rules in
+// the struct tags of the body come first.
 type faults struct {
 	all     []httpapi.Detail // the request is malformed
 	misfits []httpapi.Detail // the request is well formed, but names something that does not exist or asks for something impossible

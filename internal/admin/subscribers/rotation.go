@@ -69,7 +69,8 @@ func Rotate(secrets []outbound.Secret, fresh outbound.Secret, now time.Time, ove
 	return all[:min(len(all), maxSecrets)], true
 }
 
-// maxSecrets counts the next secret, the current secret, and one that an earlier rotation has not retired.
+// maxSecrets is the maximum number of secrets of an endpoint: the next, the current, and one that an earlier rotation
+// has not retired.
 const maxSecrets = 3
 
 func (s *webhooks) rotate(w http.ResponseWriter, r *http.Request) {

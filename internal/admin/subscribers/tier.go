@@ -95,7 +95,7 @@ func (s *alerts) putTier(w http.ResponseWriter, r *http.Request) {
 		Enabled: &tier.Enabled, AckMinutes: &tier.AckMinutes, RepeatMinutes: &tier.RepeatMinutes, ExpireMinutes: &tier.ExpireMinutes,
 		Action: &tier.Action,
 	}
-	warnings, ok := httpapi.ReadJSON(w, r, maxBody, &in) // changes only the given fields of tier
+	warnings, ok := httpapi.ReadJSON(w, r, maxBody, &in) // changes only the fields that the body contains
 	if !ok {
 		return
 	}

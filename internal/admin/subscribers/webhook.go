@@ -16,14 +16,14 @@ import (
 	"svc/internal/signature"
 )
 
-// These are names of actions in the audit log.
+// Names of actions in the audit log.
 const (
 	actWebhookCreate = "webhook.create"
 	actWebhookChange = "webhook.change"
 	actWebhookDelete = "webhook.delete"
 )
 
-// These are the limits for an endpoint's settings.
+// Limits for an endpoint's settings.
 const (
 	maxWebhooks = 50 // per hospital
 	maxRooms    = 500
@@ -283,7 +283,7 @@ func (s *webhooks) checkURL(w http.ResponseWriter, r *http.Request, hook *outbou
 	return !f.answered(w, r)
 }
 
-// set stores the settings in w. It adds a fault for each key that does not exist.
+// set copies the settings of a request to w. It adds a fault for each key that does not exist.
 func (s *webhooks) set(f *faults, w *outbound.Webhook, in *webhookSettings) {
 	if in.Events == nil {
 		in.Events = []string{outbound.LevelChanged, outbound.RoomRescored}

@@ -11,7 +11,7 @@ import (
 	"svc/internal/httpapi/access"
 )
 
-// These are names of actions in the audit log.
+// Names of actions in the audit log.
 const (
 	ActLink   = "link.make"
 	ActRefuse = "link.refuse" // a used, withdrawn or expired link was opened
@@ -19,13 +19,13 @@ const (
 	ActEnd    = "session.end"
 )
 
-// These are the errors that a sign-in with a link may return.
+// Errors that creating or using a link may return.
 var (
 	ErrNoLink = errors.New("the link was used, has expired, or never existed")
 	ErrTTL    = errors.New("the lifetime of a link must be from 1 minute to 24 hours")
 )
 
-// These are the limits for a link's lifetime.
+// Limits for a link's lifetime.
 const (
 	LeastTTL = time.Minute
 	MostTTL  = 24 * time.Hour
@@ -52,8 +52,8 @@ type Office struct {
 	// Seen returns the position up to which the register has read the settings. The caller must call it before it
 	// reads the state to change.
 	Seen func() int64
-	// Put stores changes, all or none. It fails with [access.ErrOvertaken] if the settings of an affected hospital were
-	// changed after seen. When it returns nil, this process uses the new settings.
+	// Put stores changes, all or none. It fails with [access.ErrOvertaken] if the settings of an affected hospital
+	// were changed after the position seen. When it returns nil, this process uses the new settings.
 	Put   func(ctx context.Context, seen int64, c Changes) error
 	Audit audit.Record
 	// Refusals records failed sign-ins; it may be nil.
@@ -70,7 +70,7 @@ func (o *Office) MakeLink(ctx context.Context, by, hospital, label string, role 
 	return o.makeLink(ctx, math.MaxInt64, by, hospital, label, role, ttl)
 }
 
-// makeLink does the work of [Office.MakeLink], on the condition that nothing has changed after seen.
+// makeLink does the work of [Office.MakeLink], on the condition that nothing has changed after the position seen.
 func (o *Office) makeLink(ctx context.Context, seen int64, by, hospital, label string, role Role, ttl time.Duration) (Link, string, error) {
 	if ttl < LeastTTL || ttl > MostTTL {
 		return Link{}, "", ErrTTL

@@ -57,14 +57,14 @@ type SignIn struct {
 	ProvedAt time.Time // as in [Session]
 }
 
-// These are the reasons in the audit log for sessions that ended because a new one started.
+// Reasons in the audit log for sessions that ended because a new one started.
 const (
 	endedBySignIn = "sign_in" // the browser signed in again
 	endedByLimit  = "limit"   // the person had mostSessions
 )
 
-// addSession adds to c a new session for a person, and ends the sessions that it replaces and those that have
-// expired. all are the person's user records; the first belongs to the hospital that stores the session.
+// addSession adds a new session for a person to c, and ends the sessions that it replaces and those that have
+// expired. all contains the person's user records; the first one belongs to the hospital that stores the session.
 func (o *Office) addSession(c *Changes, acts []audit.Act, all []User, in SignIn) (Session, []audit.Act) {
 	now, first := cut(o.Now()), &all[0]
 	s := Session{

@@ -19,7 +19,7 @@ import (
 // Role determines what a person may do on the pages.
 type Role string
 
-// These are the roles. Each includes the rights of the previous one.
+// Roles. Each includes the rights of the previous one.
 const (
 	Viewer Role = "viewer" // reads
 	Charge Role = "charge" // sets the nurses on duty, acknowledges alerts
@@ -38,11 +38,11 @@ func (r Role) Covers(other Role) bool {
 	return slices.Contains(all, r) && slices.Index(all, r) >= slices.Index(all, other)
 }
 
-// Limit limits a session: its maximum idle time, and its maximum duration.
+// Limit has the limits of a session: its maximum idle time and its maximum duration.
 type Limit struct{ Idle, Absolute time.Duration }
 
 // Limit returns the limits of the role's sessions. Except for Admin, a session may last for a shift of twelve hours
-// with its handover. The limits are defaults of this project.
+// with its handover. No specification prescribes these limits.
 func (r Role) Limit() Limit {
 	switch r {
 	case Admin:

@@ -34,14 +34,14 @@ func (w *Wall) LinkValid(now time.Time) bool {
 	return w.UsedAt.IsZero() && (w.ExpiresAt.IsZero() || now.Before(w.ExpiresAt))
 }
 
-// LinkFor is the lifetime of a wall's link, which gives a technician a day to set up a screen. This is a default of
-// this project.
+// LinkFor is the lifetime of a wall's link, which gives a technician a day to set up a screen. No specification
+// prescribes it.
 const LinkFor = 24 * time.Hour
 
 // Most is the maximum number of walls of a hospital.
 const Most = 50
 
-// These are names of actions in the audit log.
+// Names of actions in the audit log.
 const (
 	ActMake   = "wall.make"
 	ActRevoke = "wall.revoke"
@@ -88,7 +88,7 @@ func (r *Register) Wall(id string) (Wall, bool) {
 	return w, ok
 }
 
-// Lookup returns the wall of a token.
+// Lookup returns the wall whose link has the given token.
 func (r *Register) Lookup(token string) (Wall, bool) {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
@@ -117,7 +117,7 @@ type Office struct {
 	// reads the state to change.
 	Seen func() int64
 	// Put stores a wall, or removes it if drop is true. It fails with [access.ErrOvertaken] if the settings of the
-	// hospital were changed after seen. When it returns nil, this process has applied the change.
+	// hospital were changed after the position seen. When it returns nil, this process has applied the change.
 	Put   func(ctx context.Context, seen int64, w *Wall, drop bool) error
 	Audit audit.Record
 	Now   func() time.Time

@@ -40,7 +40,7 @@ type Column struct {
 	About string
 }
 
-// columnsOf reads the columns from the tags of a row.
+// columnsOf reads the columns from the struct tags of a row type.
 func columnsOf(row reflect.Type) (columns []Column) {
 	for f := range row.Fields() {
 		name, options, _ := strings.Cut(f.Tag.Get("parquet"), ",")

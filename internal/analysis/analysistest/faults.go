@@ -125,7 +125,8 @@ func (l *Output) SnapshotOf() (partition int32, place int, version int64) {
 
 func anyPair(_, _ *acuity.Change) bool { return true }
 
-// renumber adds by to the versions of the victim's changes, starting with the change at index from.
+// renumber increases the versions of the victim's changes by the given number, starting with the change at the given
+// index.
 func (l *Output) renumber(partition int32, from int, by int64) {
 	for i := from; i < len(l.Changes[partition]); i++ {
 		if string(l.Changes[partition][i].Key) == Victim {

@@ -23,7 +23,7 @@ import (
 	"svc/internal/analysis/tables"
 )
 
-// Export defines which records to export, and where.
+// Export defines which records to export, and in which format.
 type Export struct {
 	Table     Table
 	Topic     string   // name, with its prefix
@@ -173,8 +173,8 @@ type journal struct {
 	done map[Piece]segment
 }
 
-// openJournal reads the journal of a folder, or starts one with the plan that begin returns. A line that a crash
-// truncated is dropped.
+// openJournal reads the journal of a folder, or starts one with the plan that the function begin returns. A line that
+// a crash truncated is dropped.
 func openJournal(dir string, question *Plan, begin func() (*Plan, error)) (*journal, error) {
 	name := filepath.Join(dir, journalName)
 	content, err := os.ReadFile(name) //nolint:gosec // in the folder that the user named
