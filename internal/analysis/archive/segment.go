@@ -287,7 +287,7 @@ func (s *segmentOf[R]) endDays(now time.Time) error {
 	return nil
 }
 
-// end completes a file. It gets its final name when finish renames all files.
+// end completes a file. The file gets its final name when finish renames all files.
 func (s *segmentOf[R]) end(dir string) error {
 	f := s.open[dir]
 	if err := errors.Join(f.rows.Close(), f.to.Sync(), f.to.Close()); err != nil {

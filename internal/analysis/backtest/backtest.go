@@ -169,8 +169,8 @@ func (r *run) counts(o *origin) bool {
 	return o.age >= r.options.Warmup && o.snapshot.Hour >= r.options.From && o.snapshot.Hour < r.options.To
 }
 
-// compare scores one hour ahead of an origin. It computes levels with the nurses on duty at the origin, because a
-// forecast cannot know who will be called in.
+// compare scores the forecast that an origin made for one of the following hours. It computes levels with the nurses
+// on duty at the origin, because a forecast cannot know who will be called in.
 func (r *run) compare(o *origin, s *acuity.Snapshot, required float64, unit *score.UnitNumbers, came acuity.Level) {
 	h := int(s.Hour-o.snapshot.Hour) - 1
 	held := *unit

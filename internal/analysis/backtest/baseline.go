@@ -45,7 +45,7 @@ type hourOfWeek struct {
 	now         float64
 }
 
-// usualFade halves a weight in eight weeks.
+// usualFade is the weekly factor that halves a weight in eight weeks.
 const usualFade = .917
 
 func (u *hourOfWeek) observe(_ int32, slot int, required float64) {
@@ -115,7 +115,7 @@ type blendPast struct {
 	complete bool
 }
 
-// blendFade halves a weight in 28 days.
+// blendFade is the hourly factor that halves a weight in 28 days.
 const blendFade = .99897
 
 func (b *blend) observe(hour int32, slot int, required float64) {

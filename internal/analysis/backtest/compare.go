@@ -20,7 +20,7 @@ type Foreign struct {
 	at    map[target]foreignForecast
 }
 
-// target is one hour ahead of an origin.
+// target is an hour that is forecast at an origin.
 type target struct {
 	hour  int32 // hour of the origin
 	ahead int   // hours; from 1
@@ -44,7 +44,7 @@ type Comparison struct {
 	sums, census []sum
 }
 
-// These are the columns of a file with forecasts.
+// Columns of a file with forecasts.
 const (
 	atColumn     = "at"
 	aheadColumn  = "hours_ahead"
@@ -155,7 +155,8 @@ func newComparison(f *Foreign) *Comparison {
 	}
 }
 
-// add counts one hour ahead of an origin if the external model has a forecast for that hour.
+// add compares the forecasts that an origin made for one of the following hours, if the external model has a forecast
+// for that hour.
 func (c *Comparison) add(f *Foreign, o *origin, h int, required, occupied float64) {
 	theirs, there := f.at[target{o.snapshot.Hour, h + 1}]
 	if !there {

@@ -29,7 +29,7 @@ func (s *sum) errors(name string) Errors {
 type inner struct {
 	first, last int32
 	required    float64
-	in, near    [forecast.Horizon]float64 // within the band, within one nurse
+	in, near    [forecast.Horizon]float64 // numbers of forecasts within the band, and within one nurse
 	below       [forecast.Horizon][forecast.Quantiles]float64
 	pinball     [forecast.Horizon]float64
 	rps, brier  [2][4][forecast.Horizon]float64 // for the levels with unchanged nurses, and for the levels that occurred
@@ -73,7 +73,7 @@ func add(sums []sum, o *origin, h int, required float64) {
 	addErrors(sums, float64(o.ahead[h].Quantiles[forecast.P50]), o.rivals, h, required)
 }
 
-// addErrors counts the errors of a forecast and of its rivals, for one hour ahead.
+// addErrors counts the errors of a forecast and of its rivals, for the hour at index h of the horizon.
 func addErrors(sums []sum, predicted float64, rivals [][forecast.Horizon]float64, h int, came float64) {
 	for i := range sums {
 		x := predicted

@@ -183,14 +183,14 @@ func rounded(x float64, digits int) float64 {
 	return math.Round(x*scale) / scale
 }
 
-// Gate reports whether a forecast is good enough to be displayed.
+// Gate is the result of checking whether a forecast is good enough to be displayed.
 type Gate struct {
 	Passed bool     `json:"passed"`
 	Faults []string `json:"faults"`
 }
 
-// These are the limits of the gate, chosen by this project. If a forecast does not reach them, the experience of the
-// unit's staff is more useful.
+// Limits of the gate, chosen by this project. If a forecast does not reach them, the experience of the unit's staff
+// is more useful.
 const (
 	leastGain = .10
 	bandShare = .80 // fraction of hours within P10 … P90
@@ -209,7 +209,7 @@ const bandErrors = 3
 const wideAtFirst = .04
 
 // bandLimits returns the accepted coverage of the band, for n forecasts made each hour for the given number of hours
-// ahead. Forecasts that overlap fail together, so n of them weigh as n/ahead independent ones. From 27 weeks on, the
+// ahead. Forecasts that overlap fail together, so n of them count as n/ahead independent ones. From 27 weeks on, the
 // limits are bandShare ± bandOff at every hour.
 func bandLimits(ahead int, n float64) (least, most float64) {
 	off := bandErrors * math.Sqrt(bandShare*(1-bandShare)*float64(ahead)/max(1, n))

@@ -29,7 +29,7 @@ import (
 	"svc/schemas"
 )
 
-// These are the sources of the hours for a backtest. Any other word is the name of a file.
+// Sources of the hours for a backtest. Any other word is the name of a file.
 const (
 	fromSnapshots    = "snapshots"
 	fromObservations = "observations"

@@ -158,7 +158,7 @@ func viewOf(b *view.View) func(context.Context, string) (*verify.View, error) {
 		w, err := b.Whole(ctx, hospital)
 		switch {
 		case errors.Is(err, view.ErrNoUnit), errors.Is(err, view.ErrNotWhole):
-			return nil, verify.ErrNoView // the partition either becomes complete, or the patience runs out
+			return nil, verify.ErrNoView // the caller retries until the partition is complete or the patience runs out
 		case err != nil:
 			return nil, err
 		}

@@ -55,8 +55,8 @@ func OpenLog(o *stream.Options, topic string) (*Log, error) {
 	}, nil
 }
 
-// These are the timeouts for responses from a broker. They are long, because the analysis commands run at low priority
-// and may be delayed on a busy machine.
+// Timeouts for responses from a broker. They are long, because the analysis commands run at low priority and may be
+// delayed on a busy machine.
 const (
 	dialTimeout = 30 * time.Second
 	askTimeout  = time.Minute
@@ -77,9 +77,9 @@ func mechanismOf(o *stream.Options) (sasl.Mechanism, error) {
 // Close ends the connections.
 func (l *Log) Close() { l.close() }
 
-// Spans returns a span of offsets for each partition. A span begins with the first record whose timestamp is not before
-// from, and ends before the first whose timestamp is not before to. A zero from means the beginning of the log, and a
-// zero to means its current end.
+// Spans returns a span of offsets for each partition. A span begins with the first record at or after the instant
+// from, and ends before the first record at or after the instant to. A zero from means the beginning of the log, and
+// a zero to means its current end.
 func (l *Log) Spans(ctx context.Context, from, to time.Time) ([]stream.Span, error) {
 	meta, err := l.client.Metadata(ctx, &kafka.MetadataRequest{Topics: []string{l.Topic}})
 	if err != nil {
@@ -199,7 +199,7 @@ func (l *Log) Read(ctx context.Context, s stream.Span, fn func(stream.Record) er
 	return nil
 }
 
-// Read is a function that calls each with every record of a span, in order.
+// Read is a function that reads a span. It calls the function each for every record, in order.
 type Read func(ctx context.Context, s stream.Span, each func(stream.Record) error) error
 
 // Source reads a topic.

@@ -61,7 +61,7 @@ func (r *Rerun) Write(ctx context.Context, out Output) (rows int64, err error) {
 func (r *Rerun) remake(in inputs, fn func(*acuity.Change) error) error {
 	folds := map[string]*Refold{}
 	var hospital string
-	var fault error // first error that each returned
+	var fault error // first error that fn returned
 	emit := func(c *acuity.Change) {
 		if fault == nil && r.inWindow(c.AppliedAt) {
 			c.Hospital = hospital
@@ -89,7 +89,7 @@ func (r *Rerun) remake(in inputs, fn func(*acuity.Change) error) error {
 	return fault
 }
 
-// inWindow reports whether an instant is between From and To.
+// inWindow reports whether an instant is in [From, To). A zero From or To means no bound.
 func (r *Rerun) inWindow(at acuity.Instant) bool {
 	return (r.From.IsZero() || at >= acuity.At(r.From)) && (r.To.IsZero() || at < acuity.At(r.To))
 }
@@ -165,7 +165,8 @@ func writeFile[R any](name string, f tables.Format, rows func(write func(*R) err
 	return os.Rename(file.Name(), name)
 }
 
-// inputs is a function that calls each with every requested input of one partition, in the order of the log.
+// inputs is a function that reads one partition. It calls the function each for every requested input, in the order
+// of the log.
 type inputs func(each func(*inputlog.Input) error) error
 
 // foldPartitions calls fold for each partition, at most atOnce concurrently. A requested hospital without any record in

@@ -176,7 +176,7 @@ func (t *timeline) closeHour(end acuity.Instant) {
 	}
 }
 
-// These are the kinds of subjects, in the order of the rows.
+// Kinds of subjects, in the order of the rows.
 const (
 	ofLevel = iota
 	ofAxis

@@ -17,48 +17,45 @@ type calendar struct {
 
 // These constants define how a unit varies over time.
 const (
-	// Busy days are clustered: the logarithm of a day's rate follows an AR(1) process. These are defaults of this
-	// project.
+	// Busy days are clustered: the logarithm of a day's rate follows an AR(1) process. The values are assumed.
 	busyMemory    = 0.6
 	busyDeviation = 0.09
 
-	// A storm is a period of 6 to 16 hours with many more arrivals; there are about three in two months. These are
-	// defaults of this project.
+	// A storm is a period of 6 to 16 hours with many more arrivals; there are about three in two months. The values
+	// are assumed.
 	stormsADay  = 0.05
 	stormFactor = 1.8
 
-	// Births per hour vary more than a Poisson number: the rate is multiplied by a gamma variable with this shape. This
-	// is a default of this project.
+	// Births per hour vary more than a Poisson number: the rate is multiplied by a gamma variable with this shape.
+	// The value is assumed.
 	hourShape = 4
 
-	// chanceRepair is the daily probability that a room is closed for a day. This is a default of this
-	// project.
+	// chanceRepair is the daily probability that a room is closed for a day. The value is assumed.
 	chanceRepair = .15
 
-	// These define the change of regime: a neighboring hospital closes its unit, and stays become shorter.
+	// The change of regime: a neighboring hospital closes its unit, and stays become shorter.
 	regimeWeek     = 30
 	regimeArrivals = 1.15
 	regimeStays    = 0.88
 	regimeRounds   = -1.6 // hours
 	growthYear     = 0.40 // growth of the frequency of modifiers over 52 weeks
 
-	// These are the fractions of births by kind of arrival. Source: NCHS, Births: Final Data for 2022 (32.1% cesareans,
-	// about half of them planned; 32% inductions).
+	// Fractions of births by kind of arrival. Source: NCHS, Births: Final Data for 2022 (32.1% cesareans, about half
+	// of them planned; 32% inductions).
 	shareCesareans  = 0.16
 	shareInductions = 0.28
-	// triageForBirth is the number of evaluations in triage that end at home, per birth. This is a default of this
-	// project.
+	// triageForBirth is the number of evaluations in triage that end at home, per birth. The value is assumed.
 	triageForBirth = 1.3
-	// These are numbers per birth: antepartum stays without labor, readmissions, and patients of other services. They
-	// are defaults of this project.
+	// Numbers per birth of antepartum stays without labor, readmissions, and patients of other services. The values
+	// are assumed.
 	shareAntepartum  = 0.055
 	shareReadmission = 0.012
 	shareOverflow    = 0.025
 	shareProcedures  = 0.03
 )
 
-// triageHours is the relative number of women arriving in triage by hour of the day: lowest before dawn, highest in the
-// afternoon and evening. This is a default of this project.
+// triageHours is the relative number of women arriving in triage by hour of the day: lowest before dawn, highest in
+// the afternoon and evening. The values are assumed.
 var triageHours = [24]float64{
 	.80, .70, .60, .55, .50, .55, .60, .75, .90, 1.05, 1.15, 1.20,
 	1.25, 1.25, 1.30, 1.30, 1.25, 1.25, 1.25, 1.30, 1.25, 1.15, 1.05, .95,
@@ -81,7 +78,7 @@ func newCalendar(u *unit) calendar {
 // local returns the local time of an instant.
 func (u *unit) local(t clock) time.Time { return time.Unix(int64(t), 0).In(u.options.Start.Location()) }
 
-// hourOf returns the instant of an hour on the local day of another instant.
+// hourOf returns the instant at which the local clock shows hour h on the day of t.
 func (u *unit) hourOf(t clock, h float64) clock {
 	d := u.local(t)
 	return at(time.Date(d.Year(), d.Month(), d.Day(), 0, 0, int(h*3600), 0, d.Location()))

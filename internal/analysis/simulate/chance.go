@@ -8,7 +8,7 @@ import (
 // chance is a random stream for one purpose, so that an additional draw for one purpose does not change the others.
 type chance struct{ *rand.Rand }
 
-// These are the purposes of random streams. Each visit has its own purpose, numbered from purposeVisits up.
+// Purposes of random streams. Each visit has its own purpose, numbered from purposeVisits up.
 const (
 	purposeArrivals = iota + 1
 	purposeBusy

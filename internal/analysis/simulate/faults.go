@@ -11,7 +11,7 @@ type faults struct {
 	last    clock    // latest arrival of any message that was not late
 }
 
-// These define the faults of the interface. They are defaults of this project.
+// Faults of the interface. The values are assumed.
 const (
 	outagesYear              = 4
 	outageLeast, outageMost  = 5 * hour, 28 * hour
@@ -32,7 +32,7 @@ func newFaults(u *unit) faults {
 	}
 	outages := newChance(u.options.Seed, purposeOutages)
 	for year := u.from; year < u.to; year += 52 * week {
-		for i := range clock(outagesYear) { // one in each quarter
+		for i := range clock(outagesYear) { // one outage in each quarter
 			begin := year + outages.between(i*13*week, (i+1)*13*week-outageMost)
 			f.outages = append(f.outages, [2]clock{begin, begin + outages.between(outageLeast, outageMost)})
 		}

@@ -6,7 +6,7 @@ import (
 	"strconv"
 )
 
-// These are the paths of the ingest API.
+// Paths of the ingest API.
 const (
 	pathADT      = "/api/ingest/adt"
 	pathClinical = "/api/ingest/clinical"

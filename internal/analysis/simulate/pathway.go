@@ -1,15 +1,15 @@
 package simulate
 
-// These are the stages of a stay: medians and standard deviations of log-normal time spans.
+// Stages of a stay: medians and standard deviations of log-normal time spans.
 const (
-	// The duration of the evaluation in triage is a default of this project.
+	// The duration of the evaluation in triage is assumed.
 	evaluation, evaluationSpread = 100 * minute, .50
-	// The time from arrival to the decision to admit is a default of this project.
+	// The time from arrival to the decision to admit is assumed.
 	decision, decisionSpread = 50 * minute, .45
-	// The duration of early labor (before 4 cm), for women who are admitted during it, is a default of this project,
-	// based on the range of the latent phase in ACOG Clinical Practice Guideline 8 (2024).
+	// The duration of early labor (before 4 cm), for women who are admitted during it, is assumed, based on the range
+	// of the latent phase in ACOG Clinical Practice Guideline 8 (2024).
 	earlyFirst, earlyLater, earlySpread = 5 * hour, 3 * hour, .60
-	// The duration of cervical ripening is a default of this project.
+	// The duration of cervical ripening is assumed.
 	ripening, ripeningSpread = 11 * hour, .40
 	// Active labor (4 to 10 cm) in first and later births (Harper et al., Obstet Gynecol 2012): 3.8 h and 2.4 h if
 	// it is spontaneous, 5.5 h and 4.4 h if it is induced. The 95th percentile is three times the median.
@@ -20,8 +20,7 @@ const (
 	// epidural, 0.6 h and 0.2 h without one. The 95th percentile of the 1.1 h is 3.6 h.
 	pushFirst, pushLater, pushSpread = 66 * minute, 24 * minute, .70
 	pushFree                         = .53 // factor without an epidural
-	// A cesarean is timed from entering to leaving the operating room, including the birth. These times are
-	// defaults of this project.
+	// A cesarean is timed from entering to leaving the operating room, including the birth. These times are assumed.
 	operation, operationSpread = 70 * minute, .25
 	incision                   = 14 * minute
 	// Recovery takes at least two hours (Guidelines for Perinatal Care, 8th ed.).
@@ -30,28 +29,28 @@ const (
 	// Mother and child are ready to go home two nights after the birth, or three after a cesarean. The limits are
 	// the 48 h and 96 h of the Newborns' and Mothers' Health Protection Act (1996).
 	stayVaginal, stayCesarean, staySpread = 40 * hour, 68 * hour, .24
-	// The length of a stay before birth is a default of this project.
+	// The length of a stay before birth is assumed.
 	stayAntepartum, antepartumSpread = 60 * hour, .80
-	// These are the time of rounds, and the spread of discharges after them. They are defaults of this project.
+	// The time of rounds, and the spread of discharges after them, are assumed.
 	roundsHour, roundsSpread = 11.2, 1.4
 )
 
-// These are probabilities for one woman, with their sources.
+// Probabilities for one woman. A value without a source is assumed.
 const (
 	chanceEpidural       = .73  // Butwick et al., Anesthesiology 2018: 73.1% of labors
-	chanceEarlyFirst     = .50  // default of this project
-	chanceEarlyLater     = .28  // default of this project
-	chanceAugment        = .35  // default of this project
+	chanceEarlyFirst     = .50  // assumed
+	chanceEarlyLater     = .28  // assumed
+	chanceAugment        = .35  // assumed
 	chanceSectionFirst   = .26  // with planned cesareans, 32.1% of births (NCHS 2022)
 	chanceSectionLater   = .08  // same source
 	chanceNICU           = .09  // NCHS 2022: 9.8% of newborns
 	chanceHemorrhage     = .043 // Corbetta-Rastelli et al., Obstet Gynecol 2023: 4.3% in 2019
-	chanceRipening       = .55  // of inductions; default of this project
-	chanceFollowsLabor   = .30  // an antepartum stay that ends in labor; default of this project
-	chanceUnstable       = .15  // an antepartum stay with a crisis; default of this project
-	chanceStaysInTriage  = .06  // evaluations that lead to an antepartum stay; default of this project
-	chanceTrialOfLabor   = .05  // default of this project
-	chanceImminentBirths = .02  // women who give birth within an hour of arrival; default of this project
+	chanceRipening       = .55  // of inductions; assumed
+	chanceFollowsLabor   = .30  // antepartum stays that end in labor; assumed
+	chanceUnstable       = .15  // antepartum stays with a crisis; assumed
+	chanceStaysInTriage  = .06  // evaluations that lead to an antepartum stay; assumed
+	chanceTrialOfLabor   = .05  // assumed
+	chanceImminentBirths = .02  // women who give birth within an hour of arrival; assumed
 )
 
 // pathway is the course of a visit through the unit: the next step, and the time until it.

@@ -6,8 +6,8 @@ import (
 	"slices"
 )
 
-// drawHistory draws the risks of the woman at arrival. Most of them become more frequent over the year (unit.load).
-// Each probability is a default of this project unless it cites a source.
+// drawHistory draws the risks of the woman at arrival. Most of them become more frequent over the year (unit.load). A
+// probability without a source is assumed.
 func (v *visit) drawHistory() {
 	load := v.load()
 	if v.is(.016) { // NCHS 2022: 31 of 1,000 births are twin births

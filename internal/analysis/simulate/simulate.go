@@ -65,7 +65,7 @@ func Profiles() []string {
 	return names
 }
 
-// These are the limits of the options.
+// Limits of the options.
 const (
 	minBirths = 100
 	maxBirths = 40_000

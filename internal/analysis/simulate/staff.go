@@ -24,14 +24,14 @@ type nurse struct {
 	hired clock
 }
 
-// These are the changes of shift, and the times at which the charge nurse recounts, in local hours.
+// Changes of shift, and times at which the charge nurse recounts, in local hours.
 var (
 	shiftHours   = []float64{7, 19}
 	recountHours = []float64{11, 15, 23, 3}
 )
 
-// These constants define a staffing plan by births per year. It is a default of this project, derived from the needs of
-// the simulated unit: about 4.6 nurses per 1,000 births a year.
+// These constants define a staffing plan by births per year. The plan is assumed, based on the needs of the simulated
+// unit: about 4.6 nurses per 1,000 births a year.
 const (
 	gridForBirths = .0049
 	gridLeast     = 0.6

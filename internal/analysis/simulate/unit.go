@@ -159,8 +159,8 @@ type pool struct {
 }
 
 // furnish creates the rooms of a unit for the given number of births a year. Little's law gives the mean number of
-// patients of each kind. Some Poisson standard deviations are added (a default of this project); fewer are added for
-// labor rooms, so that women wait on busy days.
+// patients of each kind. A margin of some Poisson standard deviations is added; it is assumed, and smaller for labor
+// rooms, so that women wait on busy days.
 func (u *unit) furnish() {
 	births := float64(u.births)
 	sized := func(mean, deviations float64, least int) int {
@@ -184,7 +184,7 @@ func (u *unit) furnish() {
 	add(&u.postpartum, "MBU", "MB ", sized(births*.0063, 1.3, 6), 301)
 }
 
-// requestRoom assigns a room to f, immediately or when f is first in the queue.
+// requestRoom calls f with a free room, immediately or when f is first in the queue.
 func (p *pool) requestRoom(f func(*room)) {
 	if len(p.free) == 0 {
 		p.waiting = append(p.waiting, f)
@@ -195,7 +195,7 @@ func (p *pool) requestRoom(f func(*room)) {
 	f(r)
 }
 
-// turnaround is the time for cleaning a room (a default of this project).
+// turnaround is the time for cleaning a room. The value is assumed.
 const turnaround = 35 * minute
 
 // vacate empties a room. After the turnaround, the room is clean and ready for the next visit.

@@ -129,8 +129,8 @@ func (v *visit) remove() {
 // drug is a medication with its code.
 type drug struct{ code, display string }
 
-// These drugs have a rule in the catalogue. The epidural and the gas do not: a hospital must map them, so they appear
-// on the worklist.
+// Drugs that the unit gives. The catalogue has rules for all except the epidural and the gas, which a hospital must
+// map, so these two appear on the worklist.
 var (
 	magnesium    = &drug{"6585", "magnesium sulfate"}
 	oxytocin     = &drug{"7824", "oxytocin"}
@@ -252,7 +252,8 @@ func (v *visit) measureVitals() {
 	}
 }
 
-// inLabor reports whether the fetal heart rate is monitored.
+// inLabor reports whether the woman is in a labor room and has not given birth, so that the fetal heart rate is
+// monitored.
 func (v *visit) inLabor() bool {
 	return v.born == 0 && v.room != nil && v.room.pool == &v.unit.labor
 }

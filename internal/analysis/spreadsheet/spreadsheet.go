@@ -46,7 +46,7 @@ type Fault struct {
 	Columns []string // allowed columns, if a column is unknown
 }
 
-// These are the rules for a file as a whole.
+// Rules for a file as a whole.
 const (
 	EmptyFile     = "emptyFile"     // the file has no line
 	UnknownColumn = "unknownColumn" // the first line has an unknown column name

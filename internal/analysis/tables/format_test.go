@@ -59,7 +59,7 @@ func keepsNulls[R any](t *testing.T) {
 	})
 }
 
-// fill sets every column to a value. A nullable column gets a value only if the generator has draws true.
+// fill sets every column to a value, except that a nullable column gets a value only if the generator draws true.
 func fill(t *rapid.T, v reflect.Value, has *rapid.Generator[bool]) {
 	switch v.Kind() { //nolint:exhaustive // columns have no other kinds
 	case reflect.Struct:

@@ -7,7 +7,7 @@ import (
 	"svc/schemas"
 )
 
-// ObservationRow is one accepted request. The tag about contains the column's description in the dictionary.
+// ObservationRow is one accepted request. The about tag of a field is the column's description in the dictionary.
 type ObservationRow struct {
 	Hospital   string  `parquet:"hospital,dict" json:"hospital" about:"Hospital ID"`
 	Partition  int32   `parquet:"partition" json:"partition" about:"Topic partition; with offset, the position of the record"`

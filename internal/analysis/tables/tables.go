@@ -25,8 +25,8 @@ import (
 // Format is a file format for rows.
 type Format string
 
-// These are the formats. Parquet is columnar and compressed with Snappy, which every reader supports. NDJSON has one
-// object per line. In CSV, a list is written as JSON, and text is escaped for spreadsheets.
+// File formats. Parquet is columnar and compressed with Snappy, which every reader supports. NDJSON has one object
+// per line. In CSV, a list is written as JSON, and text is escaped for spreadsheets.
 const (
 	Parquet Format = "parquet"
 	NDJSON  Format = "ndjson"
@@ -65,7 +65,7 @@ func NewSink[R any](w io.Writer, f Format) (Sink[R], error) {
 	return nil, fmt.Errorf("unknown format %q", f)
 }
 
-// These are the sizes of Parquet files. A reader loads one row group at a time.
+// Sizes in Parquet files. A reader loads one row group at a time.
 const (
 	groupRows  = 64_000
 	batchRows  = 256
@@ -222,7 +222,7 @@ func (m Moment) text() string {
 	return time.UnixMilli(int64(m)).UTC().Format("2006-01-02T15:04:05.000Z")
 }
 
-// These are the names of enumeration values in columns. They are the same as in the API if the API has the value.
+// Names of enumeration values in columns. They are the same as in the API if the API has the value.
 var (
 	eventWords      = [...]string{"other", "A01", "A02", "A03", "A04", "A06", "A07", "A08", "A11", "A12", "A13"}
 	signalWords     = [...]string{"", "medication", "observation", "lab", "device", "condition"}

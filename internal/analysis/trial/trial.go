@@ -17,8 +17,8 @@ import (
 	"svc/readapi/web/integrations"
 )
 
-// Trials evaluates rules on recorded observations, like svc replay --diff. A trial reads the hospital's log from the
-// start, and runs as long as a page requests its result. A process runs one trial at a time, alternating between
+// Trials evaluates rules on recorded observations, as svc replay --diff does. A trial reads the hospital's log from
+// the start, and runs as long as a page requests its result. A process runs one trial at a time, alternating between
 // hospitals.
 type Trials struct {
 	inputs inputlog.Source

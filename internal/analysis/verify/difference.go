@@ -13,31 +13,31 @@ import (
 // Fault is the stable code of a difference.
 type Fault string
 
-// These are the faults in the changelog, in the snapshots, and in the view.
+// Faults in the changelog, in the snapshots, and in the view.
 const (
-	LostInput      Fault = "lost_input"      // an input has no change
-	AppliedTwice   Fault = "applied_twice"   // two changes have the same input
+	LostInput      Fault = "lost_input"      // the changelog has no change for an input
+	AppliedTwice   Fault = "applied_twice"   // two changes name the same input
 	Swapped        Fault = "swapped"         // inputs were applied in a different order from the log
 	ForeignInput   Fault = "foreign_input"   // a change names an input that the log does not contain
-	MissingVersion Fault = "missing_version" // a change is missing
+	MissingVersion Fault = "missing_version" // the changelog skips a version
 	DoubledVersion Fault = "doubled_version" // two changes have the same version
 	WrongChange    Fault = "wrong_change"    // a change differs from the change computed from the log
 	Unreadable     Fault = "unreadable"      // this release cannot decode a record of the changelog or a snapshot
 
 	MissingSnapshot Fault = "missing_snapshot" // an hour is missing from the snapshots topic
-	DoubledSnapshot Fault = "doubled_snapshot" // the topic contains the hour twice
-	WrongSnapshot   Fault = "wrong_snapshot"   // the record differs from the snapshot computed from the log
-	ForeignSnapshot Fault = "foreign_snapshot" // the log does not produce this hour
+	DoubledSnapshot Fault = "doubled_snapshot" // the snapshots topic contains an hour twice
+	WrongSnapshot   Fault = "wrong_snapshot"   // a snapshot differs from the one computed from the log
+	ForeignSnapshot Fault = "foreign_snapshot" // the snapshots topic contains an hour that the log does not produce
 
-	MissingState Fault = "missing_state"  // a record of the state is missing
-	WrongState   Fault = "wrong_state"    // the record has a wrong value
-	LostTomb     Fault = "lost_tombstone" // the record exists although it should not
+	MissingState Fault = "missing_state"  // a state record is missing from the changelog
+	WrongState   Fault = "wrong_state"    // a state record has a wrong value
+	LostTomb     Fault = "lost_tombstone" // a state record exists that should have been deleted
 
 	MissingField Fault = "missing_field" // a field of the view is missing
-	StaleField   Fault = "stale_field"   // the field has a wrong value
-	ForeignField Fault = "foreign_field" // the field exists although it should not
+	StaleField   Fault = "stale_field"   // a field of the view has a wrong value
+	ForeignField Fault = "foreign_field" // the view has a field that should not exist
 	StaleView    Fault = "stale_view"    // the whole view has an older version
-	WrongDerived Fault = "wrong_derived" // the derived values differ from those derived from the facts
+	WrongDerived Fault = "wrong_derived" // the unit's derived values differ from values derived again from its facts
 )
 
 // Difference is the first position at which a hospital's changelog, snapshots or view differ from those computed from

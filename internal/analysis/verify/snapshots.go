@@ -33,7 +33,7 @@ type madeSnapshot struct {
 	missing *Difference // reported if the topic does not contain the snapshot
 }
 
-// snapshotCheck is the state of the check of one hospital's snapshots.
+// snapshotCheck holds the state of checking one hospital's snapshots.
 type snapshotCheck struct {
 	queue    []writtenSnapshot // records that are read but not yet compared
 	awaited  []*madeSnapshot   // computed, but not in the topic when it was read
@@ -41,7 +41,7 @@ type snapshotCheck struct {
 	optional hourSet // computed hours that need not be in the topic, and are not compared
 
 	levels  verdict.LevelTime
-	counted acuity.Instant // since this instant, the time in each level is known
+	counted acuity.Instant // instant since which the time in each level is known
 }
 
 // hourSet is a set of hours of a hospital, by generation.
@@ -224,8 +224,8 @@ func (p *partitionCheck) readSnapshot() bool {
 	return true
 }
 
-// finishSnapshots reads the rest of the snapshots. The marker of a transaction may reach the snapshots topic after the
-// verdicts, so a missing snapshot is awaited for as long as the view's patience allows.
+// finishSnapshots reads the rest of the snapshots. The commit marker of a transaction may reach the snapshots topic
+// after the verdicts topic, so a missing snapshot is awaited for as long as the view's patience allows.
 func (p *partitionCheck) finishSnapshots(ctx context.Context) error {
 	patience, cancel := context.WithTimeout(ctx, p.v.Patience)
 	defer cancel()

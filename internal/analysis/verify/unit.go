@@ -240,7 +240,7 @@ func (u *unitCheck) classifyChange(made, written *acuity.Change, in stream.Posit
 // lookAhead is the number of records that are searched for an input that was applied late.
 const lookAhead = 20_000
 
-// changeFollows reports whether a later record contains the change from the input.
+// changeFollows reports whether a later record contains the change that the input caused.
 func (u *unitCheck) changeFollows(offset int64) bool {
 	for i, n := 0, 0; ; i++ {
 		for i >= len(u.queue) {

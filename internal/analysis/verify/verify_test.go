@@ -364,7 +364,7 @@ func TestVerifyStaleView(t *testing.T) {
 	v.View = func(ctx context.Context, hospital string) (*verify.View, error) {
 		if _, hurried := ctx.Deadline(); hurried {
 			<-ctx.Done()
-			return nil, os.ErrDeadlineExceeded // as a connection reports it
+			return nil, os.ErrDeadlineExceeded // as a connection reports a timeout
 		}
 		old := *l.Views[hospital]
 		old.Version = -1 // a version that was never in the log, so that only its age is judged
