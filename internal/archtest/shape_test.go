@@ -22,7 +22,7 @@ const (
 	maxExported = 40  // exported names of a package, without methods and fields
 	maxMethods  = 40  // methods of a type
 	maxLines    = 400 // lines of a file
-	maxColumns  = 140 // columns of a line, except tags of fields and raw strings, which cannot be broken
+	maxColumns  = 140 // columns of a line, except struct tags and raw strings, which cannot be broken
 )
 
 // allowance permits a size above the limit, for a reason.

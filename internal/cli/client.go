@@ -234,8 +234,8 @@ func decode(raw json.RawMessage, data any) error {
 	return nil
 }
 
-// request returns the run function of a command that sends one request. The fields of the command become the body, and
-// print prints the response unless JSON is requested. {id} in the path is the first argument.
+// request returns the run function of a command that sends one request. The fields of the command become the body.
+// The response is passed to print unless JSON is requested. {id} in the path is the first argument.
 func request[T any](method, path string, print func(*client, *T) error) func(context.Context, *client) error {
 	return func(ctx context.Context, c *client) error {
 		if len(c.fields) == 0 && c.idField == "" {
@@ -249,7 +249,7 @@ func request[T any](method, path string, print func(*client, *T) error) func(con
 	}
 }
 
-// show sends a request and prints the response, as JSON or with print.
+// show sends a request and prints the response, either as JSON or by calling print.
 func show[T any](ctx context.Context, c *client, method, path string, body any, print func(*client, *T) error) error {
 	raw, err := c.ask(ctx, method, path, body)
 	if err != nil {
@@ -296,7 +296,7 @@ func printID(sentence string) func(*client, *identified) error {
 	return func(c *client, v *identified) error { return c.Printf(sentence+"\n", v.ID) }
 }
 
-// pages requests the pages of a list until it has all items, or as many as most allows.
+// pages requests the pages of a list until it has all items or the given maximum.
 func pages[T any](ctx context.Context, c *client, path string, query url.Values, most int) ([]T, error) {
 	all := []T{}
 	for len(all) < most {

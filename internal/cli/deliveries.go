@@ -226,7 +226,7 @@ func (c *client) order(ctx context.Context, path string) error {
 // commandPath is the path of a command, whose id is the first argument.
 const commandPath = "/api/admin/commands/{id}"
 
-// printProgress returns a function that prints the progress of a command. asked says whether the user requested a stop.
+// printProgress returns a function that prints the progress of a command. asked is true if the user requested a stop.
 func printProgress(asked bool) func(*client, *progressData) error {
 	return func(c *client, p *progressData) error {
 		state := "in progress"
@@ -269,8 +269,8 @@ func (c *client) awaitProgress(ctx context.Context, id string) (p progressData, 
 	}
 }
 
-// outcome returns the state of a delivery and its last attempt. If the delivery cannot be read, the result is the
-// text in otherwise.
+// outcome returns the state of a delivery and its last attempt, or the given default text if the delivery cannot be
+// read.
 func (c *client) outcome(ctx context.Context, id, otherwise string) string {
 	var d deliveryData
 	if c.askInto(ctx, http.MethodGet, "/api/admin/deliveries/"+url.PathEscape(id), nil, &d) != nil {

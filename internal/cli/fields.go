@@ -26,7 +26,7 @@ type fieldKind struct {
 	value  func(c *client, text string) (any, error) // nil: the text itself
 }
 
-// These are the kinds of fields.
+// Kinds of fields.
 var (
 	textField   = fieldKind{}
 	filledField = fieldKind{filled: true}
@@ -108,7 +108,7 @@ func fields(list ...field) option {
 	}
 }
 
-// idField puts the first argument into the body.
+// idField puts the first argument into the body at the given path.
 func idField(path string) option { return func(c *client, _ *cobra.Command) { c.idField = path } }
 
 // ifVersion adds the flag for a precondition: the command changes only the given version.

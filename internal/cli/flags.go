@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// These are the annotations of a flag.
+// Annotations of flags.
 const (
 	noteSecret   = "svc_secret"   // the _FILE variable names a file with the value
 	noteRequired = "svc_required" // the flag must be given
