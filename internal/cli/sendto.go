@@ -229,8 +229,8 @@ func NewFeed(base, key string, within time.Duration) *Feed {
 // Close closes the connections of the feed.
 func (f *Feed) Close() { f.line.close() }
 
-// Post sends a body to a path of the ingest API. refusal says why the server refused the body; after an error, a retry
-// may succeed.
+// Post sends a body to a path of the ingest API. refused says why the server refused the body, or is "" if it
+// accepted the body. After an error, a retry may succeed.
 func (f *Feed) Post(ctx context.Context, path string, body []byte) (refused string, err error) {
 	got, err := f.line.send(ctx, payload{path: path, body: body})
 	var final finalError

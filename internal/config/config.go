@@ -71,7 +71,7 @@ type Config struct {
 // option is one row of the configuration. It implements [pflag.Value].
 type option struct {
 	name   string // name of the flag; the variable is SVC_ and the name in capitals
-	only   Need   // needs of the commands that have the option; 0: all commands
+	only   Need   // a command has the option if it has any of these needs; 0: all commands
 	preset string // default
 	set    func(value string) error
 	help   string
@@ -86,7 +86,7 @@ func (o *option) variable() string { return cli.Variable(o.name) }
 
 var logLevels = []string{"debug", "info", "warn", "error"}
 
-// Bind adds the options that a command needs to its flags, which set the values of c.
+// Bind adds flags for the options that a command needs. The flags set the values of c.
 func (c *Config) Bind(flags *pflag.FlagSet, needs Need) {
 	for _, o := range c.options() {
 		if !o.neededBy(needs) {
@@ -173,7 +173,7 @@ func (o *option) toggle() bool { return o.preset == "false" || o.preset == "true
 // Need is a set of features that a command needs. It selects the options of the command.
 type Need uint16
 
-// These are the needs of roles and commands.
+// Needs of roles and commands.
 const (
 	NeedHTTP       Need = 1 << iota // serves HTTP
 	NeedTopics                      // creates topics

@@ -17,7 +17,7 @@ import (
 	"svc/internal/seal"
 )
 
-// These are the key files of the data folder: one key computes pseudonyms, the other seals settings.
+// Key files of the data folder: one key computes pseudonyms, the other seals settings.
 const (
 	pseudonymKey = "pseudonym.key"
 	secretsKey   = "secrets.key"
@@ -44,8 +44,8 @@ func (o *Options) loadSecret(name string) (string, error) {
 	return key, err
 }
 
-// ReadSecretsKey reads the key with which svc dev on a data folder seals its settings. The error is [fs.ErrNotExist] if
-// the folder has none, for example after svc dev --ephemeral.
+// ReadSecretsKey reads, from a data folder, the key with which svc dev seals its settings. The error is
+// [fs.ErrNotExist] if the folder has none, for example after svc dev --ephemeral.
 func ReadSecretsKey(data string) (string, error) { return readKey(data, secretsKey) }
 
 // readKey reads a key of the data folder. It refuses a file that a crash or a full disk has damaged. With a different
