@@ -63,7 +63,7 @@ func (m *mapper) moves(r *resource, e *acuity.Event, start acuity.Instant) []mov
 	stays = slices.DeleteFunc(stays, func(s stay) bool { return s.at == 0 })
 	slices.SortStableFunc(stays, func(a, b stay) int { return cmp.Compare(max(a.at, start), max(b.at, start)) })
 	moves := make([]move, 0, len(stays))
-	passed := false          // whether the loop is past the current location
+	passed := false          // true once the loop is past the current location
 	var here acuity.Location // the current location
 	for i, s := range stays {
 		s.at = max(s.at, start)

@@ -52,9 +52,10 @@ type Acknowledgment struct {
 	Sender   Sender
 }
 
-// Code returns the acknowledgment code, and whether to send an acknowledgment at all. In enhanced mode (MSH-15 or
-// MSH-16 has a value), an accept acknowledgment is sent if MSH-15 asks for it; application acknowledgments are never
-// sent. If only MSH-16 has a value, and the sender wants no application acknowledgment, original mode is used.
+// Code returns the acknowledgment code, and reports whether to send an acknowledgment at all. In enhanced mode
+// (MSH-15 or MSH-16 has a value), an accept acknowledgment is sent if MSH-15 asks for it; application acknowledgments
+// are never sent. If only MSH-16 has a value, and the sender wants no application acknowledgment, original mode is
+// used.
 func (m *Message) Code(a Acknowledgment) (code AckCode, send bool) {
 	code = AA
 	if a.Fault != nil {

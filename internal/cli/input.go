@@ -30,9 +30,9 @@ type input struct {
 // Close implements [io.Closer].
 func (in *input) Close() error { return errors.Join(in.ReadCloser.Close(), in.file.Close()) }
 
-// interruptible returns a reader of in that stops when ctx ends. A plain read of a terminal or pipe would block after
-// Ctrl-C. Close ends the goroutine that reads ahead, unless that goroutine is blocked in a read; then it ends with the
-// process.
+// interruptible returns a reader that reads from in and stops when ctx ends. A plain read of a terminal or pipe would
+// block after Ctrl-C. Close ends the goroutine that reads ahead, unless that goroutine is blocked in a read; then it
+// ends with the process.
 func interruptible(ctx context.Context, in io.Reader) io.ReadCloser {
 	out, ahead := io.Pipe()
 	stop := context.AfterFunc(ctx, func() {

@@ -139,7 +139,7 @@ const (
 // IsTerminal reports whether a file is a terminal.
 func IsTerminal(f *os.File) bool { return term.IsTerminal(int(f.Fd())) }
 
-// NewProgress returns the progress of an operation. what is its label, and unit is the unit of the counts.
+// NewProgress returns the progress of an operation with the given label. unit is the unit of the counts.
 func NewProgress(w Env, what, unit string) *Progress {
 	p := &Progress{out: w.Stderr, what: what, unit: unit, now: w.Now}
 	if w.Terminal {

@@ -221,7 +221,7 @@ func silent(message []byte) bool {
 // Feed sends ingest requests to a server, one after the other.
 type Feed struct{ line *httpLine }
 
-// NewFeed returns a Feed to the server at base, with an API key. within is the timeout of a request.
+// NewFeed returns a Feed to the server at base, with an API key and a timeout for each request.
 func NewFeed(base, key string, within time.Duration) *Feed {
 	return &Feed{&httpLine{&http.Client{Timeout: within}, base + "/api/ingest/", key}}
 }

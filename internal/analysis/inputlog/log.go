@@ -78,8 +78,8 @@ func mechanismOf(o *stream.Options) (sasl.Mechanism, error) {
 func (l *Log) Close() { l.close() }
 
 // Spans returns a span of offsets for each partition. A span begins with the first record at or after the instant
-// from, and ends before the first record at or after the instant to. A zero from means the beginning of the log, and
-// a zero to means its current end.
+// from, and ends before the first record at or after the instant to. If from is zero, the span begins with the log;
+// if to is zero, it ends at the current end of the log.
 func (l *Log) Spans(ctx context.Context, from, to time.Time) ([]stream.Span, error) {
 	meta, err := l.client.Metadata(ctx, &kafka.MetadataRequest{Topics: []string{l.Topic}})
 	if err != nil {

@@ -176,7 +176,7 @@ type Table[R any] struct {
 	Topic schemas.Topic
 	// Read fills a row, or returns the reason why the record cannot be decoded.
 	Read func(r *stream.Record, row *R) (reason string)
-	// Hospital returns the hospital of a record, and whether the record has a row.
+	// Hospital returns the hospital of a record, and reports whether the record has a row.
 	Hospital func(r *stream.Record) (hospital string, has bool)
 	// Version returns the version of a record within its hospital. Nil means that the topic has no versions.
 	Version func(r *stream.Record) int64
