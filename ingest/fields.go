@@ -134,7 +134,7 @@ func (o object) text(name string) string {
 	switch demanded := o.field(name); {
 	case s == "" && demanded.required:
 		o.fault(o.at(name), "minLength:1")
-	case demanded.max > 0 && int64(utf8.RuneCountInString(s)) > demanded.max: // characters, as in JSON Schema
+	case demanded.max > 0 && int64(utf8.RuneCountInString(s)) > demanded.max: // counts characters, as JSON Schema does
 		o.fault(o.at(name), "maxLength:"+strconv.FormatInt(demanded.max, 10))
 		return ""
 	}

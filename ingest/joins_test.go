@@ -11,7 +11,7 @@ import (
 )
 
 // TestNamesOfOneVisit: messages that identify a visit in several ways are about one patient, in any order of arrival.
-// Each row ends with at most one occupied room, and no patient is without a room.
+// At the end of each case, at most one room is occupied, and no patient is without a room.
 func TestNamesOfOneVisit(t *testing.T) {
 	stay := func(status, id, more string) string {
 		return `{"resourceType":"Encounter","id":"` + id + `","status":"` + status + `","class":{"code":"IMP"},"subject":{"reference":"Patient/p1"}` + more + `}`

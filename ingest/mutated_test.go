@@ -239,7 +239,7 @@ func itemsOf(t *testing.T, m mutant) (all []part) {
 	}
 	walk(tree, nil)
 	if m.feed == "fhir" && slices.ContainsFunc(slices.Collect(maps.Values(seen)), func(n int) bool { return n > 1 }) {
-		return nil // versions of the same resource, or duplicates
+		return nil // a resource occurs twice, or in several versions
 	}
 	return all[:min(2, len(all))]
 }
@@ -390,7 +390,7 @@ func mutateMessage(r *rand.Rand, text string) string {
 	return join()
 }
 
-// ways are the ways in which the form of a request is changed.
+// ways names the changes to the form of a request.
 var ways = []string{
 	"drop", "double", "swap", "blank", "indent", "case", "escape", "repeat", "components", "coarse", "unnumbered", "event",
 	"value", "more", "ends", "delimiters", "batch", "cut",

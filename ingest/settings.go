@@ -15,7 +15,7 @@ type settingsAnswer struct {
 	Version *int64 `json:"version"` // version of all settings, for If-Match; null for a dry run
 }
 
-const settingsSet = "settings.set" // the act in the audit log
+const settingsSet = "settings.set" // name of the act in the audit log
 
 // setSettings sets all settings of the hospital. The switches, which change verdicts, become an observation. Time
 // zone and senders, which change how later requests are parsed, are stored with the hospital.

@@ -16,7 +16,7 @@ func (p *parser) encounterField(r *resource, key []byte) bool {
 	case "status":
 		r.status = p.text()
 	case "class":
-		r.class = p.firstCoding() // R5 has a list of classes, of which the first is used
+		r.class = p.firstCoding() // R5 has a list of classes; only the first is used
 	case "subject":
 		r.subject = p.reference()
 	case "period":

@@ -252,7 +252,7 @@ func (m fetusReader) focusOf(ref *reference, from *resource) string {
 	name, id := cutReference(literal)
 	switch {
 	case len(literal) > 1 && literal[0] == '#':
-		return m.Pseudonym(hl7.KindPatient, "#"+string(literal[1:])) // unique for this mother
+		return m.Pseudonym(hl7.KindPatient, "#"+string(literal[1:])) // needs to be unique only among the fetuses of this mother
 	case len(id) == 0, !slices.Contains(fetusTypes, string(name)):
 		return ""
 	}

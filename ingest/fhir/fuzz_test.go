@@ -47,7 +47,7 @@ type failer interface {
 	Errorf(format string, args ...any)
 }
 
-// check compares facts with the limits.
+// check fails the test if the facts exceed a limit or their counts do not add up.
 func check(t failer, f *Facts, size int) {
 	t.Helper()
 	named := f.Applied - f.Encounters - f.Measurements - f.Conditions // resources to which others refer; a Medication may have two names

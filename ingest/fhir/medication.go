@@ -83,7 +83,8 @@ func (m *mapper) administration(r *resource) bool {
 		s.StartedAt, start = at, sent
 	}
 	s.StartedFrom = start.Start()
-	// A running administration was observed at its start; one that has ended, at its end, if known.
+	// A running administration counts as observed at its start. An administration that has ended counts as observed
+	// at its end, if the end is known.
 	s.ObservedAt, s.ObservedFrom = s.StartedAt, s.StartedFrom
 	if status == acuity.SignalEnded {
 		end, sent := m.moment(r, r.during.end, "effective.end")
@@ -94,7 +95,7 @@ func (m *mapper) administration(r *resource) bool {
 			s.ObservedAt = max(s.UpdatedAt, s.StartedAt)
 			s.ObservedFrom = cmp.Or(s.StartedFrom, s.StartedAt)
 			if s.UpdatedAt == 0 {
-				s.ObservedAt = 0 // now
+				s.ObservedAt = 0 // 0 means now
 			}
 		}
 	}

@@ -12,7 +12,7 @@ import (
 // move is a location to which the patient moves.
 type move struct {
 	at     acuity.Instant
-	moment acuity.Moment // as sent
+	moment acuity.Moment // the time as sent
 	place  acuity.Location
 }
 
@@ -33,8 +33,8 @@ func (s stay) isBed() bool { return s.level == "bd" && s.place.Bed == "" }
 type locationRank uint8
 
 const (
-	left      locationRank = iota // completed, or with an end
-	openEnded                     // without an end
+	left      locationRank = iota // its status is completed, or it has an end
+	openEnded                     // it has no end
 	active                        // its status is active
 )
 

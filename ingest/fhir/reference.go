@@ -15,10 +15,10 @@ const KindResource = "resource"
 // index finds resources in the body.
 type index struct {
 	*document
-	keys map[string]int32 // by key
-	urls map[string]int32 // by fullUrl, only of resources to which others refer
+	keys map[string]int32 // indexes of resources, by key
+	urls map[string]int32 // indexes of the resources to which others refer, by fullUrl
 
-	numbered map[string][]int32 // resources to which others refer, by identifier; nil until first needed
+	numbered map[string][]int32 // indexes of the resources to which others refer, by identifier; nil until first needed
 
 	visits   map[string]string                 // pseudonyms of visits, by reference as sent
 	patients map[[2]string][2]string           // pseudonyms of the patient number and of the reference, by number and reference as sent

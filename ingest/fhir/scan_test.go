@@ -109,7 +109,7 @@ func isSyntax(f *Fault) bool {
 	return f != nil && (f.Rule == "json" || f.Rule == "utf-8" || f.Rule == "depth:64")
 }
 
-// TestRepeatedName finds a repeated field among few fields and among many.
+// TestRepeatedName: a repeated field is found whether the object has few other fields or many.
 func TestRepeatedName(t *testing.T) {
 	for _, before := range []int{1, 16, 17, 40} {
 		var seen nameSet

@@ -20,7 +20,7 @@ type terms struct {
 	*document
 	masked  map[string]string
 	sought  map[string]string      // words that rules use, by text
-	units   map[string]codes.Value // values without their number, by unit as sent
+	units   map[string]codes.Value // values with a parsed unit but without a number, by unit as sent
 	systems map[string]codes.System
 	fetuses map[string]string // fetus labels, by text
 }

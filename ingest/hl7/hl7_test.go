@@ -24,7 +24,7 @@ func must[T any](v T, err error) T {
 	return v
 }
 
-// reveal returns pseudonyms that contain the plain value.
+// reveal appends a pseudonym that contains the plain value, so that tests can read the value.
 func reveal(dst []byte, kind string, value []byte) []byte {
 	if kind == hl7.KindMessage {
 		return fmt.Appendf(dst, "%s(%d)", kind, len(value))
@@ -156,8 +156,8 @@ func TestScanRefusesUnusableHeaders(t *testing.T) {
 	}
 }
 
-// TestJoinedSegments: if segments are joined into one line, by whatever text, the message is refused with that
-// reason.
+// TestJoinedSegments: if any text joins the segments into one line, the message is refused with the reason
+// segments_joined.
 func TestJoinedSegments(t *testing.T) {
 	for _, joint := range []string{`\r`, `\n`, `\r\n`, "&#13;", "<CR>", `\X0D\`, " ", "", "^M"} {
 		raw := strings.Join([]string{msh, evn, pid, pv1}, joint)

@@ -38,7 +38,7 @@ func TestLinks(t *testing.T) {
 		for _, found := range link.FindAllStringSubmatch(fence.ReplaceAllString(string(text), ""), -1) {
 			target, fragment, _ := strings.Cut(found[1], "#")
 			if strings.Contains(target, ":") {
-				continue // another site
+				continue // a link to another site
 			}
 			links++
 			file := path

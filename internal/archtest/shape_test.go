@@ -25,7 +25,7 @@ const (
 	maxColumns  = 140 // columns of a line, except struct tags and raw strings, which cannot be broken
 )
 
-// allowance permits a size above the limit, for a reason.
+// allowance permits a size above the limit, for the given reason.
 type allowance struct {
 	size   int
 	reason string

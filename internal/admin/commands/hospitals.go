@@ -43,7 +43,7 @@ func createHospitalCommand(w cli.Env) *cobra.Command {
 		case id != "":
 			h.ID = id
 		}
-		if h.Zone == "" { // reported by another error
+		if h.Zone == "" { // the error about the missing flag is enough
 			return nil
 		}
 		return []error{h.Check()}

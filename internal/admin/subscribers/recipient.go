@@ -184,7 +184,7 @@ func (s *alerts) changeRecipient(w http.ResponseWriter, r *http.Request) {
 		Label: &p.Label, recipientAddresses: recipientAddresses{&p.Email, &p.Phone, &p.WebhookID},
 		recipientLanguage: recipientLanguage{&p.Language},
 	}
-	warnings, ok := httpapi.ReadJSON(w, r, maxBody, &in) // changes only the given fields of p
+	warnings, ok := httpapi.ReadJSON(w, r, maxBody, &in) // changes only the fields that the body contains
 	if !ok {
 		return
 	}

@@ -62,7 +62,7 @@ func Rotate(secrets []outbound.Secret, fresh outbound.Secret, now time.Time, ove
 			return nil, false
 		case outbound.SecretCurrent:
 			s.Until = cut(now.Add(overlap))
-		case outbound.SecretPrevious: // retires at the time that was already set
+		case outbound.SecretPrevious: // an earlier rotation has set when it retires
 		}
 		all = append(all, s)
 	}

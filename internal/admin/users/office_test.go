@@ -24,7 +24,7 @@ type world struct {
 	away error // error that the log returns
 }
 
-// instance returns the Office of one process. It receives every change.
+// instance returns the Office of one process. The Office receives every change.
 func (w *world) instance() *Office {
 	o := &Office{Register: NewRegister(), Now: func() time.Time { return w.now }}
 	w.all = append(w.all, o.Register)
@@ -310,8 +310,7 @@ func TestLostRoleUndoesNothing(t *testing.T) {
 	}
 }
 
-// TestEpochNeverFalls: the epoch never decreases, in any order of sign-ins, roles, locks and ends
-// of sessions.
+// TestEpochNeverFalls: the epoch never decreases, in any order of sign-ins, role changes, locks and ended sessions.
 func TestEpochNeverFalls(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

@@ -42,7 +42,7 @@ func TestASVS712ConcurrentSessions(t *testing.T) {
 	}
 }
 
-// ends returns the audit records of sessions that ended for a reason.
+// ends returns the audit records of sessions that ended for the given reason.
 func (w *world) ends(reason string) (all []audit.Act) {
 	for _, act := range w.acts {
 		if act.Action == ActEnd && act.Reason == reason {

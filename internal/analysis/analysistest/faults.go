@@ -210,8 +210,8 @@ var Faults = map[string]Planted{
 	}, verify.WrongSnapshot},
 	"a lost tombstone": {func(l *Output) (string, int64) {
 		p, _ := l.ChangesOf(Victim)
-		last := map[string]int{} // by key, the index of its latest record
-		gone := map[string]int{} // by key, the index of the tombstone that ended it
+		last := map[string]int{} // index of the latest record of each key
+		gone := map[string]int{} // index of the tombstone that ended each key
 		for i, r := range l.Changes[p] {
 			key := string(r.Key)
 			if string(schemas.HospitalOf(r.Key)) != Victim {

@@ -130,8 +130,8 @@ func texts(t *testing.T, rows []tables.ObservationRow) (all []string) {
 	return all
 }
 
-// A file ends with its day, and a late record begins a new file. In any order of arrival, every record is in a file of
-// its hospital and day.
+// A file contains records of one day, and a late record begins a new file. In any order of arrival, every record is
+// in a file of its hospital and day.
 func TestExportEndsDays(t *testing.T) {
 	b := analysistest.NewKafka(t)
 	list := analysistest.Shifts(900, 2, 20*time.Minute) // 12 days, in one segment of each partition

@@ -85,7 +85,7 @@ func (e *exporter) read(ctx context.Context, p Piece, w segmenter) (*segment, er
 			at = r.Offset
 		}
 		if hospital, version := e.Table.version(&r); version > 0 {
-			if version <= known[hospital] { // repeats an earlier change
+			if version <= known[hospital] { // the record repeats an earlier change
 				s.Counts.State++
 				return nil
 			}

@@ -104,8 +104,8 @@ func Run(hours []*acuity.Snapshot, o Options) (*Report, error) {
 type run struct {
 	options *Options
 	model   *forecast.Model
-	rivals  []baseline // for the nurses required
-	census  []baseline // for the occupied rooms
+	rivals  []baseline // baselines for the nurses required
+	census  []baseline // baselines for the occupied rooms
 	levels  transitions
 	past    []origin // origins of the last eight hours
 	report  *Report

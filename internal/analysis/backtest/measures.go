@@ -32,7 +32,7 @@ type inner struct {
 	in, near    [forecast.Horizon]float64 // numbers of forecasts within the band, and within one nurse
 	below       [forecast.Horizon][forecast.Quantiles]float64
 	pinball     [forecast.Horizon]float64
-	rps, brier  [2][4][forecast.Horizon]float64 // for the levels with unchanged nurses, and for the levels that occurred
+	rps, brier  [2][4][forecast.Horizon]float64 // 0: levels with unchanged nurses; 1: levels that occurred
 	forecast    float64
 	came        float64
 	bins        [10][3]float64

@@ -88,7 +88,7 @@ var errEnough = errors.New("stop reading")
 // memory of the fold.
 const (
 	batchRecords = 256
-	batchBytes   = 1 << 20 // of the values
+	batchBytes   = 1 << 20 // bytes of values in a batch
 	batchesAhead = 4
 )
 

@@ -15,7 +15,7 @@ type faults struct {
 const (
 	outagesYear              = 4
 	outageLeast, outageMost  = 5 * hour, 28 * hour
-	chanceLate               = .025 // charted late
+	chanceLate               = .025 // for messages that are charted late
 	lateMedian, lateSpread   = 40 * minute, .8
 	chanceTwice              = .06 // used only with chaos, like the next three constants
 	chanceWrong              = .05

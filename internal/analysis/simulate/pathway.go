@@ -41,7 +41,7 @@ const (
 	chanceEarlyFirst     = .50  // assumed
 	chanceEarlyLater     = .28  // assumed
 	chanceAugment        = .35  // assumed
-	chanceSectionFirst   = .26  // with planned cesareans, 32.1% of births (NCHS 2022)
+	chanceSectionFirst   = .26  // together with planned cesareans, 32.1% of births (NCHS 2022)
 	chanceSectionLater   = .08  // same source
 	chanceNICU           = .09  // NCHS 2022: 9.8% of newborns
 	chanceHemorrhage     = .043 // Corbetta-Rastelli et al., Obstet Gynecol 2023: 4.3% in 2019

@@ -22,7 +22,7 @@ type Options struct {
 	Seed    uint64
 	Profile string        // one of [Profiles]
 	Start   time.Time     // first instant; its location is the time zone of the unit
-	For     time.Duration // duration
+	For     time.Duration // duration of the simulation
 	Births  int           // births per year; 0: as in the profile
 	// Steady omits late records and outages.
 	Steady bool
@@ -33,7 +33,7 @@ type Options struct {
 
 // Request is one request of the ingest API.
 type Request struct {
-	At   time.Time // the instant of sending
+	At   time.Time // when the request is sent
 	Path string    // such as /api/ingest/adt
 	Body []byte    // JSON
 }
@@ -42,8 +42,8 @@ type Request struct {
 type profile struct {
 	name       string
 	births     int
-	censusOnly bool // no ADT and no clinical signals, only censuses every half hour and staffing
-	chaos      bool // duplicates, cancels, messages out of order
+	censusOnly bool // sends only censuses every half hour and staffing, without ADT events or clinical signals
+	chaos      bool // sends duplicates, cancellations, and messages out of order
 }
 
 // profiles has the three sizes for which the forecast is designed (a community hospital, a regional hospital and a

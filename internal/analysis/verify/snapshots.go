@@ -36,7 +36,7 @@ type madeSnapshot struct {
 // snapshotCheck holds the state of checking one hospital's snapshots.
 type snapshotCheck struct {
 	queue    []writtenSnapshot // records that are read but not yet compared
-	awaited  []*madeSnapshot   // computed, but not in the topic when it was read
+	awaited  []*madeSnapshot   // computed snapshots that the topic did not contain when it was read
 	compared hourSet
 	optional hourSet // computed hours that need not be in the topic, and are not compared
 

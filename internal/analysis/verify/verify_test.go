@@ -79,8 +79,8 @@ func TestVerifyChangesOfAnOlderBuild(t *testing.T) {
 	}
 }
 
-// These are not differences: hours that retention has deleted, an hour in which the processor started, and a snapshot
-// whose transaction ends while verify reads.
+// The following are not differences: hours that retention has deleted, an hour in which the processor started, and a
+// snapshot whose transaction ends while verify reads.
 func TestVerifySnapshotsThatMayDiffer(t *testing.T) {
 	list := analysistest.Shifts(2400, 3, 40*time.Second)
 	whole := analysistest.Live(t, list)
