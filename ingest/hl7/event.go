@@ -92,8 +92,8 @@ func (m *Message) Facts(o Options) (acuity.Event, *Fault) {
 	return d.event, nil
 }
 
-// These constants are the usual sizes, in bytes, of the strings of an event: the pseudonyms of the message, visit,
-// account and patient, and the diagnoses.
+// Usual sizes, in bytes, of an event's strings: the pseudonyms of the message, visit, account and patient, and the
+// diagnoses.
 const (
 	pseudonymsKept = 120
 	diagnosisKept  = 48

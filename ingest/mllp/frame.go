@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// These bytes frame a message: <VT> message <FS><CR>.
+// Framing bytes. A message is framed as <VT> message <FS><CR>.
 const (
 	startBlock = 0x0b
 	endBlock   = 0x1c
@@ -227,7 +227,7 @@ func (r *Reader) beginsMessage() (bool, error) {
 	return false, nil
 }
 
-// beforeHeader are the bytes of blanks, no-break spaces and byte order marks.
+// beforeHeader contains the bytes of blanks, no-break spaces and byte order marks.
 var beforeHeader = []byte(" \t\r\n\xa0\xc2\xef\xbb\xbf")
 
 // mostBefore limits the search for a header: fewer bytes than this are inspected, including the 0x0B.

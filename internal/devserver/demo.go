@@ -16,7 +16,7 @@ import (
 	"svc/internal/cli"
 )
 
-// The constants below define the fictitious unit of svc dev --demo.
+// The fictitious unit of svc dev --demo.
 const (
 	demoSeed    = 1
 	demoProfile = "medium"

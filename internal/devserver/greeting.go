@@ -10,7 +10,7 @@ import (
 	"svc/internal/httpapi/access"
 )
 
-// These identify the hospital that svc dev creates in an empty folder.
+// The hospital that svc dev creates in an empty folder.
 const (
 	hospitalID   = "demo"
 	hospitalName = "Demo Maternity"

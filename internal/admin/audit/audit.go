@@ -38,7 +38,7 @@ type Act struct {
 // Record writes the record of an act, and returns once it is durable.
 type Record func(ctx context.Context, act Act) error
 
-// These suffixes end the action in a second record.
+// Suffixes of the action in a second record.
 const (
 	Failed  = ".failed"  // nothing was changed
 	Unclear = ".unclear" // the act may have taken effect: the store did not respond

@@ -93,8 +93,8 @@ func (c *verifyOptions) run(ctx context.Context) error {
 	return nil
 }
 
-// openVerifier connects to everything that is compared. The caller must call closes, which is never nil, to end the
-// connections.
+// openVerifier connects to everything that is compared. The returned function closes ends the connections. It is
+// never nil, and the caller must call it.
 func (c *verifyOptions) openVerifier(ctx context.Context) (v *verify.Verify, closes func(), err error) {
 	closes = c.close
 	if err = c.connect(ctx); err != nil {

@@ -52,8 +52,7 @@ func (d *Diff) Write(ctx context.Context, out Output) (*DiffSummary, error) {
 	return &sum.DiffSummary, err
 }
 
-// Each calls fn with every row, one partition after the other. A row is valid until that function
-// returns.
+// Each calls fn with every row, one partition after the other. A row is valid until fn returns.
 func (d *Diff) Each(ctx context.Context, fn func(*DiffRow)) (*DiffSummary, error) {
 	var sum diffSum
 	err := d.foldPartitions(ctx, 1, func(ctx context.Context, s stream.Span, in inputs) error {

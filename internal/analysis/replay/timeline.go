@@ -100,8 +100,8 @@ func (t *timeline) addStep(s *step) {
 	t.applyStep(s, s.side == recordedSide && s.at >= t.held)
 }
 
-// applyStep applies a step to its side. With axesOnly, only the axes are applied, because the level and the rooms of
-// that side are from the recorded steps.
+// applyStep applies a step to its side. If axesOnly is true, only the axes are applied, because the level and the
+// rooms of that side are from the recorded steps.
 func (t *timeline) applyStep(s *step, axesOnly bool) {
 	t.closeHours(s.at)
 	if !axesOnly {

@@ -115,8 +115,8 @@ func (v *visit) introduce() {
 func (u *unit) name(n int) string        { return u.numbered('V', n) }
 func (u *unit) patientName(n int) string { return u.numbered('P', n) }
 
-// numbered returns a number in the form that messages contain. Different options write different numbers, so two
-// simulations for one hospital never collide.
+// numbered returns a number in the form that messages contain. Simulations with different options use different
+// numbers, so two simulations for one hospital never collide.
 func (u *unit) numbered(letter byte, n int) string {
 	return string(strconv.AppendInt(append([]byte{letter}, u.mark...), int64(n), 10))
 }
