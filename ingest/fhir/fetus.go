@@ -56,8 +56,8 @@ func firstReference(p *parser) (first reference) {
 	return first
 }
 
-// addSites adds the concepts [first, last) to those that name the body site of a resource. If concepts of contained
-// resources lie between the earlier ones and these, only the last range is kept.
+// addSites adds the concepts [first, last) to those that name the body site of a resource. If they do not directly
+// follow the earlier ones, because concepts of contained resources lie in between, only the last range is kept.
 func (r *resource) addSites(first, last int32) {
 	if first == last {
 		return

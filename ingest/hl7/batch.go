@@ -86,8 +86,9 @@ func Split(body []byte, transport Charset) (Batch, error) {
 	return b, nil
 }
 
-// warnOutside warns about a line outside any message, before the first MSH or after the end of a batch. Consecutive
-// lines get one warning.
+// warnOutside adds a warning if a line is outside any message, that is, before the first MSH or after the end of a
+// batch. If the previous line is outside, too, no warning is added, so consecutive lines get one warning. The result
+// reports whether the line is outside.
 func (b *Batch) warnOutside(is, before bool, number int) bool {
 	if is && !before && len(b.Warnings) < maxOdd {
 		b.Warnings = append(b.Warnings, acuity.Warning{Code: warnLineIgnored, Path: position{segment: "line", repeat: number}.String()})

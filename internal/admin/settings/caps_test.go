@@ -58,7 +58,7 @@ func TestCapsHoldUnderRaces(t *testing.T) {
 	for name, tt := range map[string]struct {
 		most    int
 		tooMany error
-		entry   func(n int) (stream.Entry, error) // an existing entry
+		entry   func(n int) (stream.Entry, error) // returns an entry to store before the race
 		creator func(s *Store) func(ctx context.Context, hospital string) error
 		count   func(s *Store) int
 	}{
