@@ -58,7 +58,7 @@ func (r *runner) idle() bool {
 	return r.head == nil && !r.busy && r.queue.Cursor+1 >= r.e.h.floor && len(r.e.h.after(r.queue.Cursor)) == 0
 }
 
-// dropRead drops the events read from the ledger up to the offset at, because they are final.
+// dropRead drops the events read from the ledger whose offset is at most at, because they are final.
 func (r *runner) dropRead(at int64) {
 	for len(r.own) > 0 && r.own[0].at <= at {
 		r.e.h.owner.n.memory -= r.own[0].size()
@@ -69,7 +69,7 @@ func (r *runner) dropRead(at int64) {
 	}
 }
 
-// startRead starts to read the hospital's next events from a ledger offset on.
+// startRead starts reading the hospital's events from the ledger, beginning at the given offset.
 func (r *runner) startRead(from int64) {
 	if r.reading {
 		return
@@ -140,8 +140,8 @@ func (r *runner) trimRead(list []*waiting, to int64) ([]*waiting, int64) {
 	return list, to
 }
 
-// readEvents reads the events of a hospital from a ledger offset on, for as long as more returns true. The list is
-// complete up to the returned offset.
+// readEvents reads a hospital's events from the ledger, beginning at the given offset, until more returns false. The
+// list is complete up to the returned offset.
 func (n *Notifier) readEvents(
 	ctx context.Context, partition int32, hospital string, from int64, more func(at int64, found int) bool,
 ) (list []*waiting, to int64, err error) {

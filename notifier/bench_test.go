@@ -26,7 +26,7 @@ import (
 	"svc/notifier/webhook"
 )
 
-// busy returns the CPU time of this process. Other load on the machine affects it less than wall time.
+// busy returns the CPU time that this process has used. Other load on the machine affects it less than wall time.
 func busy(b *testing.B) time.Duration {
 	b.Helper()
 	var used syscall.Rusage
@@ -36,8 +36,8 @@ func busy(b *testing.B) time.Duration {
 	return time.Duration(used.Utime.Nano() + used.Stime.Nano())
 }
 
-// local returns the URLs of a receiver on this machine, with 16 host names, and a sender that can
-// reach it.
+// local starts an HTTP receiver on this machine. It returns a URL for each of the receiver's 16 host names, and a
+// sender that can reach them.
 func local(b *testing.B, handle http.HandlerFunc) (urls []string, sender outbound.Sender) {
 	b.Helper()
 	const hosts = 16
@@ -95,9 +95,9 @@ func (nowhere) Health(_, _ string, _ outbound.Health) {}
 func (nowhere) Progress(outbound.Progress)            {}
 func (nowhere) AlertRun(outbound.AlertRun)            {}
 
-// BenchmarkDeliveries measures how many events per second reach receivers on this machine, counted from the change
-// that causes the event. For comparison, a plain client sends the same requests. The benchmark reports wall time and
-// CPU time. CPU time includes the receivers; two cores have two seconds of CPU time per second.
+// BenchmarkDeliveries measures how many events per second reach receivers on this machine. The measured path begins
+// with the change that causes the event. For comparison, a plain client sends the same requests. The benchmark
+// reports wall time and CPU time. CPU time includes the receivers; two cores have two seconds of CPU time per second.
 func BenchmarkDeliveries(b *testing.B) {
 	const endpoints = 256
 	var got atomic.Int64
@@ -184,7 +184,7 @@ func latencies(b *testing.B, hanging int) (took []time.Duration) {
 	b.Helper()
 	const endpoints, count = 100, 2000
 	var mu sync.Mutex
-	began := map[string]time.Time{} // start time of each event for an endpoint that accepts
+	began := map[string]time.Time{} // time of the change by event id, without events for hanging endpoints
 	received, open := make(chan time.Duration, count), make(chan struct{})
 	urls, sender := local(b, func(w http.ResponseWriter, r *http.Request) {
 		now := time.Now()

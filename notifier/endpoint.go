@@ -37,7 +37,8 @@ func newEndpoint(h *hospital, hook *outbound.Webhook, known *foldedEndpoint) *en
 	e := &endpoint{h: h, id: hook.ID, recordAt: h.owner.end, openAt: -1}
 	e.main.e = e
 	if known == nil {
-		// The notifier may learn of the endpoint late. Events that precede its creation are filtered out by wants.
+		// The notifier may learn of the endpoint late. wants filters out the events that precede the endpoint's
+		// creation.
 		e.main.queue.Cursor = h.floor - 1
 		e.write()
 		return e
@@ -67,7 +68,7 @@ func newEndpoint(h *hospital, hook *outbound.Webhook, known *foldedEndpoint) *en
 	return e
 }
 
-// updateSettings applies new settings.
+// updateSettings applies new settings to the endpoint.
 func (e *endpoint) updateSettings(hook *outbound.Webhook) {
 	wasPaused := e.paused()
 	e.host = ""
@@ -202,8 +203,8 @@ func wants(hook *outbound.Webhook, w *waiting) bool {
 	return subscribed(hook, hook.Events, w.Event)
 }
 
-// subscribed reports whether events contains the name of an event and, if the event is about a room, whether the
-// endpoint includes that room.
+// subscribed reports whether events contains the name of e and, if e is about a room, whether the endpoint includes
+// that room.
 func subscribed(hook *outbound.Webhook, events []string, e *outbound.Event) bool {
 	return slices.Contains(events, e.Event) && (e.Event != outbound.RoomRescored || hook.Rooms == nil || slices.Contains(hook.Rooms, e.RoomID))
 }

@@ -270,7 +270,7 @@ func (h *hospital) low() int64 {
 	return low
 }
 
-// oldestAsked returns the oldest ledger offset that the next step will handle.
+// oldestAsked returns the ledger offset of the oldest entry that the next step of [People] will process.
 func (h *hospital) oldestAsked() int64 {
 	low := nothing
 	if len(h.unseen) > 0 {

@@ -40,8 +40,8 @@ func (n *Notifier) Changes(partition int32, changes []Change, through int64, beh
 	return nil
 }
 
-// withOwnership returns a function for the loop to call. If this process owns the partition, that function calls do
-// with the ownership.
+// withOwnership wraps do in a function for the loop, which calls do with the ownership if this process owns the
+// partition, and does nothing otherwise.
 func (n *Notifier) withOwnership(partition int32, do func(o *ownership)) func() {
 	return func() {
 		if o := n.owned[partition]; o != nil {
@@ -103,8 +103,8 @@ func (n *Notifier) countSaved() {
 	}
 }
 
-// These are the periods for which the lists are rebuilt from the ledger: refillSpan for deliveries and commands,
-// refillRunsSpan for alert runs.
+// refillSpan is the period for which the lists of deliveries and commands are rebuilt from the ledger. refillRunsSpan
+// is that period for the list of alert runs.
 const (
 	refillSpan     = 7 * 24 * time.Hour
 	refillRunsSpan = 90 * 24 * time.Hour // the ledger's retention time

@@ -17,7 +17,7 @@ type memory struct {
 	mu      sync.Mutex
 	records [][2][]byte
 	times   []time.Time
-	away    chan struct{} // while it is neither nil nor closed, entries are not stored
+	away    chan struct{} // no entries are stored until this channel is closed; nil: entries are stored immediately
 	queue   chan func()
 	readers int // number of reads in progress
 	most    int // maximum number of concurrent reads

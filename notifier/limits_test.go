@@ -87,7 +87,7 @@ func TestReplayAtHalfTheRate(t *testing.T) {
 	})
 }
 
-// TestRestoreIsShort: the record of an idle queue does not move the start of a restore back, however old the record
+// TestRestoreIsShort: a restore does not start earlier because of an idle queue, however old the record of that queue
 // is.
 func TestRestoreIsShort(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {

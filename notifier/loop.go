@@ -41,10 +41,10 @@ func (n *Notifier) Run(ctx context.Context) error {
 	}
 }
 
-// post queues do for the loop, which calls it later.
+// post adds the function do to the inbox of the loop, which calls it later.
 func (n *Notifier) post(do func()) { n.mail.put(do) }
 
-// call makes the loop call do and waits until do has returned. It returns false if the loop has ended.
+// call makes the loop run the function do and waits until do has returned. The result is false if the loop has ended.
 func (n *Notifier) call(do func()) bool {
 	done := make(chan struct{})
 	n.post(func() { do(); close(done) })

@@ -11,7 +11,7 @@ import (
 	"svc/schemas/ledger"
 )
 
-// TestMatrixLateFailure: an attempt that failed for a frozen former owner does not delay the
+// TestMatrixLateFailure: an attempt that a suspended former owner started, and that fails late, does not delay the
 // endpoint for the current owner.
 func TestMatrixLateFailure(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
@@ -48,8 +48,8 @@ func TestMatrixLateFailure(t *testing.T) {
 	})
 }
 
-// TestMatrixLateEntry: an entry from a frozen former owner is ignored once the new owner has written. A restore uses
-// the new owner's entries.
+// TestMatrixLateEntry: an entry that a suspended former owner writes late is ignored once the new owner has written.
+// A restore uses the new owner's entries.
 func TestMatrixLateEntry(t *testing.T) {
 	for name, tt := range map[string]struct {
 		late     any
@@ -130,7 +130,7 @@ func (a *asked) Test(time.Time, *outbound.Command) (outbound.Entry, string) {
 	return outbound.Entry{}, "no_recipient"
 }
 
-// TestMatrixLateWriter: entries that a frozen former owner writes have no effect.
+// TestMatrixLateWriter: entries that a suspended former owner writes late have no effect.
 func TestMatrixLateWriter(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		r.hook("north", "whk_1")

@@ -7,8 +7,8 @@ import (
 	"svc/internal/outbound"
 )
 
-// TestMatrixKilledBeforeTheLedger: if a process dies before its outcomes are in the ledger, the same ids and bytes
-// are sent again, at most nine per endpoint.
+// TestMatrixKilledBeforeTheLedger: if a process dies before its outcomes are in the ledger, at most nine events per
+// endpoint are sent again, with the same ids and bytes.
 func TestMatrixKilledBeforeTheLedger(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		r.hook("north", "whk_1")

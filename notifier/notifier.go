@@ -75,8 +75,8 @@ type Notifier struct {
 	fault      atomic.Pointer[error]
 	saves      atomic.Int64    // number of unacknowledged ledger entries
 	capacity   chan struct{}   // signals that saves has fallen below saveAtOnce
-	ownedCount atomic.Int64    // current ownerships, for readers outside the loop
-	everOwned  atomic.Int64    // ownerships ever begun
+	ownedCount atomic.Int64    // number of current ownerships, for readers outside the loop
+	everOwned  atomic.Int64    // number of ownerships since the process started
 	oldest     [2]atomic.Int64 // time of the oldest pending webhook event and of the oldest pending message, Unix ms; 0: none
 
 	// Only the loop may access the following fields.

@@ -11,7 +11,7 @@ import (
 type ownership struct {
 	n         *Notifier
 	partition int32
-	number    int64 // greater than every number in the ledger
+	number    int64 // term of the ownership, greater than every term in the ledger
 	hospitals map[string]*hospital
 
 	next     int64    // position in the verdicts topic; the ledger has all events before it
@@ -64,8 +64,8 @@ func (o *ownership) low() int64 {
 	return low
 }
 
-// append writes an entry to the ledger. When the ledger has stored the entry, append passes the entry's offset to the
-// callback then.
+// append starts to write an entry to the ledger and does not wait. Once the ledger has stored the entry, its offset
+// is passed to the callback, unless that is nil.
 func (o *ownership) append(entry any, then func(at int64)) {
 	o.begun++
 	o.n.saves.Add(1)

@@ -68,7 +68,8 @@ func (h *hospital) postponeStep(next time.Time, in *Happening, over []ended) {
 	h.wakeAt(next)
 }
 
-// wakeAt schedules the next step for an instant, in case nothing causes a step before. The zero time schedules none.
+// wakeAt schedules a step for the instant next, in case no other event causes an earlier step. If next is zero, no
+// step is scheduled.
 func (h *hospital) wakeAt(next time.Time) {
 	n := h.owner.n
 	n.timers.stop(&h.wake)
@@ -111,7 +112,7 @@ func (h *hospital) applyStep(s Step, seen int, traceparent string) {
 			h.publish(e, nil)
 		}
 	}
-	for i := range s.Closed { // before the state is stored: after that, the step is not repeated
+	for i := range s.Closed { // before the state is stored, because a step is not repeated after that
 		owner.append(&outbound.ClosedRun{Run: s.Closed[i], Term: owner.number}, nil)
 	}
 	if seen > 0 || s.Memory != nil {

@@ -120,7 +120,7 @@ type Decision struct {
 // Answer completes a command in the Happening.
 type Answer struct {
 	Command string
-	Reason  string // "": done
+	Reason  string // why the command failed; "": it succeeded
 }
 
 // Metrics receives measurements. Its methods are safe for concurrent use.

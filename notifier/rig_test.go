@@ -148,7 +148,7 @@ func (r *rig) kill() {
 	}
 }
 
-// abort stops the notifiers of a failed test, whose clock would run forever.
+// abort stops the notifiers of a failed test, because the test clock would otherwise run forever.
 func (r *rig) abort() {
 	for _, stop := range r.stops {
 		stop()

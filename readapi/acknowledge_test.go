@@ -24,7 +24,7 @@ type fakeAlerts struct {
 	episode outbound.AlertRun
 	orders  []outbound.Command
 	away    bool
-	behind  error  // the state of the alert run may be outdated
+	behind  error  // not nil: the state of the alert run may be outdated
 	busy    bool   // the notifier has not executed the command yet
 	refused string // reason why the notifier refuses the command
 }
@@ -56,7 +56,7 @@ func (f *fakeAlerts) Done(context.Context, *outbound.Command) (outbound.Progress
 
 var at = time.Date(2026, 3, 1, 14, 5, 0, 0, time.UTC)
 
-// newAckShell returns a shell whose time is always at, and a function that creates one alert with two links.
+// newAckShell returns a shell with a fixed clock, and a function that creates one alert with two links.
 func newAckShell() (shell *httpapi.Shell, alerts func() *fakeAlerts) {
 	clock := func() time.Time { return at }
 	shell = &httpapi.Shell{Now: clock, Lookup: access.NewRegister(clock).Lookup, DocsURL: "/docs", Log: slog.New(slog.DiscardHandler)}

@@ -45,7 +45,7 @@ func newRendered(pieces ...[]byte) *rendered {
 	}
 }
 
-// lend calls do with the data as one slice, which is valid only during the call.
+// lend passes the data to the function do as one slice, which is valid only during the call.
 //
 // For the first request, the slice is in reused memory, because allocating the 65 kB of a large unit takes about ten
 // times as long as filling it, and most states of a busy unit are requested only once.

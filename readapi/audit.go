@@ -25,7 +25,7 @@ type acts struct {
 	zone  func(hospital string) *time.Location
 }
 
-// These are the default and maximum page sizes of the audit log, and the timeout of a request.
+// The default and maximum page sizes of the audit log, and the timeout of a request.
 const (
 	actsUsual   = 50
 	actsAtMost  = 200

@@ -27,7 +27,8 @@ type DeadLetter struct {
 	RetriedAt time.Time // when the record's facts were appended again; zero: not yet
 }
 
-// MountDeadLetters adds the list of dead letters. all must return the dead letters of a hospital, oldest first.
+// MountDeadLetters adds the list of dead letters. The function all returns the dead letters of a hospital, oldest
+// first.
 func MountDeadLetters(r chi.Router, shell *httpapi.Shell, all func(hospital string) []DeadLetter) {
 	contract.Mount(r, shell, &deadLetterServer{all}, deadLetterRoutes())
 }
@@ -36,7 +37,7 @@ type deadLetterServer struct {
 	all func(hospital string) []DeadLetter // of one hospital
 }
 
-// These are the default and maximum page sizes of the list.
+// The default and maximum page sizes of the list.
 const (
 	lettersUsual  = 50
 	lettersAtMost = 200
@@ -75,7 +76,7 @@ type deadLetterItem struct {
 	Partition int32         `json:"partition"`
 	Offset    int64         `json:"offset"`
 	Reason    string        `json:"reason"`   // unknown_schema, malformed_record or wrong_hospital
-	SchemaID  *int32        `json:"schemaId"` // of the schema registry; null: the record has none
+	SchemaID  *int32        `json:"schemaId"` // id in the schema registry; null: the record has none
 	Version   int64         `json:"version"`  // version of the change that rejected the record
 	At        httpapi.Time  `json:"at"`
 	RetriedAt *httpapi.Time `json:"retriedAt"` // when its facts were appended again; null: not yet

@@ -28,7 +28,11 @@ type judgment struct {
 // holds reports whether the judgment is valid at now.
 func (j *judgment) holds(now acuity.Instant) bool { return holds(j.from, j.until, now) }
 
-// holds reports whether now is in [from, until). An until of 0 means forever.
+// judge computes the verdict at now. The chart is evaluated first for the time at which it was written, and then at
+// each later instant at which a timer changes the verdict; asOf is the last of these instants.
+//
+// If the local clock is behind that of the chart's writer, the verdict is for the time at which the chart was
+// written. before is an earlier judgment, whose verdicts the new judgment reuses, or nil.
 func holds(from, until, now acuity.Instant) bool {
 	return now >= from && (until == 0 || now < until)
 }
@@ -173,8 +177,8 @@ type judgedRoom struct {
 // unjudged is the value of from for a room that has no verdict yet.
 const unjudged = acuity.Instant(1<<63 - 1)
 
-// roomsAfter returns each room with its verdict from the judgment before. Rooms whose charts have changed have no
-// verdict.
+// roomsAfter returns each room with its verdict from an earlier judgment, which may be nil. Rooms whose charts have
+// changed since then have no verdict.
 func (c *chart) roomsAfter(before *judgment) []*judgedRoom {
 	judged := make([]*judgedRoom, len(c.rooms))
 	var old []*judgedRoom

@@ -187,7 +187,7 @@ func TestSMSFits(t *testing.T) {
 	})
 }
 
-// TestAxisGoesBeforeTheName checks the order in which parts of an SMS are cut.
+// TestAxisGoesBeforeTheName: an SMS that is too long loses its axis before the unit's name is truncated.
 func TestAxisGoesBeforeTheName(t *testing.T) {
 	a := raised()
 	a.Effect.Driving = acuity.AxisReserve

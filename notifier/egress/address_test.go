@@ -42,7 +42,7 @@ func TestRegistries(t *testing.T) {
 	}
 }
 
-// inBlock returns the address in a block that has the given bits after the prefix.
+// inBlock returns the address in block whose bits after the prefix are those of fill.
 func inBlock(block netip.Prefix, fill []byte) netip.Addr {
 	bytes := block.Addr().AsSlice()
 	for i := block.Bits(); i < len(bytes)*8; i++ {

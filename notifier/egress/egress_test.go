@@ -33,8 +33,8 @@ func reasonOf(err error) egress.Reason {
 	return ""
 }
 
-// TestCorpusIsRefused first tests the check, and then the guard in a real dialer. A second control function prevents
-// every connection, so no packet leaves even if the guard fails.
+// TestCorpusIsRefused tests that every URL in the corpus is refused: first by Check, then by the guard in a real
+// dialer. A second control function prevents every connection, so no packet leaves even if the guard fails.
 func TestCorpusIsRefused(t *testing.T) {
 	for _, c := range egresstest.Corpus(t) {
 		t.Run(c.URL, func(t *testing.T) {
@@ -242,8 +242,8 @@ func TestParseAllowFaults(t *testing.T) {
 	}
 }
 
-// TestExplain: the URLs in the corpus are refused with a reason. URLs that only the dialer can judge are not refused:
-// their names do not resolve yet, or later resolve to a different address.
+// TestExplain: Explain returns a reason for every URL in the corpus, except for those that only the dialer can judge,
+// because their names do not resolve yet or later resolve to a different address.
 func TestExplain(t *testing.T) {
 	for _, one := range egresstest.Corpus(t) {
 		names := &egresstest.Names{}

@@ -51,7 +51,7 @@ const (
 // part of message ids.
 type Notice uint8
 
-// These are the notices; 0 means none.
+// The notices about an endpoint; 0 means no notice.
 const (
 	FailingHour Notice = iota + 1
 	FailingDay
@@ -90,7 +90,7 @@ type head struct {
 
 // Verdict is the effect of an attempt's result.
 type Verdict struct {
-	State  outbound.State // of the event that was sent
+	State  outbound.State // state of the sent event after the attempt
 	Reason string         // why the state is final but not Delivered
 	Passed bool           // the probe was accepted, so the head is skipped as a poison event
 	Notice Notice

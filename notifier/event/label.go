@@ -47,8 +47,7 @@ func IsLabel(text string) bool {
 	return known // initials alone are not a label
 }
 
-// count returns the number of letters in a word, and whether it has only ASCII
-// letters and digits.
+// count returns the number of letters in a word, and reports whether the word has only ASCII letters and digits.
 func count(word string) (letters int, ascii bool) {
 	for _, c := range word {
 		switch {

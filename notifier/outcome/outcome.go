@@ -26,7 +26,7 @@ const maxRetryAfter = time.Hour
 // ClassOf classifies an attempt without a response. It relies on error types, because libraries may change their
 // error messages.
 //
-// The default class is reset: the request was in progress and ended before a readable response.
+// The default class is reset: the request had started, but ended before a readable response arrived.
 func ClassOf(ctx context.Context, err error) outbound.Class {
 	var (
 		dns         *net.DNSError

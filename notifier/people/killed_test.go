@@ -115,7 +115,8 @@ func TestKilledBehindAnyEntry(t *testing.T) {
 	}
 }
 
-// TestKilledBeforeTheMemory: a recipient opens the link in a message that the next process does not know of yet.
+// TestKilledBeforeTheMemory: an acknowledgment through the link in a message counts, even if the process that sent
+// the message dies before it has stored its state.
 func TestKilledBeforeTheMemory(t *testing.T) {
 	run(t, func(r *rig) {
 		r.ledger.until(func(entry any) bool { _, alert := entry.(*outbound.Entry); return alert })
@@ -131,7 +132,7 @@ func TestKilledBeforeTheMemory(t *testing.T) {
 }
 
 // TestKilledInAStep: two mails fail, and the process dies in the step for the second one, after every position that
-// may be committed has been committed.
+// may be committed has been committed. The next process replaces both mails with SMS.
 func TestKilledInAStep(t *testing.T) {
 	run(t, func(r *rig) {
 		const look = 100 * time.Millisecond

@@ -15,18 +15,18 @@ type memoryLedger struct {
 	mu      sync.Mutex
 	records [][2]string
 	times   []time.Time          // when each record was written
-	last    func(entry any) bool // the process dies after the first entry for which last is true; nil: it never dies
+	last    func(entry any) bool // the process dies after the first entry for which last returns true; nil: it never dies
 	dead    bool
 }
 
-// until makes the ledger refuse all entries after the first one for which last is true.
+// until makes the ledger refuse all entries after the first one for which last returns true.
 func (l *memoryLedger) until(last func(entry any) bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.last, l.dead = last, false
 }
 
-// died reports whether the ledger has stored an entry for which last is true.
+// died reports whether the ledger has stored an entry for which last returned true.
 func (l *memoryLedger) died() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -86,8 +86,8 @@ func (m *memory) add(one *sent) {
 	m.Sent = append(m.Sent, *one)
 }
 
-// These limit the attempts that are remembered for one SMS. They are low because the memory of a hospital is one
-// record, with up to a hundred SMS.
+// attemptsKept and responseKept limit what is remembered of the attempts for one SMS. They are low because the memory
+// of a hospital is one record, with up to a hundred SMS.
 const (
 	attemptsKept = 5
 	responseKept = 80 // characters, enough for the provider's message id
@@ -204,8 +204,8 @@ func (m *memory) unreached() bool {
 	return any
 }
 
-// reopens reports whether to send the raise again: it has not reached any recipient, but one of its messages, which
-// previously could not be decrypted, now can be.
+// reopens reports whether the raise must be sent again, because it has not reached any recipient and one of its
+// messages, which could not be decrypted before, can now be decrypted.
 func (m *memory) reopens(opens func(*sent) bool) bool {
 	could := false
 	for i := range m.Sent {

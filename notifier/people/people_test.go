@@ -58,7 +58,7 @@ func TestNoAlertsWhileCatchingUp(t *testing.T) {
 			if err := r.n.Changes(0, []notifier.Change{c}, c.Offset+1, i < 4); err != nil {
 				t.Fatal(err)
 			}
-			r.n.SettingsChanged("mercy") // nor does any other event cause an alert
+			r.n.SettingsChanged("mercy") // other events do not cause an alert either
 			r.wait(time.Minute)
 			if i < 4 {
 				r.want()

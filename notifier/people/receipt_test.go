@@ -93,8 +93,8 @@ func TestReceipt(t *testing.T) {
 	})
 }
 
-// TestReceiptOfEveryMessage: a receipt has the same effect for a digest, a repeat, or an alert that the level was
-// lowered or cleared as for a raise.
+// TestReceiptOfEveryMessage: a receipt has the same effect for every kind of alert: raised, digest, lowered, cleared
+// and repeated.
 func TestReceiptOfEveryMessage(t *testing.T) {
 	for reason, play := range map[string]func(*rig){
 		"raised": func(r *rig) { r.level(orange) },

@@ -43,7 +43,7 @@ func (r Rank) String() string { return [...]string{"", "T1", "T2", "T3"}[min(r, 
 // Reason says why an alert is sent or not.
 type Reason string
 
-// These are the reasons. An alert is sent only for the first six.
+// The reasons for a decision. An alert is sent only for the first six.
 const (
 	Raised       Reason = "raised"
 	Lowered      Reason = "lowered"

@@ -8,7 +8,7 @@ import (
 
 // The reasons why an addressee of an alert does not get a message.
 const (
-	NotNotified = "not_told"   // did not get the raise, so need not learn of its end
+	NotNotified = "not_told"   // the recipient did not get the raise, so need not learn of its end
 	NoAddress   = "no_address" // the recipient has no address for the channel
 )
 
@@ -16,7 +16,7 @@ const (
 type Addressee struct {
 	Recipient string
 	Channel   outbound.Channel
-	State     outbound.State // Pending: send; or Suppressed
+	State     outbound.State // Pending if a message is to be sent, otherwise Suppressed
 	Reason    string         // reason for Suppressed
 }
 

@@ -126,7 +126,8 @@ func (p *provider) callback(m *outbound.Message) string {
 	return Callback(p.config.Callback, p.config.Driver, m.Hospital, m.DeliveryID)
 }
 
-// left returns how long the message is worth delivering, in whole seconds, at least one.
+// left returns the time until the message expires, in whole seconds, at least 1. For a message without an expiry, it
+// is 24 hours.
 func (p *provider) left(m *outbound.Message) int {
 	if m.Expires.IsZero() {
 		return int((24 * time.Hour).Seconds())

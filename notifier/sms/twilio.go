@@ -24,10 +24,10 @@ const defaultListDelay = 30 * time.Second
 
 // twilio uses the Messages resource of Twilio's API version 2010-04-01, which other providers also offer.
 //
-// The API has no idempotency key. Therefore each attempt first lists the messages that were sent to the same number in
-// the last 12 hours. A message with the same text comes from an earlier attempt, whose result a crash may have lost.
-// After an unknown outcome (a 5xx or a timeout), the next attempt waits until the message would be in the list, and is
-// not made unless the list can be read.
+// The API has no idempotency key. Therefore each attempt first lists the messages that were sent to the same number
+// in the last 12 hours. A message with the same text comes from an earlier attempt, whose result a crash may have
+// lost. After an unknown outcome (a 5xx or a timeout), the next attempt waits until the message would be in the list,
+// and is made only if the list can be read.
 type twilio struct {
 	provider
 	listDelay time.Duration

@@ -70,7 +70,7 @@ func BenchmarkSend(b *testing.B) {
 	})
 }
 
-// receiveQuiet answers 204 behind TLS and stores nothing.
+// receiveQuiet starts a TLS receiver that answers every request with 204 and stores nothing.
 func receiveQuiet(b *testing.B, a *authority) (port string) {
 	b.Helper()
 	config := &tls.Config{Certificates: []tls.Certificate{a.issue("partner.test", nil)}, MinVersion: tls.VersionTLS12}
@@ -80,7 +80,7 @@ func receiveQuiet(b *testing.B, a *authority) (port string) {
 	return r.port(b)
 }
 
-// endpoints returns messages to many host names that all belong to one local receiver.
+// endpoints returns a sender, and messages to many host names that all resolve to one local receiver.
 func endpoints(tb testing.TB, address string, many int) (*Sender, []outbound.Message) {
 	tb.Helper()
 	_, port, err := net.SplitHostPort(address)

@@ -39,7 +39,7 @@ type receiver struct {
 	requests  chan received // each complete request
 }
 
-// receive serves every connection with answer, which is called for each request and reports whether to continue.
+// receive starts a receiver that calls answer for each request. answer reports whether to keep the connection open.
 func receive(t testing.TB, answer func(conn net.Conn) bool) *receiver {
 	t.Helper()
 	r := &receiver{requests: make(chan received, 100)}

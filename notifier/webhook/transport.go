@@ -14,7 +14,7 @@ const (
 	keptAll     = 512              // maximum number of idle connections
 	keptPerHost = 32               // the notifier's limit of requests in flight to one host
 	keptFor     = 90 * time.Second // idle time before a connection is closed
-	headersMost = 64 << 10         // bytes of a response's headers
+	headersMost = 64 << 10         // maximum number of bytes in a response's headers
 	sessions    = 512              // number of TLS sessions that can be resumed
 )
 

@@ -41,7 +41,7 @@ type Sender struct {
 	now     func() time.Time
 	shared  *http.Transport            // for public addresses, used for all hospitals
 	own     map[string]*http.Transport // for hospitals with an allow list, by hospital
-	dialers []*net.Dialer              // of all transports
+	dialers []*net.Dialer              // dialers of all transports
 	limits  limits
 }
 

@@ -33,7 +33,7 @@ const (
 	kindSnapshot   = "snapshot"
 )
 
-// DeadLetterKey returns the key of the dead letter that a change caused, from the hospital and the change's version.
+// DeadLetterKey returns the key of the dead letter that the change of a hospital with the given version caused.
 func DeadLetterKey(hospital string, version int64) []byte {
 	return []byte(schemas.Key{Hospital: hospital, Kind: kindDeadLetter, ID: strconv.FormatInt(version, 10)}.String())
 }
@@ -221,8 +221,8 @@ func weigh(c *acuity.Change) int {
 	return weight
 }
 
-// fireDue processes the due instants of a hospital up to upTo. most is the maximum number to process; a negative most
-// means all.
+// fireDue processes the due instants of a hospital that are not after upTo. most is the maximum number to process; a
+// negative most means all.
 func (t *task) fireDue(h *hospitalEntry, upTo acuity.Instant, most int) error {
 	for ; most != 0; most-- {
 		change, ok := h.unit.Advance(upTo)
@@ -312,7 +312,8 @@ func (t *task) keepRecord(record []byte) []byte {
 	return slices.Clip(t.piece[begin:])
 }
 
-// emitStates emits the state records of a hospital. each calls its argument for every record.
+// emitStates emits the state records of a hospital. The function fn calls its argument for every record; a nil record
+// means that the record was deleted.
 func (t *task) emitStates(fn func(func([]byte, facts.Record)), emit func(key, value []byte)) (err error) {
 	fn(func(key []byte, s facts.Record) {
 		key = t.keepRecord(key)

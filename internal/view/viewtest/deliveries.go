@@ -11,7 +11,8 @@ import (
 	"svc/internal/view"
 )
 
-// deliveries returns a writer that runs until the test ends. first is called before the writer runs.
+// deliveries starts a writer of deliveries, which runs until the test ends, and returns it. The functions in first
+// are called before the writer starts.
 func deliveries(t *testing.T, b *view.View, first ...func(*view.Deliveries)) *view.Deliveries {
 	t.Helper()
 	d := b.Deliveries()
@@ -144,7 +145,7 @@ func testDeliveries(t *testing.T, s Server) {
 	}
 }
 
-// testNotes tests that the health of endpoints, the progress of commands, episodes and links can be read.
+// testNotes tests that endpoint health, command progress, episodes and links can be read.
 func testNotes(t *testing.T, s Server) {
 	b := Open(t, s.URL)
 	d := deliveries(t, b)

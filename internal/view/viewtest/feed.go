@@ -10,7 +10,7 @@ import (
 	"svc/internal/view"
 )
 
-// clock opens a view that uses the test's clock.
+// clock opens a view whose clock returns *now.
 func clock(t *testing.T, s Server, now *time.Time) *view.View {
 	t.Helper()
 	return openWith(t, s.URL, func(c *view.Config) { c.Prefix, c.Now = "", func() time.Time { return *now } })
@@ -98,8 +98,8 @@ func testCounts(t *testing.T, s Server) {
 	}
 }
 
-// testNotices tests that a feed has its newest refusals and warnings from all instances, and that a hospital keeps
-// only the feeds with the latest notices.
+// testNotices tests that the newest refusals and warnings of a feed are kept, whichever instance wrote them, and that
+// only the feeds with the latest notices are kept per hospital.
 func testNotices(t *testing.T, s Server) {
 	now := time.Date(2031, 4, 5, 23, 59, 30, 0, time.UTC)
 	one, two := clock(t, s, &now), clock(t, s, &now)

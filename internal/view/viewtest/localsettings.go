@@ -11,7 +11,8 @@ import (
 	"svc/internal/view"
 )
 
-// with returns the unit with added local settings. A record is "name=value", or "name" for a deleted setting.
+// with returns u with the given records as its local settings. A record is "name=value", or "name" for a deleted
+// setting.
 func with(u view.Unit, records ...string) view.Unit {
 	u.LocalSettings = map[string][]byte{}
 	for _, r := range records {

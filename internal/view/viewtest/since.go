@@ -198,7 +198,7 @@ func testFollowers(t *testing.T, s Server) {
 			s.Wipe(t)
 			owner.whole(int64(n), wholes[n])
 		}
-		if n%2 == 0 { // without this wait, a change and the next one are written as one
+		if n%2 == 0 { // without this wait, two consecutive changes may be written as one
 			owner.settle(t, int64(n))
 		}
 	}

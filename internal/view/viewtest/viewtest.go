@@ -1,4 +1,4 @@
-// Package viewtest is the conformance suite that every Redis, embedded or real, must pass for the view.
+// Package viewtest is the conformance suite of the view, which must pass on every Redis, embedded or real.
 package viewtest
 
 import (
@@ -303,7 +303,7 @@ func testLostData(t *testing.T, s Server) {
 	v.settle(t, 1)
 	s.Wipe(t)
 	v.expect(t, "north", view.ErrNotWhole.Error())
-	v.wait(t) // the check of the headers finds the loss, because nothing was written
+	v.wait(t) // nothing is written, so only the periodic check of the headers can find the loss
 	v.whole(1, unit("north", 5, 1))
 	v.change(2, unit("north", 6, 2))
 	v.settle(t, 2)
@@ -381,7 +381,7 @@ func testSilent(t *testing.T, s Server) {
 	v.whole(1, unit("north", 1, 1))
 	v.settle(t, 1)
 	gate.Mute()
-	v.expect(t, "north", view.ErrAway.Error()) // TestPatient measures how long that takes
+	v.expect(t, "north", view.ErrAway.Error()) // after a timeout, whose length TestPatient checks
 	v.change(2, unit("north", 2, 2))
 	gate.Open()
 	v.settle(t, 2)

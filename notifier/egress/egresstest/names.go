@@ -59,7 +59,7 @@ func (n *Names) serve(conn net.Conn) {
 	}
 }
 
-// The parts of a DNS message that are needed (RFC 1035, 3596).
+// Constants of the DNS message format (RFC 1035, RFC 3596).
 const (
 	headSize   = 12
 	typeA      = 1
