@@ -138,8 +138,8 @@ func readPage(w http.ResponseWriter, r *http.Request, preset, most int) (page, b
 	return p, !q.Refused(w, r)
 }
 
-// These are the default and maximum page sizes of the terminology map and the worklist. offsetAtMost is greater than
-// the length of any list.
+// The default and maximum page sizes of the terminology map and the worklist. offsetAtMost is greater than the length
+// of any list.
 const (
 	mappingsUsual, mappingsAtMost = 1000, 20_000
 	codesUsual, codesAtMost       = 100, 1000

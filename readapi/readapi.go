@@ -62,7 +62,7 @@ type Room struct {
 	Chart string
 }
 
-// These are the errors for a missing chart.
+// The errors for a missing chart.
 var (
 	ErrNoUnit = errors.New("no record has been applied for the hospital yet")
 	ErrAway   = errors.New("the charts are unavailable or incomplete")
@@ -114,7 +114,7 @@ const retryAfter = 2 * time.Second
 // Config has the dependencies of the role.
 type Config struct {
 	Charts        Charts
-	Dated         Charts // the same charts, also while they are outdated; nil: [Reads.Before] returns an error
+	Dated         Charts // the same charts, readable even while outdated; nil: [Reads.Unit] returns an error while they are outdated
 	Health        Health
 	Shell         *httpapi.Shell
 	LocalSettings LocalSettings // lists that administrators maintain

@@ -113,7 +113,7 @@ func hasData(v *score.Verdict) bool { return len(v.Rooms) > 0 || v.OnDuty >= 0 |
 const oldest = 24 * time.Hour
 
 // unitBefore returns a unit as of the last instant at which its charts were complete. If that instant is unknown or
-// too long ago, it returns the error behind.
+// too long ago, it returns the given error.
 func (s *Reads) unitBefore(ctx context.Context, hospital string, details *unitDetails, behind error) (*Unit, error) {
 	known, ok := errors.AsType[*BehindError](behind)
 	if s.cfg.Dated == nil || !ok || known.For <= 0 || known.For > oldest {
@@ -143,7 +143,7 @@ type RoomAhead struct {
 	Steps  []RoomStep
 }
 
-// RoomStep is the verdict on a room that applies from an instant on.
+// RoomStep is a verdict on a room, with the instant from which it applies.
 type RoomStep struct {
 	From    acuity.Instant
 	Verdict score.RoomVerdict

@@ -45,7 +45,7 @@ type Topic struct {
 	Oldest     time.Time // when the oldest such record was received; zero: none, or unknown
 }
 
-// These are the statuses, best first.
+// The statuses, best first.
 const (
 	statusOK       = "ok"
 	statusDegraded = "degraded"
@@ -73,7 +73,8 @@ var statusReasons = []struct{ reason, status string }{
 	{"dead_letters", statusDegraded},   // records that could not be applied
 }
 
-// These are the limits of the status, all defaults of this project.
+// heartbeatWithin is the maximum age of the processor's heartbeat, and appliedWithin that of the oldest pending
+// record, if the status is to be ok. Both are defaults of this project.
 const (
 	heartbeatWithin = 5 * time.Second
 	appliedWithin   = 2 * time.Second

@@ -93,7 +93,7 @@ func mappingOf(m *facts.MappingState) mappingItem {
 	return item
 }
 
-// These are the states of codes in the worklist.
+// The states of codes in the worklist.
 const (
 	codeUnmapped = "unmapped"
 	codeIgnored  = "ignored"

@@ -102,8 +102,8 @@ func (h *Hour) levels() (m LevelMinutes) {
 	return m
 }
 
-// span returns the first and last hour mark in a period. to is not later than now, and from is at most TrendDays
-// before to.
+// span returns the first and the last hour mark in a period. The last one is not later than now, and the first one is
+// at most TrendDays earlier.
 func span(since, until, now time.Time) (from, to time.Time) {
 	to = now
 	if !until.IsZero() && until.Before(now) {
@@ -181,12 +181,12 @@ func trendsOf(hours []Hour, since, until time.Time, zone *time.Location) *Trends
 	return t
 }
 
-// These limit how often the recorded hours are read.
+// Limits on reading the recorded hours.
 const (
 	trendsWithin  = 10 * time.Second
 	trendsAtOnce  = 2
 	trendsFresh   = time.Minute     // how long a result is cached; recorded hours do not change, and one is added per hour
-	trendsEarly   = 2 * time.Second // the same, while there are too few hours for a forecast: history may still be arriving
+	trendsEarly   = 2 * time.Second // trendsFresh while there are too few hours for a forecast, because history may still be arriving
 	trendsAtMost  = 128             // number of cached results
 	trendsDefault = 24 * time.Hour
 )

@@ -62,7 +62,7 @@ func TestStaffing(t *testing.T) {
 	const refusal = `{"ok":false,"error":{"code":"invalid","message":"The body breaks a rule.","details":[{"path":"nursesOnDuty","rule":"range:0-1000"}]}}`
 	done := []string{"north usr_charge " + ActStaff}
 	for name, tt := range map[string]struct {
-		form, body string // sent to the API; "" if nothing is sent
+		form, body string // the submitted form, and the body that the API gets; "": it gets nothing
 		status     int    // status of the API's answer
 		answer     string
 		code       int
@@ -113,7 +113,7 @@ func TestNothingIsDoneUnrecorded(t *testing.T) {
 	}
 }
 
-// TestAlerts: the page lists open alerts, and can acknowledge only alerts of its hospital.
+// TestAlerts: the page lists open alerts, and a person can acknowledge only alerts of the page's hospital.
 func TestAlerts(t *testing.T) {
 	t.Parallel()
 	p, f := withAPI(t)

@@ -32,7 +32,8 @@ func (s *site) showBoard(w http.ResponseWriter, r *http.Request, session *auth.S
 	page.WritePage(w, r, http.StatusOK, templates.Render("board", p.newUnitPage(frame, u, s.findLayout(session.Hospital), true)))
 }
 
-// These are the hours, on the hospital's clock, at which a wall uses the dark theme.
+// A wall uses the light theme from morning to evening, in hours of the hospital's time zone, and the dark theme at
+// night.
 const (
 	morning = 6
 	evening = 20

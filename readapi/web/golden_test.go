@@ -53,7 +53,7 @@ var states = map[string]func(*ward){
 	"silent": func(w *ward) { w.addChange(func(u *readapi.Unit) { u.Feeds = []readapi.Feed{{Channel: "adt"}} }) },
 }
 
-// addChange adds a change to the unit data.
+// addChange applies the function do to the unit data, after all earlier changes.
 func (w *ward) addChange(do func(*readapi.Unit)) {
 	before := w.forms
 	w.forms = func(u *readapi.Unit) { before(u); do(u) }

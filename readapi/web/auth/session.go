@@ -73,7 +73,7 @@ func (s *Session) IsFresh(now time.Time) bool {
 	return !s.ProvedAt.IsZero() && now.Sub(s.ProvedAt) <= FreshFor && s.ProvedAt.Sub(now) <= clockSkew
 }
 
-// These are the reasons why a request has no session.
+// The reasons why a request has no session.
 var (
 	ErrSignedOut = errors.New("no user is signed in")
 	ErrExpired   = errors.New("the session has expired")

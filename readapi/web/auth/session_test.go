@@ -51,7 +51,7 @@ func newBrowser(t *testing.T) *browser {
 	return b
 }
 
-// change applies do to the person's user in a hospital and stores the result.
+// change applies the function do to the person's user in a hospital and stores the result.
 func (b *browser) change(hospital string, do func(*users.User)) {
 	u, known := b.people.User(hospital, "usr_1")
 	if !known {

@@ -32,7 +32,7 @@ func (c *canvas) add(format string, values ...any) {
 	fmt.Fprintf(c, format, values...) //nolint:errcheck // writes to memory
 }
 
-// path draws a line through points, or fills what they enclose.
+// path draws the SVG path d, as a line or as a filled area, depending on the class.
 func (c *canvas) path(class, d string) { c.add(`<path class="%s" d="%s"/>`, class, d) }
 
 // line draws a line through points.

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// These are the dimensions of a chart with rows, each with a name on the left.
+// The dimensions of a chart with rows, each of which has a name on the left.
 const (
 	rowsWidth         = 560
 	rowsLeft          = 196.0
@@ -154,7 +154,7 @@ func (s *Sum) SVG() template.HTML {
 	return c.done()
 }
 
-// Score is a chart that shows a score out of 100, and the two parts of the score, on a scale of the colors.
+// Score is a chart that shows a score out of 100, and the two parts of the score, on a color scale.
 type Score struct {
 	Title                      string
 	Demand, Severity           float64 // points
