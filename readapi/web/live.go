@@ -16,7 +16,7 @@ import (
 	"svc/readapi/web/page"
 )
 
-// These are the parameters of streams, all defaults of this project.
+// The parameters of streams, all of which are defaults of this project.
 const (
 	readEvery      = 5 * time.Second        // interval between reads if no notice arrives, because notices may be lost
 	leastBetween   = 250 * time.Millisecond // minimum interval between two states of one hospital
@@ -57,7 +57,7 @@ type variant struct {
 	base     string // prefix of the paths
 }
 
-// These are the ids of the page elements that follow the unit. Each is rendered by the template of the same name; on
+// The ids of the page elements that a stream updates. Each element is rendered by the template of the same name; on
 // the wall, the template name has a prefix.
 var (
 	appElements  = []string{"level", "rooms", "outlook", "levels", "look", "help", "axes", "quality", "duty"}
@@ -213,7 +213,7 @@ func formatBeat(now time.Time, left time.Duration) string {
 	}{now.UTC().Format(time.RFC3339), int64(left / time.Second)})
 }
 
-// These are events without data: the session has ended, or the unit is unknown.
+// Events without data: the session has ended, or the unit is unknown.
 var (
 	gone = formatEvent("gone", "", struct{}{})
 	lost = formatEvent("lost", "", struct{}{})

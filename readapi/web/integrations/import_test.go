@@ -197,7 +197,7 @@ func TestFewImportsAtOnce(t *testing.T) {
 		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 		r.AddCookie(cookie)
 		running.Go(func() { a.Router.ServeHTTP(httptest.NewRecorder(), r) })
-		if _, err := in.Write([]byte("do=preview&rows=")); err != nil { // until the form is being read
+		if _, err := in.Write([]byte("do=preview&rows=")); err != nil { // blocks until the form is being read
 			t.Fatal(err)
 		}
 	}
@@ -247,7 +247,7 @@ func TestFewImportsOfAProcess(t *testing.T) {
 	}
 }
 
-// TestFormsAreSmall: forms without a file may only be small.
+// TestFormsAreSmall: a large form without a file is refused.
 func TestFormsAreSmall(t *testing.T) {
 	t.Parallel()
 	a, cookie := local(t)

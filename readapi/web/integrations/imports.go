@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// These are the limits on concurrent imports in one process. They are defaults of this project. Reading and
-// previewing a file can take tens of MiB.
+// The limits on concurrent imports in one process, which are defaults of this project. Reading and previewing a file
+// can take tens of MiB of memory.
 const (
 	importsPerHospital = 2
 	importsAtMost      = 8

@@ -215,7 +215,7 @@ type flash struct {
 type once struct {
 	Say   string // says what the secret gives access to
 	Value string
-	Curl  string // a command that uses it; "": none
+	Curl  string // a command that uses the secret; "": none
 }
 
 // useFlash adds the flash of the previous act to a page and deletes the flash from the browser.

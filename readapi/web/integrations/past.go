@@ -52,7 +52,7 @@ type PastHour struct {
 // PastFault says why a trial has no result.
 type PastFault string
 
-// These are the reasons why a trial has no result.
+// The reasons why a trial has no result.
 const (
 	PastNothing PastFault = "nothing" // nothing was recorded
 	PastGone    PastFault = "gone"    // the oldest records are deleted, so the state cannot be computed

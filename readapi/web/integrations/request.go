@@ -31,7 +31,7 @@ type adminRequest struct {
 	effect  *effect          // if the page shows a preview: the change that the act would make
 }
 
-// These are the maximum sizes of a form in bytes. An import contains a file or its text.
+// The maximum sizes of a form in bytes. An import contains a file or its text.
 const (
 	adminFormAtMost  = 256 << 10
 	importFormAtMost = 4 << 20
@@ -99,7 +99,8 @@ func (d *adminRequest) isMissing(path string) bool {
 	return err == nil && a.Status == http.StatusNotFound
 }
 
-// fetch reads a resource from the API.
+// fetch reads a resource from the API. Unlike [adminRequest.read], it returns an error instead of sending an error
+// page.
 func (d *adminRequest) fetch(path string, into any) error {
 	a, err := d.call(http.MethodGet, path, "", nil)
 	switch {
@@ -235,8 +236,8 @@ func (l list[T]) find(d *adminRequest, is func(*T) bool) (*T, bool) {
 	return row, row != nil
 }
 
-// wait waits until the list in this process has a row that satisfies the condition (there: true), or no longer has one
-// (there: false).
+// wait waits until the list in this process has a row that satisfies the condition or, if the parameter there is
+// false, until it no longer has one.
 func (l list[T]) wait(d *adminRequest, there bool, is func(*T) bool) {
 	d.waitUntil(func() bool {
 		in := rowsOf[T]{name: l.name}
