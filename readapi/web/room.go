@@ -58,7 +58,7 @@ type factorRow struct {
 // stepRow is the demand of a room that applies from an instant on.
 type stepRow struct{ At, Ratio, Nurses, Color string }
 
-// These are the maximum points of the two parts of a score, and the points of the demand for one nurse.
+// The maximum points of the two parts of a score, and the points for a demand of one nurse.
 const (
 	mostDemandPoints   = 40
 	mostSeverityPoints = 60
@@ -174,7 +174,7 @@ func (p *writer) drawShares(r *score.RoomVerdict, shares []float64, total float6
 	return sum.SVG()
 }
 
-// drawScore draws the two parts of the score, and their sum, on a scale of the colors.
+// drawScore draws the two parts of the score, and their sum, on a color scale.
 func (p *writer) drawScore(u *readapi.Unit, r *score.RoomVerdict, demand, severity float64, steps []readapi.RoomStep) template.HTML {
 	demandPoints, severityPoints := p.FormatNumber(demand, 1), p.FormatNumber(severity, 1)
 	figure := &chart.Score{
@@ -196,7 +196,7 @@ func (p *writer) formatScore(r *score.RoomVerdict) string {
 	return p.T("room.score", "color", p.T("color."+r.Color.String()), "score", r.Score)
 }
 
-// drawSteps draws the demand as the known timers will change it. It returns the same data as the rows of a table.
+// drawSteps draws the demand as the known timers will change it. It also returns the same data as table rows.
 func (p *writer) drawSteps(u *readapi.Unit, steps []readapi.RoomStep) (svg template.HTML, rows []stepRow) {
 	figure := &chart.Steps{
 		Title: p.T("room.clocks.title", "n", len(steps)-1), From: u.At, To: u.At.Add(ahead), Clock: p.FormatClock,

@@ -118,8 +118,8 @@ func (l *Ladder) SVG() template.HTML {
 	return c.done()
 }
 
-// Sum is a chart of parts that add up to a total. Each row shows one part, as a fraction of what the previous parts left of
-// Most.
+// Sum is a chart of parts that add up to a total. Each row shows one part, as a fraction of what the previous parts
+// left of Most.
 type Sum struct {
 	Title string
 	Most  float64

@@ -45,7 +45,7 @@ func lab(t *testing.T, hex string, sees [3][3]float64) [3]float64 {
 	return [3]float64{116*y - 16, 500 * (x - y), 200 * (y - z)}
 }
 
-// distance is the CIEDE2000 color difference.
+// distance returns the CIEDE2000 difference between two colors in CIELAB.
 func distance(p, q [3]float64) float64 {
 	c7 := math.Pow((math.Hypot(p[1], p[2])+math.Hypot(q[1], q[2]))/2, 7)
 	g := .5 * (1 - math.Sqrt(c7/(c7+math.Pow(25, 7))))

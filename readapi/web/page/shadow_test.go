@@ -51,7 +51,7 @@ func TestNoPageHidesTheFrame(t *testing.T) {
 	}
 }
 
-// eachStruct calls do for each struct type in the packages of the pages.
+// eachStruct calls the function do for each struct type in the packages of the pages.
 func eachStruct(t *testing.T, do func(file, name string, fields []*ast.Field)) {
 	t.Helper()
 	for _, pattern := range []string{"../*.go", "../*/*.go"} {

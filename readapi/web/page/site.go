@@ -280,7 +280,8 @@ func (s *Site) requireFreshSignIn(w http.ResponseWriter, r *http.Request, sessio
 	return false
 }
 
-// ReturnAfterSignIn redirects a signed-in person to the page that required the sign-in, or to other if there is none.
+// ReturnAfterSignIn redirects a signed-in person to the page that required the sign-in or, if there is none, to the
+// path other.
 func (s *Site) ReturnAfterSignIn(w http.ResponseWriter, r *http.Request, other string) {
 	var t returnTo
 	if s.Cookies.Open(r, returnCookie, &t) {

@@ -43,7 +43,7 @@ type GroupRole struct {
 	Role            users.Role
 }
 
-// These are the paths for signing in with a provider.
+// The paths for signing in with a provider.
 const (
 	startPath    = "/oidc/start"
 	CallbackPath = "/oidc/callback"

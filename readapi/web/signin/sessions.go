@@ -17,7 +17,7 @@ var templateFiles embed.FS
 
 var templates = page.ParseTemplates(templateFiles)
 
-// These are the reasons for which a session ends, as in the audit log.
+// The reasons for which a session ends, as in the audit log.
 const (
 	endedBySignOut = "sign_out"
 	endedByPerson  = "by_person" // on the sessions page
