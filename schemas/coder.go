@@ -16,8 +16,8 @@ type Codec[T any] struct {
 	fields func(*Coder, *T)
 }
 
-// NewCodec returns the codec for the record with the given name in [Released]. fields visits all fields of the newest
-// version in the order of the schema.
+// NewCodec returns the codec for the record with the given name in [Released]. The function fields visits all fields
+// of the newest version in the order of the schema.
 func NewCodec[T any](record string, fields func(*Coder, *T)) Codec[T] {
 	return Codec[T]{newest(record), fields}
 }
@@ -82,8 +82,8 @@ func (c *Coder) free() {
 // List encodes or decodes a list. An empty list decodes as nil.
 func List[T any](c *Coder, l *[]T, item func(*Coder, *T)) { listIn(c, l, nil, 0, item) }
 
-// listIn is like List, but decodes into memory; nil means new memory. Memory for more than atMost items is not
-// retained.
+// listIn is like List, but reuses the given memory for decoding; nil means that new memory is allocated. Memory for
+// more than atMost items is not retained.
 func listIn[T any](c *Coder, l, memory *[]T, atMost int, item func(*Coder, *T)) {
 	if !c.reading {
 		c.w.items(len(*l))
@@ -112,7 +112,7 @@ func listIn[T any](c *Coder, l, memory *[]T, atMost int, item func(*Coder, *T)) 
 // optional encodes or decodes an optional record: a union of null and the record.
 func optional[T any](c *Coder, v **T, fields func(*Coder, *T)) { optionalIn(c, v, nil, fields) }
 
-// optionalIn is like optional, but decodes into memory; nil means new memory.
+// optionalIn is like optional, but reuses the given memory for decoding; nil means that new memory is allocated.
 func optionalIn[T any](c *Coder, v **T, memory *T, fields func(*Coder, *T)) {
 	if !c.reading {
 		if c.w.some(*v != nil) {
@@ -168,7 +168,7 @@ func Word[T ~string](c *Coder, v *T) {
 // Text encodes or decodes a string.
 func (c *Coder) Text(v *string) { value(c, v, (*reader).text, (*writer).text) }
 
-// constant encodes or decodes a string. Decoding does not copy a string that list contains.
+// constant encodes or decodes a string. A decoded string that is in list is not copied.
 func constant[T ~string](c *Coder, v *T, list map[string]T) {
 	if !c.reading {
 		c.w.text(string(*v))
@@ -259,8 +259,8 @@ func (c *Coder) reasons(v *acuity.Reasons) {
 	}
 }
 
-// These are the greatest numbers of the enumerations. The symbols in the schema have the numbers of the domain's
-// constants, which a test checks.
+// The greatest numbers of the enumerations. A test checks that the symbols in the schema have the numbers of the
+// domain's constants.
 const (
 	lastEventType     = uint8(acuity.A13)
 	lastPrecision     = uint8(acuity.Year)

@@ -112,7 +112,8 @@ func sameRecord(t fatal, path string, v reflect.Value, s *avro.RecordSchema, gen
 	}
 }
 
-// plain converts both sides to one form: milliseconds, ids, numbers, strings.
+// plain converts a domain value, or a value that the library decoded, to a common form: milliseconds, ids, numbers,
+// strings.
 func plain(v any) any {
 	switch v := v.(type) {
 	case catalogue.Factor:

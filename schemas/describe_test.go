@@ -48,7 +48,7 @@ func TestOpenFieldsAreDescribed(t *testing.T) {
 	}
 }
 
-// describe checks the fields of a record and of all nested records.
+// describe checks that all fields of a record, and of all nested records, have a description.
 func describe(t *testing.T, record *avro.RecordSchema) {
 	t.Helper()
 	for _, field := range record.Fields() {

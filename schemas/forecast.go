@@ -56,7 +56,7 @@ func (m *Model) CopyFrom(model *forecast.Model) {
 	}
 }
 
-// resize returns a list of n elements that starts with the elements of the given list.
+// resize returns a list with n elements, which reuses the memory of the given list if possible.
 func resize[T any](list []T, n int) []T {
 	return slices.Grow(list[:0], n)[:n]
 }
@@ -94,7 +94,7 @@ func (m *Model) Forecast() (*forecast.Model, bool) {
 func floats(dst []byte, v any) []byte {
 	b, err := binary.Append(slices.Grow(dst, binary.Size(v)), binary.LittleEndian, v)
 	if err != nil {
-		panic("schemas: " + err.Error()) // a type without a fixed size: every test would fail
+		panic("schemas: " + err.Error()) // v has no fixed size, which any test would detect
 	}
 	return b
 }

@@ -60,8 +60,8 @@ type Intake struct {
 	events      []acuity.Event
 }
 
-// These are the maximum numbers of signals and events whose memory is retained between two inputs. Signals and events
-// are large; most requests have only a few, but a bundle may have thousands.
+// The maximum numbers of signals and events whose memory is retained between two inputs. Signals and events are
+// large; most requests have only a few, but a bundle may have thousands.
 const (
 	keptSignals = 16
 	keptEvents  = 4

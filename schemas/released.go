@@ -92,7 +92,7 @@ func newest(record string) *Schema {
 			return s
 		}
 	}
-	panic("schemas: no record " + record) // the name is a constant: every test would fail
+	panic("schemas: no record " + record) // the names are constants, so any test would detect this
 }
 
 // Released returns all released versions of all records. The versions of each record are in ascending order.
@@ -115,7 +115,7 @@ func (s Schema) Describe() (name, text string) {
 		err = json.Unmarshal(b, &head)
 	}
 	if err != nil {
-		panic("schemas: " + err.Error()) // the file is embedded: every test would fail
+		panic("schemas: " + err.Error()) // the files are embedded, so any test would detect this
 	}
 	return head.Namespace + "." + head.Name, string(b)
 }
