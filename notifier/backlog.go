@@ -58,7 +58,7 @@ func (r *runner) idle() bool {
 	return r.head == nil && !r.busy && r.queue.Cursor+1 >= r.e.h.floor && len(r.e.h.after(r.queue.Cursor)) == 0
 }
 
-// dropRead drops the events read from the ledger whose offset is at most at, because they are final.
+// dropRead drops the events read from the ledger up to and including the given offset, because they are final.
 func (r *runner) dropRead(at int64) {
 	for len(r.own) > 0 && r.own[0].at <= at {
 		r.e.h.owner.n.memory -= r.own[0].size()

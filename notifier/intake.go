@@ -40,8 +40,8 @@ func (n *Notifier) Changes(partition int32, changes []Change, through int64, beh
 	return nil
 }
 
-// withOwnership wraps do in a function for the loop, which calls do with the ownership if this process owns the
-// partition, and does nothing otherwise.
+// withOwnership returns a function that passes the ownership of a partition to the function do, or does nothing if
+// this process does not own the partition. Only the loop may call the returned function.
 func (n *Notifier) withOwnership(partition int32, do func(o *ownership)) func() {
 	return func() {
 		if o := n.owned[partition]; o != nil {

@@ -96,7 +96,7 @@ func (o *ownership) handleStored(at int64, err error, then func(int64)) {
 	o.finishDrain()
 }
 
-// runWhenSaved calls do once all entries appended so far are stored.
+// runWhenSaved calls the function do once all entries appended so far are stored.
 func (o *ownership) runWhenSaved(do func()) {
 	if o.begun == o.saved {
 		do()

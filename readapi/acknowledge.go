@@ -27,10 +27,10 @@ type Alerts interface {
 	Episode(ctx context.Context, hospital, id string) (e outbound.AlertRun, ok bool, err error)
 	// Unit returns the hospital's name and its time zone.
 	Unit(hospital string) (name string, zone *time.Location)
+	// Order issues a command to the notifier. When it returns nil, the command is durable.
+	Order(ctx context.Context, c *outbound.Command) error
 	// Done waits briefly for the notifier to execute a command, and returns the command's progress. ok is false if
 	// the notifier has not executed the command yet.
-	Order(ctx context.Context, c *outbound.Command) error
-	// Done waits briefly until the notifier has executed a command, or returns false if it has not yet.
 	Done(ctx context.Context, c *outbound.Command) (p outbound.Progress, ok bool)
 }
 

@@ -141,7 +141,7 @@ func (s *Reads) renew(ctx context.Context, hospital string, u *cachedUnit) (*jud
 	return judge(c, u.last, acuity.At(s.cfg.Shell.Now())), nil
 }
 
-// rejudge returns a current judgment on the same chart. It returns last itself if last is still valid.
+// rejudge returns a currently valid judgment on the same chart, which is the given judgment if that is still valid.
 func (s *Reads) rejudge(last *judgment) *judgment {
 	now := acuity.At(s.cfg.Shell.Now())
 	if last.holds(max(now, last.head.Clock)) {

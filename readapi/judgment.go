@@ -28,11 +28,7 @@ type judgment struct {
 // holds reports whether the judgment is valid at now.
 func (j *judgment) holds(now acuity.Instant) bool { return holds(j.from, j.until, now) }
 
-// judge computes the verdict at now. The chart is evaluated first for the time at which it was written, and then at
-// each later instant at which a timer changes the verdict; asOf is the last of these instants.
-//
-// If the local clock is behind that of the chart's writer, the verdict is for the time at which the chart was
-// written. before is an earlier judgment, whose verdicts the new judgment reuses, or nil.
+// holds reports whether now is in [from, until). An until of 0 means forever.
 func holds(from, until, now acuity.Instant) bool {
 	return now >= from && (until == 0 || now < until)
 }
@@ -41,7 +37,7 @@ func holds(from, until, now acuity.Instant) bool {
 // each later instant at which a timer changes the verdict; asOf is the last of these instants.
 //
 // If the local clock is behind that of the chart's writer, the verdict is for the time at which the chart was
-// written. The new judgment reuses verdicts from before, which may be nil.
+// written. before is an earlier judgment, whose verdicts the new judgment reuses, or nil.
 func judge(c *chart, before *judgment, now acuity.Instant) *judgment {
 	now = max(now, c.head.Clock)
 	j := &judgment{chart: c, from: c.head.Clock}

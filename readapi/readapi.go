@@ -114,7 +114,7 @@ const retryAfter = 2 * time.Second
 // Config has the dependencies of the role.
 type Config struct {
 	Charts        Charts
-	Dated         Charts // the same charts, readable even while outdated; nil: [Reads.Unit] returns an error while they are outdated
+	Dated         Charts // the same charts, readable even while outdated; nil: outdated charts are not read
 	Health        Health
 	Shell         *httpapi.Shell
 	LocalSettings LocalSettings // lists that administrators maintain

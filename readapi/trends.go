@@ -186,7 +186,7 @@ const (
 	trendsWithin  = 10 * time.Second
 	trendsAtOnce  = 2
 	trendsFresh   = time.Minute     // how long a result is cached; recorded hours do not change, and one is added per hour
-	trendsEarly   = 2 * time.Second // trendsFresh while there are too few hours for a forecast, because history may still be arriving
+	trendsEarly   = 2 * time.Second // replaces trendsFresh while there are too few hours for a forecast, because more may still arrive
 	trendsAtMost  = 128             // number of cached results
 	trendsDefault = 24 * time.Hour
 )

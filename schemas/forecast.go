@@ -56,7 +56,7 @@ func (m *Model) CopyFrom(model *forecast.Model) {
 	}
 }
 
-// resize returns a list with n elements, which reuses the memory of the given list if possible.
+// resize returns a list with n elements, which reuses the memory of the given list and of its elements if possible.
 func resize[T any](list []T, n int) []T {
 	return slices.Grow(list[:0], n)[:n]
 }

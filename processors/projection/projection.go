@@ -137,7 +137,7 @@ func unitOf(c verdict.Chart) view.Unit {
 	return view.Unit{Hospital: c.Hospital, Version: c.Version, Chart: c.Unit, Rooms: c.Rooms, LocalSettings: c.LocalSettings}
 }
 
-// merge returns the unit old with the changes in changed, and without the rooms and settings that changed removes.
+// merge returns a unit after a change: the old unit with the changed rooms and settings, of which nil ones are removed.
 func merge(old, changed view.Unit) view.Unit {
 	changed.Rooms = merged(old.Rooms, changed.Rooms)
 	changed.LocalSettings = merged(old.LocalSettings, changed.LocalSettings)

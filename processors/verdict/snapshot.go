@@ -61,8 +61,8 @@ func (l *LevelTime) Add(c *acuity.Change) (seconds []int32) {
 	return seconds
 }
 
-// addTime adds the time between the last call and the instant at to the time spent at the current level. A hospital's
-// clock never moves back.
+// addTime adds the time since the last call, up to the given instant, to the time spent at the current level. A
+// hospital's clock never moves back.
 func (l *LevelTime) addTime(at acuity.Instant) {
 	if at > l.since {
 		l.spent[l.level] += int64(at - l.since)

@@ -33,7 +33,8 @@ const (
 	kindSnapshot   = "snapshot"
 )
 
-// DeadLetterKey returns the key of the dead letter that the change of a hospital with the given version caused.
+// DeadLetterKey returns the key of the dead letter that a hospital's change caused. version is the version of the
+// change.
 func DeadLetterKey(hospital string, version int64) []byte {
 	return []byte(schemas.Key{Hospital: hospital, Kind: kindDeadLetter, ID: strconv.FormatInt(version, 10)}.String())
 }
