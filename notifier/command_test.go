@@ -60,7 +60,7 @@ func TestRetryIsTheSame(t *testing.T) {
 		delivery := event.DeliveryID(bad, "whk_1", outbound.ChannelWebhook)
 		r.order(outbound.Command{ID: "cmd_1", Hospital: "north", Verb: outbound.VerbRetry, Delivery: delivery, EventID: bad, Endpoint: "whk_1"})
 		r.settle(time.Minute)
-		r.order(outbound.Command{ID: "cmd_2", Hospital: "north", Verb: outbound.VerbRetry, Delivery: delivery}) // names only the delivery
+		r.order(outbound.Command{ID: "cmd_2", Hospital: "north", Verb: outbound.VerbRetry, Delivery: delivery}) // the command names only the delivery
 		r.settle(time.Minute)
 		for _, id := range []string{"cmd_1", "cmd_2"} {
 			if p := r.lists.progress[id]; !p.Done || p.Delivered != 1 || p.Delivery != delivery {

@@ -46,7 +46,7 @@ func newEndpoint(h *hospital, hook *outbound.Webhook, known *foldedEndpoint) *en
 	r := &known.record
 	e.main.queue = endpointqueue.Queue{
 		Cursor: r.Cursor, NextAt: r.NextAt, FailingSince: r.FailingSince, Failures: r.Failures,
-		Disabled: r.Disabled, Noticed: endpointqueue.Notice(r.Noticed), //nolint:gosec // one of a few values
+		Disabled: r.Disabled, Noticed: endpointqueue.Notice(r.Noticed), //nolint:gosec // the ledger has only valid notices
 	}
 	e.version = r.Version
 	if e.recordAt = known.at; known.at < 0 { // the record precedes the part of the ledger that was read, so it is written again

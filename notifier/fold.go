@@ -130,7 +130,7 @@ func (f *fold) applyDelivery(offset int64, e *outbound.Entry) {
 		return
 	}
 	if e.Command != "" {
-		return // belongs to the second queue
+		return // the entry belongs to the second queue
 	}
 	l := f.endpoint(h, d.EndpointID)
 	if d.State != outbound.Pending {

@@ -48,7 +48,7 @@ type hospital struct {
 	known   bool
 
 	endpoints map[string]*endpoint
-	folded    map[string]*foldedEndpoint // only until resume
+	folded    map[string]*foldedEndpoint // states of endpoints in the ledger; used only until resume
 
 	messages map[string]*message
 	sent     map[string]bool // ids of final messages and of alerts, so that a repeated step does not send them again
@@ -58,7 +58,7 @@ type hospital struct {
 	recordAt  int64     // ledger offset of the hospital's HospitalState, or of its first event; -1: none
 	recordSet time.Time // when that record was passed to the ledger
 
-	policy    []byte  // memory of People
+	policy    []byte  // stored state of People
 	storing   []int64 // versions with a level change that the ledger has not acknowledged yet
 	unseen    []unseenChange
 	commands  []outbound.Command

@@ -32,7 +32,7 @@ func (n *Notifier) Changes(partition int32, changes []Change, through int64, beh
 			c.events[k].Traceparent = c.Traceparent
 		}
 	}
-	n.saves.Add(1) // released when the loop has handled the changes
+	n.saves.Add(1) // counted until the loop has handled the changes
 	n.post(func() {
 		n.countSaved()
 		n.withOwnership(partition, func(o *ownership) { o.addChanges(changes, through, behind) })()

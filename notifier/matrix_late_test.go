@@ -54,7 +54,7 @@ func TestMatrixLateEntry(t *testing.T) {
 	for name, tt := range map[string]struct {
 		late     any
 		messages int
-		memory   string // memory of [People]
+		memory   string // stored state of [People]
 		alerts   int    // number of alerts that the endpoint got
 	}{
 		"nothing":  {nil, 0, "of the second", 0},

@@ -60,7 +60,7 @@ func TestMatrix500AndPoison(t *testing.T) {
 		r.start()
 		first := r.change("north")
 		r.settle(time.Second)
-		r.receiver.set("whk_1", always(status(500))) // until the event's id is known
+		r.receiver.set("whk_1", always(status(500))) // every request fails until the event's id is known
 		bad := r.change("north")[0]
 		r.receiver.set("whk_1", func(m outbound.Message) outbound.Result {
 			if m.EventID == bad {

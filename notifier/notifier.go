@@ -59,7 +59,7 @@ const (
 	sweepEvery  = 10 * time.Second
 	rewriteAge  = time.Hour // age at which a queue's or hospital's record is written again, because a restore starts at the oldest record
 	keepSent    = 4096      // maximum number of message ids that a hospital remembers as sent
-	readsAtOnce = 8         // concurrent reads of the ledger by queues that are far behind
+	readsAtOnce = 8         // maximum number of concurrent reads of the ledger by queues that are far behind
 	saveAtOnce  = 5000      // number of unacknowledged ledger entries at which no more changes are accepted
 )
 

@@ -88,7 +88,7 @@ func TestDownForADay(t *testing.T) {
 		r.end()
 		r.n = nil
 		for range 100 {
-			time.Sleep(time.Hour) // longer than the expiry of an event
+			time.Sleep(time.Hour) // 100 hours in total, longer than the expiry of an event
 			all = append(all, r.change("north")...)
 		}
 		r.start()

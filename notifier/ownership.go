@@ -15,16 +15,16 @@ type ownership struct {
 	hospitals map[string]*hospital
 
 	next     int64    // position in the verdicts topic; the ledger has all events before it
-	waiters  []waiter // in order; see waiter
+	waiters  []waiter // in the order of the entries that they wait for
 	begun    int64    // number of entries passed to the ledger
 	saved    int64    // number of entries that the ledger has acknowledged
 	floor    int64    // ledger offset from which the hospitals' events are in memory
 	end      int64    // offset after the last known entry of the ledger
 	catching bool     // the verdicts topic has more changes to read
 
-	saving   context.Context // for unacknowledged entries; ends when the ownership is lost
+	saving   context.Context // context of unacknowledged entries; ends when the ownership is lost
 	lost     context.CancelFunc
-	attempts context.Context // for attempts; cancelled when the drain period has elapsed
+	attempts context.Context // context of attempts; cancelled when the drain period has elapsed
 	cut      context.CancelFunc
 	inFlight int
 	stopping bool // no new attempts or steps start

@@ -138,7 +138,7 @@ func (h *hospital) applyStep(s Step, seen int, traceparent string) {
 type message struct {
 	h     *hospital
 	entry outbound.Entry
-	at    int64 // ledger offset of its record
+	at    int64 // ledger offset of the message's record
 	timer timer
 	busy  bool
 	over  bool

@@ -66,7 +66,7 @@ type People interface {
 // Happening is the input of a step for one hospital.
 type Happening struct {
 	Hospital string
-	Memory   []byte       // from the previous Step; nil: this is the first
+	Memory   []byte       // Memory of the previous Step; nil: this is the first Step
 	Level    acuity.Level // last committed level; green if there is none
 	Known    bool         // a change of the level was observed, so Level is not the default
 
@@ -74,7 +74,7 @@ type Happening struct {
 	Commands []outbound.Command // acknowledgments and receipts since the previous Step, in order
 	Ended    []outbound.Entry   // e-mails and SMS that became final since the previous Step; after a restart, possibly older ones too
 	Waiting  []outbound.Entry   // e-mails and SMS that are not final yet
-	Notices  []Notice           // about endpoints, since the previous Step
+	Notices  []Notice           // notices about endpoints since the previous Step
 }
 
 // LevelChange is one committed change of a level.

@@ -22,7 +22,7 @@ import (
 // rendered is the data of a response with its entity tag. The tag is weak, because the envelope around the data
 // contains the time of the request.
 type rendered struct {
-	pieces [][]byte // in the order of the response
+	pieces [][]byte // parts of the data, in the order of the response
 	etag   []string // a single tag, as a header value
 
 	asked atomic.Bool            // an earlier request has received the data

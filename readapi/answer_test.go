@@ -18,7 +18,7 @@ func TestAnswersAreLent(t *testing.T) {
 	for ask := range 6 {
 		for n := range all {
 			if ask%3 > 0 {
-				break // the rest repeats
+				break // the other rounds request the same answers again
 			}
 			data := []byte(whole(n))
 			all[n] = newRendered(data[:n], data[n:n+1], data[n+1:])

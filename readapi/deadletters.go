@@ -34,7 +34,7 @@ func MountDeadLetters(r chi.Router, shell *httpapi.Shell, all func(hospital stri
 }
 
 type deadLetterServer struct {
-	all func(hospital string) []DeadLetter // of one hospital
+	all func(hospital string) []DeadLetter // returns the dead letters of one hospital
 }
 
 // The default and maximum page sizes of the list.
@@ -79,7 +79,7 @@ type deadLetterItem struct {
 	SchemaID  *int32        `json:"schemaId"` // id in the schema registry; null: the record has none
 	Version   int64         `json:"version"`  // version of the change that rejected the record
 	At        httpapi.Time  `json:"at"`
-	RetriedAt *httpapi.Time `json:"retriedAt"` // when its facts were appended again; null: not yet
+	RetriedAt *httpapi.Time `json:"retriedAt"` // when the record's facts were appended again; null: not yet
 }
 
 func deadLetterOf(l *DeadLetter) deadLetterItem {

@@ -20,7 +20,7 @@ type judgment struct {
 	until       acuity.Instant // 0: valid forever
 	size        int64          // approximate size in bytes
 
-	verdict *score.Verdict // verdict at from
+	verdict *score.Verdict // verdict at the instant from
 
 	unit, level func() *rendered // each is rendered at most once, when first requested
 }

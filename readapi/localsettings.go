@@ -123,7 +123,7 @@ func (s *Reads) decodeRecords(all map[string]string) (*records, error) {
 
 // authored describes the last write of a resource.
 type authored struct {
-	Version int64        `json:"version"` // for If-Match
+	Version int64        `json:"version"` // version for the If-Match header
 	By      string       `json:"by"`      // id of the API key
 	At      httpapi.Time `json:"at"`
 }

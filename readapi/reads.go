@@ -33,7 +33,7 @@ func (j *judgment) name() string {
 
 // Unit is the unit of a hospital at an instant, for pages. Its data is shared and must not be modified.
 type Unit struct {
-	Version  string // id of the state; units with the same version look the same
+	Version  string // id of the state; units with the same version are displayed identically
 	Verdict  *score.Verdict
 	Forecast *forecast.Forecast // nil: there is none
 	Missing  *forecast.InsufficientError
@@ -54,7 +54,7 @@ type Unit struct {
 type Feed struct {
 	Channel      string
 	LastReceived time.Time // zero: never
-	Late         bool      // silent for longer than usual
+	Late         bool      // the feed has been silent for longer than usual
 	Stale        bool
 }
 

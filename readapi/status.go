@@ -70,7 +70,7 @@ var statusReasons = []struct{ reason, status string }{
 	{"nothing_recorded", statusStale},  // no record was ever applied
 	{reasonIncomplete, statusDegraded}, // the view is being rebuilt
 	{reasonBehind, statusDegraded},     // a record has been pending for more than two seconds, or the lag is unknown
-	{"dead_letters", statusDegraded},   // records that could not be applied
+	{"dead_letters", statusDegraded},   // some records could not be applied
 }
 
 // heartbeatWithin is the maximum age of the processor's heartbeat, and appliedWithin that of the oldest pending

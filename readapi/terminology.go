@@ -110,7 +110,7 @@ type codeItem struct {
 	CountTotal  int64        `json:"countTotal"`
 	FirstSeenAt httpapi.Time `json:"firstSeenAt"`
 	LastSeenAt  httpapi.Time `json:"lastSeenAt"`
-	Rooms       []int32      `json:"rooms"` // at most twenty
+	Rooms       []int32      `json:"rooms"` // ids of at most twenty rooms
 	Status      string       `json:"status"`
 	Suggestions []suggestion `json:"suggestions"`
 }

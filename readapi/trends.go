@@ -65,7 +65,7 @@ type WeekHour struct {
 	Weekday  time.Weekday
 	Hour     int
 	Hours    int              // observed hours, at least one
-	Required catalogue.Demand // mean
+	Required catalogue.Demand // mean of the observed hours
 	Staffed  int              // observed hours in which the nurses on duty are known
 	Short    int              // hours in Staffed that had too few nurses
 }
@@ -312,7 +312,7 @@ type weekHour struct {
 	Weekday        int     `json:"weekday"` // 1 Monday … 7 Sunday
 	Hour           int     `json:"hour"`
 	Hours          int     `json:"hours"`          // observed hours
-	NursesRequired decimal `json:"nursesRequired"` // mean
+	NursesRequired decimal `json:"nursesRequired"` // mean of the observed hours
 	HoursStaffed   int     `json:"hoursStaffed"`   // observed hours in which the nurses on duty are known
 	HoursShort     int     `json:"hoursShort"`     // hours in hoursStaffed that had too few nurses
 }

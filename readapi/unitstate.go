@@ -77,7 +77,7 @@ type room struct {
 	Factors        []factor     `json:"factors"`
 	NextChangeAt   httpapi.Time `json:"nextChangeAt"`
 	Stale          bool         `json:"stale"`
-	DataQuality    []quality    `json:"dataQuality"` // for this room only
+	DataQuality    []quality    `json:"dataQuality"` // reasons that concern only this room
 }
 
 type factor struct {

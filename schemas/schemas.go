@@ -39,8 +39,8 @@ import (
 
 // The limits of records, for both writers and readers.
 const (
-	maxRecord = 8 << 20  // bytes of a record with its header: max.message.bytes of the observations topic
-	maxText   = 64 << 10 // bytes of one string
+	maxRecord = 8 << 20  // size of a record with its header, in bytes: max.message.bytes of the observations topic
+	maxText   = 64 << 10 // length of one string, in bytes
 )
 
 // ErrMalformed means that a record does not match its schema, or lacks the schema registry header. A retry cannot
@@ -74,7 +74,7 @@ func IDOf(b []byte) (SchemaID, bool) {
 
 // appendHeader appends the zero byte and the id.
 func appendHeader(dst []byte, id SchemaID) []byte {
-	return binary.BigEndian.AppendUint32(append(dst, 0), uint32(id)) //nolint:gosec // keeps the bits
+	return binary.BigEndian.AppendUint32(append(dst, 0), uint32(id)) //nolint:gosec // the conversion keeps the bits
 }
 
 // payload returns the bytes of b after the header, upgraded to the newest version of the record.

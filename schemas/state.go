@@ -53,7 +53,7 @@ func stateOf[T any, S interface {
 			return value, true, err
 		},
 		decode: func(b []byte, into facts.Record) error {
-			return codec.DecodeInto(b, into.(S)) //nolint:errcheck,forcetypeassert // into is from create
+			return codec.DecodeInto(b, into.(S)) //nolint:errcheck,forcetypeassert // the function create made the value
 		},
 	}
 }

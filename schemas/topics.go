@@ -4,7 +4,7 @@ import "time"
 
 // Topic is a Kafka topic and the properties with which it is created.
 type Topic struct {
-	Name    string   // without the prefix
+	Name    string   // name without the prefix
 	Records []string // names of the records in the topic
 
 	Compacted     bool          // whether only the last record for each key is kept

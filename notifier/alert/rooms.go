@@ -22,7 +22,7 @@ type Rooms struct {
 // Room is one of the rooms with the highest scores.
 type Room struct {
 	ID      int32
-	Label   string // as feeds send it
+	Label   string // label as feeds send it
 	Color   acuity.Color
 	Nursing string // "1:2"
 }

@@ -70,7 +70,7 @@ type Queue struct {
 	NextAt       time.Time // earliest instant of the next attempt
 	FailingSince time.Time // zero: the last attempt was accepted
 	Failures     int       // consecutive failed attempts
-	Disabled     string    // reason; "": not disabled
+	Disabled     string    // why the queue is disabled; "": it is not
 	Noticed      Notice    // last notice about the current failure
 	Slow         bool      // the last attempt failed or was slow
 

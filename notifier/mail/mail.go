@@ -24,7 +24,7 @@ import (
 
 // The timeouts of an attempt.
 const (
-	dialWithin = 5 * time.Second  // to connect
+	dialWithin = 5 * time.Second  // for connecting
 	sendWithin = 20 * time.Second // for the greeting and login, and again for the message
 )
 

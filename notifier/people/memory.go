@@ -110,7 +110,7 @@ func (s *sent) rememberAttempts(d *outbound.Delivery) {
 const (
 	plainMost   = 32 << 10 // a memory of at most this many bytes is not compressed
 	encodedMost = 60 << 10
-	decodedMost = 8 << 20 // bytes after decompression
+	decodedMost = 8 << 20 // maximum size after decompression, in bytes
 )
 
 func decode(b []byte) (*memory, error) {

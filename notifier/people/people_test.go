@@ -193,7 +193,7 @@ func TestFlapping(t *testing.T) {
 				t.Errorf("told %q", m.Text)
 			}
 		}
-		if raise != 4 || digest != 2 { // messages to two recipients
+		if raise != 4 || digest != 2 { // two raises and one digest, each to two recipients
 			t.Errorf("%d raises, %d digests", raise, digest)
 		}
 		if e := r.lists.open(t); e.Reason != "raised" || e.Tier != "T2" || !e.ToldAt.After(e.OpenedAt) {

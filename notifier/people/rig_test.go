@@ -283,8 +283,8 @@ func (f *figures) Ended(_ outbound.Channel, state outbound.State) {
 // hooked receives all webhook requests.
 type hooked struct {
 	mu     sync.Mutex
-	answer outbound.Result     // zero value: 200
-	bodies map[string][]string // by event
+	answer outbound.Result     // result of each request; zero value: 200
+	bodies map[string][]string // bodies of the requests, by event name
 }
 
 func (h *hooked) Send(_ context.Context, m outbound.Message) outbound.Result {

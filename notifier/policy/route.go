@@ -17,7 +17,7 @@ type Addressee struct {
 	Recipient string
 	Channel   outbound.Channel
 	State     outbound.State // Pending if a message is to be sent, otherwise Suppressed
-	Reason    string         // reason for Suppressed
+	Reason    string         // why State is Suppressed
 }
 
 // Route returns the addressees of an alert: recipients in the order of the tiers, each over one or more channels.

@@ -30,7 +30,7 @@ var text = outbound.Message{
 	Text: "ORANGE (was YELLOW) L&D 14:05. Short 2 nurses: Short-staffed. Ack https://svc.example/a/7KQ2M9XW3PTD",
 }
 
-func gateway(t testing.TB, driver, address string) Gateway { //nolint:ireturn // either type
+func gateway(t testing.TB, driver, address string) Gateway { //nolint:ireturn // the type depends on the driver
 	t.Helper()
 	g, err := New(Config{
 		Driver: driver, URL: address, Account: "AC01", Token: token, From: "+15550199",
@@ -60,7 +60,7 @@ func TestConformance(t *testing.T) {
 						if _, err := io.Copy(io.Discard, r.Body); err != nil {
 							return
 						}
-						fmt.Fprintf(conn, "HTTP/1.1 201 Created\r\nContent-Length: %d\r\n\r\n%s", len(answer), answer) //nolint:errcheck // the client sees it
+						fmt.Fprintf(conn, "HTTP/1.1 201 Created\r\nContent-Length: %d\r\n\r\n%s", len(answer), answer) //nolint:errcheck // if this fails, the client reports an error
 					}
 				},
 			})
@@ -116,14 +116,14 @@ func TestStatuses(t *testing.T) {
 				calls := 0
 				provider := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 					if r.Method == http.MethodGet {
-						io.WriteString(w, `{"messages":[]}`) //nolint:errcheck // the client sees it
+						io.WriteString(w, `{"messages":[]}`) //nolint:errcheck // if this fails, the client reports an error
 						return
 					}
 					calls++
 					w.Header().Set("Retry-After", "7")
 					w.Header().Set("Location", "http://elsewhere.example/")
 					w.WriteHeader(status)
-					fmt.Fprintf(w, `{"code": 21211, "message": "The 'To' number %s is not valid"}`, number) //nolint:errcheck // as above
+					fmt.Fprintf(w, `{"code": 21211, "message": "The 'To' number %s is not valid"}`, number) //nolint:errcheck // if this fails, the client reports an error
 				}))
 				defer provider.Close()
 				got := gateway(t, driver, provider.URL).Send(t.Context(), text)

@@ -48,7 +48,7 @@ type twilioMessage struct {
 	SID     string `json:"sid"`
 	Body    string `json:"body"`
 	Status  string `json:"status"`
-	Created string `json:"date_created"` // RFC 2822
+	Created string `json:"date_created"` // in the format of RFC 2822
 	Code    int    `json:"code"`         // error code
 	Message string `json:"message"`
 }

@@ -39,8 +39,8 @@ type Config struct {
 type Sender struct {
 	guard   *egress.Guard
 	now     func() time.Time
-	shared  *http.Transport            // for public addresses, used for all hospitals
-	own     map[string]*http.Transport // for hospitals with an allow list, by hospital
+	shared  *http.Transport            // transport for public addresses, shared by all hospitals
+	own     map[string]*http.Transport // transports for hospitals with an allow list, by hospital
 	dialers []*net.Dialer              // dialers of all transports
 	limits  limits
 }

@@ -99,7 +99,7 @@ const (
 // task processes one partition. [stream.Task] documents its methods.
 type task struct {
 	partition int32
-	view      View          // nil: there is none
+	view      View          // nil: the task has no view
 	owned     OwnedView     // set by Restored
 	change    acuity.Change // the change that is being encoded
 	hospitals map[string]*hospitalEntry
@@ -111,7 +111,7 @@ type task struct {
 	changes []output         // outputs of this transaction, in order
 	touched []*hospitalEntry // hospitals changed in this transaction
 	charts  []Chart          // charts from the last call to Outputs, until they are durable
-	scratch []byte           // memory for records
+	scratch []byte           // memory for encoding records
 	piece   []byte           // memory for small records, see keepRecord
 }
 
@@ -124,11 +124,11 @@ type hospitalEntry struct {
 	due     acuity.Instant // sort key in timers
 	index   int            // index in timers; -1: not in timers
 	touched bool
-	scratch []byte // memory for charts
+	scratch []byte // memory for encoding charts
 	local   localSettings
 	levels  LevelTime // time at each level since Restored
 
-	restoring []restoring // until Restored
+	restoring []restoring // records to restore; nil after Restored
 }
 
 type output struct{ key, value []byte }

@@ -20,7 +20,7 @@ type Health struct {
 	Topic       string // topic of the observations
 	Partitions  int32  // number of partitions of the topic
 	DeadLetters func(hospital string) int
-	LogFull     func() error // nil: never checked
+	LogFull     func() error // nil: the disk is not checked
 }
 
 // Feeds implements [readapi.Health].

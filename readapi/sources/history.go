@@ -30,7 +30,7 @@ func RecordedHours(cluster *stream.Cluster, topic string, partitions int32) read
 		}
 		err = cluster.Range(ctx, topic, spans[of], func(r stream.Record) error {
 			if key, fault := schemas.ParseKey(r.Key); fault != nil || key.Hospital != hospital || r.Value == nil {
-				return nil //nolint:nilerr // a different kind of record
+				return nil //nolint:nilerr // the record is of a different kind
 			}
 			recorded, fault := schemas.SnapshotCodec.Decode(r.Value)
 			if fault != nil {

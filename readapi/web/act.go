@@ -133,7 +133,7 @@ func parseCall(word string) acuity.Tristate {
 const (
 	formAtMost   = 4096
 	typedAtMost  = 12   // maximum number of characters of an entered value that is shown again
-	nursesAtMost = 1000 // maximum that the API accepts
+	nursesAtMost = 1000 // maximum number of nurses that the API accepts
 )
 
 // setStaffing sets the nurses on duty. If the API refuses them, the page shows the form again, with the reason at the
@@ -146,7 +146,7 @@ func (s *site) setStaffing(w http.ResponseWriter, r *http.Request, session *auth
 	}
 	typed, call := strings.TrimSpace(r.PostForm.Get("nurses")), parseCall(r.PostForm.Get("call"))
 	nurses := json.RawMessage(typed)
-	if !json.Valid(nurses) { // sent as a JSON string
+	if !json.Valid(nurses) { // any other text is sent as a JSON string
 		nurses, _ = json.Marshal(typed) //nolint:errcheck // a string can always be encoded
 	}
 	refused, err := s.Acts.setStaffing(r.Context(), session, nurses, call)

@@ -48,7 +48,7 @@ func drawOutlook(r *rapid.T, v *score.Verdict) (*forecast.Forecast, []acuity.Sta
 	var past []forecast.Measured
 	for _, h := range f.Past {
 		switch rapid.IntRange(0, 3).Draw(r, "measured") {
-		case 0: // not observed
+		case 0: // the hour was not observed
 			continue
 		case 1:
 			h.Nurses = -1

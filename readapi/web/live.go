@@ -24,12 +24,12 @@ const (
 	beatEvery      = 15 * time.Second
 	holdsEvery     = 500 * time.Millisecond // interval at which a stream checks whether its session or wall has ended
 	writeWithin    = 5 * time.Second
-	streamFor      = 25 * time.Minute // maximum age, plus up to streamMore, so that browsers do not all reconnect at once
+	streamFor      = 25 * time.Minute // maximum age of a stream, plus up to streamMore, so that browsers do not all reconnect at once
 	streamMore     = 10 * time.Minute
-	mostStreams    = 1000 // per process; further browsers reload the page periodically instead
-	mostOfHospital = 200  // per hospital in one process
-	mostOfSession  = 20   // per session
-	mostOfWall     = 10   // per wall
+	mostStreams    = 1000 // maximum per process; further browsers reload the page periodically instead
+	mostOfHospital = 200  // maximum per hospital in one process
+	mostOfSession  = 20   // maximum per session
+	mostOfWall     = 10   // maximum per wall
 )
 
 // Changes reports when the state of a hospital may have changed.
@@ -90,9 +90,9 @@ type state struct {
 // frame is a state of a hospital, rendered in one variant. Its strings are formatted events.
 type frame struct {
 	state
-	whole   string // all parts
+	whole   string // event with all parts
 	before  string // id of the previous state; "": none
-	changes string // the parts that differ from the previous state
+	changes string // event with the parts that differ from the previous state
 	feeds   string
 }
 

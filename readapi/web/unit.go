@@ -348,7 +348,7 @@ func (p *writer) listQuality(v *score.Verdict) (all []string) {
 // feedRow is the age of one feed.
 type feedRow struct {
 	Name, Age string
-	Late      bool // silent for longer than usual
+	Late      bool // the feed has been silent for longer than usual
 }
 
 func (p *writer) listFeeds(u *readapi.Unit) []feedRow {

@@ -182,7 +182,7 @@ func (row *unitRow) setFeedAge(p *writer, u *readapi.Unit) {
 		if f.LastReceived.After(last) {
 			last = f.LastReceived
 		}
-		row.Silent = row.Silent || f.Stale && f.Channel != "roster" && f.Channel != "staffing" // people enter these
+		row.Silent = row.Silent || f.Stale && f.Channel != "roster" && f.Channel != "staffing" // people enter the roster and the staffing
 		if f.Stale && late == "" {
 			late = p.T("units.late", "feed", p.Or("feed."+f.Channel, f.Channel), "age", p.FormatAge(u.At.Sub(f.LastReceived)))
 		}

@@ -102,7 +102,7 @@ func Dump(t testing.TB, url, prefix string) (restore func()) {
 func testOlderState(t *testing.T, s Server) {
 	for name, test := range map[string]struct {
 		position int64
-		lost     view.Unit      // written between the dump and the restart
+		lost     view.Unit      // a unit that is written between the dump and the restart
 		after    func(*fixture) // writes after the restart
 	}{
 		"an input":                  {position: 11, lost: unit("north", 6, 1)},
@@ -143,7 +143,7 @@ func testOlderState(t *testing.T, s Server) {
 				}
 				return len(v.asked) > 0
 			})
-			v.wait(t) // the whole projection
+			v.wait(t) // the projector requests a whole projection
 			if got, err := fresh.Read(t.Context(), "north"); !errors.Is(err, view.ErrNotWhole) {
 				t.Fatalf("the past is shown: %+v, %v", got, err)
 			}

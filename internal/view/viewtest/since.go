@@ -90,7 +90,7 @@ func testSince(t *testing.T, s Server) {
 		want(at("g1", version), "8 at 3: north at 8; [{1 room 1 at 8} {2 room 2 at 6}] -[3]")
 	}
 	const all = "all of 8 at 3: north at 8; [{1 room 1 at 8} {2 room 2 at 6}] -[]"
-	want(at("g1", 4), all)  // too long ago
+	want(at("g1", 4), all)  // the view no longer has the changes since version 4
 	want(at("g1", 9), all)  // the view no longer has version 9
 	want(at("g0", 7), all)  // from a different generation
 	want(at("g2", 7), all)  // from a different generation

@@ -50,7 +50,7 @@ func (n *Names) serve(conn net.Conn) {
 			return
 		}
 		answer := n.answer(query)
-		if _, err := conn.Write(binary.BigEndian.AppendUint16(nil, uint16(len(answer)))); err != nil { //nolint:gosec // only a few addresses
+		if _, err := conn.Write(binary.BigEndian.AppendUint16(nil, uint16(len(answer)))); err != nil { //nolint:gosec // an answer has only a few addresses
 			return
 		}
 		if _, err := conn.Write(answer); err != nil {
@@ -93,7 +93,7 @@ func (n *Names) answer(query []byte) []byte {
 		records = binary.BigEndian.AppendUint16(records, kind)
 		records = binary.BigEndian.AppendUint16(records, classIN)
 		records = append(records, 0, 0, 0, 0)                               // time to live: 0 seconds
-		records = binary.BigEndian.AppendUint16(records, uint16(len(data))) //nolint:gosec // 4 or 16
+		records = binary.BigEndian.AppendUint16(records, uint16(len(data))) //nolint:gosec // the length is 4 or 16
 		records = append(records, data...)
 		count++
 	}

@@ -44,7 +44,7 @@ func (l *labeler) box(words string, at spot) labelBox {
 	case "end":
 		left -= width
 	case "middle":
-		left -= width / 2 //nolint:mnd // half
+		left -= width / 2 //nolint:mnd // half of the label
 	}
 	return labelBox{left, left + width, at.y - l.size*.85, at.y + l.size*.3}
 }

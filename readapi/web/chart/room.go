@@ -104,7 +104,7 @@ func (l *Ladder) SVG() template.HTML {
 		}
 	}
 	c.drawMark(x.at(l.Counts), foot, l.CountsLabel)
-	for i, r := range l.Rungs { // above the lines
+	for i, r := range l.Rungs { // the labels are drawn last, so that they are above the lines
 		end := x.at(r.Begins + r.Nurses)
 		switch {
 		case end <= (rowsLeft+right)/2+40:

@@ -36,7 +36,7 @@ type apiFeed struct {
 	Stale                bool
 	Windows              map[string]apiCounts
 
-	Refusals, Warnings, Routine []apiNotice // for one source only
+	Refusals, Warnings, Routine []apiNotice // only in the status of one source
 }
 
 type apiCounts struct {

@@ -215,7 +215,7 @@ func rankToTry(o *contract.Operation) int {
 	case o.Method == http.MethodGet:
 		return 0
 	case strings.HasSuffix(o.Path, "/batch"):
-		return 2 //nolint:mnd // last
+		return 2 //nolint:mnd // past events rank last
 	}
 	return 1
 }

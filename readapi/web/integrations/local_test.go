@@ -146,7 +146,7 @@ func TestLocalActs(t *testing.T) {
 		path, form string
 		answers    map[string]string
 		want       request
-		location   string // "" for the page itself
+		location   string // path of the redirect; "": the answer is a page
 		says       string
 	}{
 		"preview of a code": {

@@ -26,7 +26,7 @@ type PastResult struct {
 	Ready       bool
 	Done, Total int64     // number of processed records and of all records, while the trial runs
 	Fault       PastFault // why there is no result; "": there is one, or the trial is still running
-	Since       time.Time // first compared verdict
+	Since       time.Time // time of the first compared verdict
 	Until       time.Time
 	Hours       int           // number of hours with a difference
 	Level       time.Duration // time with a different level

@@ -47,7 +47,7 @@ type ruleLine struct{ Name, Catalogue, Own string }
 var ruleList = list[apiRule]{rulesAPI, "rules"}
 
 func showRules(d *adminRequest) {
-	if id := d.r.URL.Query().Get("factor"); id != "" { // selected from the list
+	if id := d.r.URL.Query().Get("factor"); id != "" { // a factor was selected from the list
 		http.Redirect(d.w, d.r, d.pathTo(id), http.StatusSeeOther)
 		return
 	}

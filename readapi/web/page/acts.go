@@ -30,7 +30,7 @@ var acts = map[string]bool{
 	"POST /integrations/webhooks/{id}/rotate":                      true,
 	"GET /integrations/webhooks/{id}/delete":                       true,
 	"POST /integrations/webhooks/{id}/delete":                      true,
-	"POST /integrations/webhooks/{id}/test":                        false, // its destination is already known
+	"POST /integrations/webhooks/{id}/test":                        false, // the destination of the test is already known
 	"POST /integrations/webhooks/{id}/replay":                      false,
 	"POST /integrations/webhooks/{id}/deliveries/{delivery}/retry": false,
 	"POST /integrations/webhooks/{id}/commands/{command}/stop":     false,

@@ -39,7 +39,7 @@ func (s *Site) SetHeaders(next http.Handler) http.Handler {
 func (s *Site) RefuseCrossOrigin(next http.Handler) http.Handler {
 	guard := http.NewCrossOriginProtection()
 	guard.SetDenyHandler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		session, _ := s.Cookies.ReadSession(r) //nolint:errcheck // nil if the person is unknown
+		session, _ := s.Cookies.ReadSession(r) //nolint:errcheck // the session is nil if the person is unknown
 		if session != nil {
 			httpapi.Identify(r.Context(), session.Hospital, session.User)
 		}
@@ -86,7 +86,7 @@ var compressors = sync.Pool{New: func() any { return gzip.NewWriter(nil) }}
 
 func compress(body []byte) []byte {
 	var b bytes.Buffer
-	z := compressors.Get().(*gzip.Writer) //nolint:errcheck,forcetypeassert // the pool holds only these
+	z := compressors.Get().(*gzip.Writer) //nolint:errcheck,forcetypeassert // the pool holds only compressors
 	defer compressors.Put(z)
 	z.Reset(&b)
 	z.Write(body) //nolint:errcheck // writes to memory
