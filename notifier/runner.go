@@ -48,7 +48,7 @@ func (r *runner) count(more int) {
 	}
 }
 
-// handleEvent handles a new event of the hospital.
+// handleEvent counts a new event of the hospital if the endpoint wants it, and schedules the next attempt.
 func (r *runner) handleEvent(w *waiting) {
 	hook, ok := r.e.h.owner.n.cfg.Settings.Webhook(r.e.h.id, r.e.id)
 	if ok && wants(hook, w) {
@@ -194,7 +194,7 @@ func nextAttempt(tries []outbound.Attempt) int {
 	return tries[len(tries)-1].N + 1
 }
 
-// handleResult handles the result of an attempt.
+// handleResult stores the outcome of an attempt and schedules the next attempt.
 func (r *runner) handleResult(w *waiting, began time.Time, result outbound.Result) {
 	r.busy = false
 	owner := r.e.h.owner

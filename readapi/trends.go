@@ -202,7 +202,7 @@ type keptTrends struct {
 	until  time.Time
 }
 
-// trendsCache caches results.
+// trendsCache caches the results of [Reads.Trends] and limits concurrent reads.
 type trendsCache struct {
 	busy chan struct{} // has one element for each read in progress
 

@@ -39,7 +39,7 @@ type memory struct {
 	Sent []sent `json:"sent,omitempty"`
 }
 
-// memoryFormat is the current format.
+// memoryFormat is the current value of Format in memory.
 const memoryFormat = 1
 
 // sentAlert is the content of an alert. A message that replaces a failed one has the same content.
@@ -74,7 +74,7 @@ type sent struct {
 // sentKept is the maximum number of remembered messages. Only messages of earlier alerts are dropped, oldest first.
 const sentKept = 256
 
-// add remembers a message.
+// add remembers a message. Beyond sentKept messages, it drops the oldest one of an earlier alert.
 func (m *memory) add(one *sent) {
 	for at := 0; len(m.Sent) >= sentKept && at < len(m.Sent); {
 		if m.Sent[at].Event == m.Alert.Event {

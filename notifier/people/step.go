@@ -67,7 +67,7 @@ func (d *Alerting) Step(ctx context.Context, now time.Time, in notifier.Happenin
 	return s.out
 }
 
-// observe records the level.
+// observe records the changes of the level, and the current level, in the memory.
 func (s *step) observe(in *notifier.Happening) {
 	h := &s.memory.History
 	for i := range in.Changes {

@@ -98,7 +98,7 @@ func (h *History) dropOldChanges(now time.Time) {
 	}
 }
 
-// closeDigest closes the digest.
+// closeDigest ends the open digest, so that only later changes count for the next one.
 func (h *History) closeDigest() { h.Changes, h.Before, h.DigestAt = nil, nil, time.Time{} }
 
 // flapping reports whether a digest is open: it was sent, and the level has not been quiet since.

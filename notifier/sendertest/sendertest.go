@@ -156,7 +156,7 @@ func Listen(t testing.TB, serve func(net.Conn)) (address string) {
 	return listener.Addr().String()
 }
 
-// Serve is [Listen] on a listener that is open already.
+// Serve is like [Listen], but on a listener that is already open.
 func Serve(t testing.TB, listener net.Listener, serve func(net.Conn)) {
 	t.Helper()
 	var all sync.WaitGroup

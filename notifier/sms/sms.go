@@ -27,7 +27,7 @@ const (
 	answerAtMost = 64 << 10
 )
 
-// The drivers.
+// The drivers: svc's own protocol over HTTP, and the Twilio API.
 const (
 	DriverHTTP   = "http"
 	DriverTwilio = "twilio"

@@ -50,7 +50,7 @@ func receive(t testing.TB, answer func(conn net.Conn) bool) *receiver {
 	return r
 }
 
-// receiveTLS is [receive] over TLS.
+// receiveTLS is like [receive], but over TLS.
 func receiveTLS(t testing.TB, config *tls.Config, answer func(conn net.Conn) bool) *receiver {
 	t.Helper()
 	r := &receiver{requests: make(chan received, 100)}

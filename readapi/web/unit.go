@@ -254,7 +254,7 @@ func (p *writer) listHelp(u *readapi.Unit) (rows []helpRow) {
 	return rows
 }
 
-// axisRow is one axis.
+// axisRow shows one axis.
 type axisRow struct {
 	Name, Detail string
 	Class, Shape string // style and shape of its level; "": the level is unknown

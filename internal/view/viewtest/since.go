@@ -21,7 +21,7 @@ type follower struct {
 	parts int // reads that returned only changes
 }
 
-// read reads the current state.
+// read updates the follower to the current state of a hospital.
 func (f *follower) read(ctx context.Context, b *view.View, hospital string) error {
 	s, err := b.ReadSince(ctx, hospital, f.token)
 	if err != nil {

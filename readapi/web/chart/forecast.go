@@ -116,7 +116,7 @@ func (g *forecastFigure) endOfPlot() float64 {
 	return g.right - widest
 }
 
-// legendIndent is the distance between the plot area and the text of the legend.
+// legendIndent returns the distance between the plot area and the text of the legend.
 func (g *forecastFigure) legendIndent() float64 { return 18 + g.words }
 
 // bounds returns the lowest and highest of all values, with a margin of one nurse below.

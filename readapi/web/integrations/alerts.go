@@ -141,7 +141,7 @@ func formatMinutes(d *adminRequest, n int) string {
 	return d.T("age.min", "n", n)
 }
 
-// tierPage is one tier.
+// tierPage shows one tier.
 type tierPage struct {
 	adminPage
 	ID                 string

@@ -159,7 +159,7 @@ func untyped(show func(*adminRequest)) func(*adminRequest) {
 // formVersion returns the version of the resource shown in the form.
 func (d *adminRequest) formVersion() string { return d.r.PostForm.Get("version") }
 
-// formVersionOrNew is [adminRequest.formVersion], but returns [notThere] for a form that creates its resource.
+// formVersionOrNew is like [adminRequest.formVersion], but returns [notThere] for a form that creates its resource.
 func (d *adminRequest) formVersionOrNew() string { return cmp.Or(d.formVersion(), notThere) }
 
 // showNotFound responds that the resource does not exist. A resource of another hospital is treated as missing.
