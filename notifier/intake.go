@@ -110,8 +110,8 @@ const (
 	refillRunsSpan = 90 * 24 * time.Hour // the ledger's retention time
 )
 
-// refillBatch is the number of entries after which a refill waits until these are written, because the lists drop
-// entries beyond their capacity.
+// refillBatch is the number of entries after which a refill waits until the lists have written them, because the lists
+// drop entries beyond their capacity.
 const refillBatch = 10_000
 
 // RefillLists rebuilds the lists of a partition from its ledger after they have been lost: the deliveries and

@@ -203,8 +203,8 @@ func (m *message) resume() {
 	m.schedule()
 }
 
-// reopen makes a message that could not be decrypted due immediately, because this process may have the key or the
-// address may have changed.
+// reopen makes the next attempt due immediately if the message could not be decrypted, because this process may have
+// the key or the address may have changed.
 func (m *message) reopen() {
 	if m.isSealed() {
 		m.entry.Delivery.NextAttemptAt = time.Time{}

@@ -103,8 +103,8 @@ func (f *Forecast) SVG() template.HTML {
 	return g.done()
 }
 
-// endOfPlot returns the right edge of the plot area for the given edge of the canvas. The space between them holds
-// half of the last label of the time axis and, in a wide chart, the legend.
+// endOfPlot returns the right edge of the plot area, which is left of g.right. The space between them holds half of the
+// last label of the time axis and, in a wide chart, the legend.
 func (g *forecastFigure) endOfPlot() float64 {
 	labels := labeler{size: g.words}
 	widest := labels.width(g.Clock(g.Now)) / 2 //nolint:mnd // half of the label

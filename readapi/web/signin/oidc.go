@@ -125,7 +125,7 @@ func newProvider(p *oidc.Provider, client *http.Client) (*provider, error) {
 	}
 	unknown := func(name string) bool { return !slices.Contains(signatures, name) }
 	keys := oidc.NewRemoteKeySet(oidc.ClientContext(context.Background(), client), told.Keys)
-	// The style is set, because without one the library would try both styles, which sends two requests for each
+	// The style is set, because without a style, the library would try both styles, which sends two requests for each
 	// failure.
 	style := oauth2.AuthStyleInHeader // the default (OpenID Connect Discovery 1.0, section 3)
 	if len(told.Ways) > 0 && !slices.Contains(told.Ways, "client_secret_basic") {

@@ -78,7 +78,7 @@ func TestLinksThatDoNotSignIn(t *testing.T) {
 	}
 }
 
-// TestSignInLeadsBack: after signing in again, a person returns to the page that asked for it.
+// TestSignInLeadsBack: after signing in again, a person returns to the page that required the sign-in.
 func TestSignInLeadsBack(t *testing.T) {
 	t.Parallel()
 	p := newPages(t)
