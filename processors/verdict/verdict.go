@@ -33,8 +33,7 @@ const (
 	kindSnapshot   = "snapshot"
 )
 
-// DeadLetterKey returns the key of the dead letter that a hospital's change caused. version is the version of the
-// change.
+// DeadLetterKey returns the key of the dead letter that the change with the given version in a hospital caused.
 func DeadLetterKey(hospital string, version int64) []byte {
 	return []byte(schemas.Key{Hospital: hospital, Kind: kindDeadLetter, ID: strconv.FormatInt(version, 10)}.String())
 }
@@ -313,8 +312,7 @@ func (t *task) keepRecord(record []byte) []byte {
 	return slices.Clip(t.piece[begin:])
 }
 
-// emitStates emits the state records of a hospital. The function fn calls its argument for every record; a nil record
-// means that the record was deleted.
+// emitStates emits the state records that fn passes to its argument. A nil record marks the deletion of its key.
 func (t *task) emitStates(fn func(func([]byte, facts.Record)), emit func(key, value []byte)) (err error) {
 	fn(func(key []byte, s facts.Record) {
 		key = t.keepRecord(key)

@@ -50,7 +50,7 @@ func (n *Names) serve(conn net.Conn) {
 			return
 		}
 		answer := n.answer(query)
-		if _, err := conn.Write(binary.BigEndian.AppendUint16(nil, uint16(len(answer)))); err != nil { //nolint:gosec // an answer has only a few addresses
+		if _, err := conn.Write(binary.BigEndian.AppendUint16(nil, uint16(len(answer)))); err != nil { //nolint:gosec // at most a few addresses
 			return
 		}
 		if _, err := conn.Write(answer); err != nil {
