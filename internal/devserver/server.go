@@ -32,12 +32,12 @@ type Options struct {
 	listen    string
 	kafkaPort int
 	demo      bool
-	speed     string // flag of earlier releases, which is refused with the reason
+	speed     string // value of a flag that earlier releases had; if set, svc dev refuses it and states the reason
 }
 
 var logLevels = []string{"debug", "info", "warn", "error"}
 
-// Command returns the command svc dev without its run function. It sets o from the flags and checks it.
+// Command returns the command svc dev without its run function. The command sets o from its flags and validates o.
 func Command(o *Options) *cobra.Command {
 	cmd := &cobra.Command{Use: "dev", Short: "run everything in one process, for a demo or for development"}
 	flags := cmd.Flags()

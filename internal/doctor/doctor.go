@@ -36,7 +36,7 @@ type Finding struct {
 	Check   string `json:"check"` // kafka, topics, rights, schemas, keys, redis, clocks, certificates, traces or capacity
 	Result  Result `json:"result"`
 	Message string `json:"message"`
-	Remedy  string `json:"remedy,omitempty"` // what to do, and the option or the server; "" if the result is OK
+	Remedy  string `json:"remedy,omitempty"` // what to do, with the option or server concerned; "" if the result is OK
 }
 
 // The limits of the checks.
@@ -177,7 +177,8 @@ func (e *examination) checkKafka(ctx context.Context) {
 	}
 }
 
-// checkTopics checks the topics and the rights on them. It returns the topics that exist and that this user may read.
+// checkTopics checks the topics and the Kafka user's rights on them. It returns the existing topics that this user
+// may read.
 func (e *examination) checkTopics(ctx context.Context, cluster *stream.Cluster) (present []string) {
 	if e.IsDev { // svc dev chooses the number of partitions itself
 		if n, err := cluster.Partitions(ctx, e.Config.Topic(schemas.Verdicts())); err == nil {

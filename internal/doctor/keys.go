@@ -35,7 +35,8 @@ func (e *examination) checkKeys(ctx context.Context, cluster *stream.Cluster, to
 	})
 }
 
-// key compares one key in the options with the installed key id. roles names the roles that need this key.
+// key checks that a key in the options is the installed key whose id is given. roles names the roles that need this
+// key.
 func (e *examination) key(
 	name, option, roles string, installed map[string]seal.Fingerprint, id string, ringOf func() (*seal.Keyring, error),
 ) {

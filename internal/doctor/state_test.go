@@ -46,7 +46,7 @@ func ringOf(t *testing.T, key string) *seal.Keyring {
 	return ring
 }
 
-// install makes the tests' keys the installation's keys, as the first process does.
+// install records the tests' keys as the keys of the installation, as the first process of a new installation does.
 func install(t *testing.T, kafka string) {
 	t.Helper()
 	c := &config.Config{Kafka: []string{kafka}, Partitions: 3}
@@ -102,7 +102,7 @@ func TestDoctorKeys(t *testing.T) {
 	expect(t, 2, with("--secrets-key", "short-canary"), "must have at least 32 characters")
 }
 
-// TestDoctorSchemas: records that this build cannot read are found.
+// TestDoctorSchemas: svc doctor reports records that this build cannot read.
 func TestDoctorSchemas(t *testing.T) {
 	kafka, redis := servers(t, 3)
 	args := []string{"--kafka", kafka, "--redis", redis, "--partitions", "3"}

@@ -16,10 +16,10 @@ import (
 // decoding them.
 //
 // Both runs use a warm broker: a processor and five copies have already read 300,000 records of other topics. In a
-// broker's first minutes, its Java just-in-time compiler used more than half of the broker's time on two processors; a
-// broker in operation does not spend that time. The warm-up removes only part of that. compile-us/record is the part
-// that remains, and is included in broker-us/record; if compile-us/record is high, the reported records per second are
-// too low.
+// broker's first minutes, its Java just-in-time compiler used more than half of the broker's time on two processors;
+// a broker in operation does not spend that time. The warm-up removes only part of the compile time. The rest is
+// reported as compile-us/record and is included in broker-us/record; if compile-us/record is high, the reported
+// records per second are too low.
 //
 // Two more figures explain the rate. idle-us/record is the idle time of all processors of the machine: the most that
 // more parallel work could gain. stalled-us/record is the time for which runnable threads of svc waited for a

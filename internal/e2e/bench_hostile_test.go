@@ -153,8 +153,8 @@ func attack(b *testing.B, foe *partner) (stop func()) {
 	}
 }
 
-// appliedNow returns an error unless a hospital's write is already applied when it is answered. In that case all
-// earlier writes of the hospital are applied, too.
+// appliedNow makes a write for a hospital and returns an error if the write is not yet applied when it is answered.
+// Once the write is applied, all earlier writes of the hospital are applied, too.
 func appliedNow(p *partner) error {
 	a, err := p.do(http.MethodPost, "/api/ingest/staffing", "application/json", `{"nursesOnDuty":3}`)
 	switch {

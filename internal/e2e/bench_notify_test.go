@@ -133,7 +133,7 @@ func BenchmarkNotifyKafka(b *testing.B) {
 				last = append(last, arrived)
 			}
 		}
-		for _, arrived := range last { // earlier events have arrived, because a queue keeps their order
+		for _, arrived := range last { // a queue keeps the order, so all earlier events have arrived, too
 			if err := wait(arrived, nil); err != nil {
 				b.Fatal(err)
 			}

@@ -143,7 +143,7 @@ func (p *peers) run(b *testing.B, dir string, env []string, name string, args ..
 	return string(out)
 }
 
-// drained matches the output of the drain program: records per second when warm and before, and peak memory.
+// drained matches the output of the drain program: records per second after and during the warm-up, and peak memory.
 var drained = regexp.MustCompile(`steady (\d+) rec/s .* warm-up part (\d+) rec/s .* peak=(\d+) MiB`)
 
 // drain lets Kafka Streams catch up with the topic. It returns the records per second once Kafka Streams is warm and

@@ -35,7 +35,7 @@ func BenchmarkSenderBesideReplay(b *testing.B) {
 	}
 	openLoop(b, 300, 20*time.Second, sends(s.partners)) // until the broker is warm
 	p50, p99 := map[string][]float64{}, map[string][]float64{}
-	for b.Loop() { // alternates, because the machine may have other work
+	for b.Loop() { // measures all rows in each turn, so that other work on the machine affects them alike
 		for _, row := range beside {
 			stop := func() {}
 			if row.args != nil {

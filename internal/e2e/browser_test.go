@@ -107,7 +107,7 @@ type view struct {
 	name string
 	base string
 
-	quick bool // no screenshots during inspections
+	quick bool // whether inspections take no screenshots
 }
 
 // viewing is the size and color scheme of a window.

@@ -16,7 +16,7 @@ import (
 type partner struct {
 	base, hospital, key string
 	http                *http.Client
-	firstTry            bool // an accepted request must be applied at the first attempt
+	firstTry            bool // whether an accepted request must be applied at the first attempt
 }
 
 func newPartner(base, hospital, key string) *partner {
@@ -145,7 +145,7 @@ func (p *partner) get(t testing.TB, path string, headers ...string) *answer {
 	return a
 }
 
-// readUnit gets the state of the unit and retries after 503, because a slow machine may be behind.
+// readUnit gets the state of the unit and retries after 503, because svc may lag on a slow machine.
 func (p *partner) readUnit(t testing.TB) (a *answer) {
 	const path = "/api/v1/unit-state"
 	t.Helper()

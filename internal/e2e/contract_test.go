@@ -95,7 +95,7 @@ func holds(s *jsonschema.Schema, text []byte) error {
 	return s.Validate(value)
 }
 
-// each calls the function do with every operation, writes first, so that reads find data.
+// each calls the function do with every operation: first with the writes, so that the reads find data.
 func (d *document) each(do func(method, path string, o *operation)) {
 	for _, write := range []bool{true, false} {
 		for _, path := range slices.Sorted(maps.Keys(d.Paths)) {
@@ -187,8 +187,8 @@ func (o *operation) done(a *answer) bool {
 
 var writeAnswers = flag.Bool("update-answers", false, "write the answers that the OpenAPI document shows as examples")
 
-// madeUp reports whether a request may refer to an object that does not exist: in its path or, in the test of a
-// recipient, in its body.
+// madeUp reports whether a request may refer to an object that does not exist: in its path, or in its body if the
+// request tests a recipient.
 func madeUp(path string) bool {
 	return strings.Contains(path, "{") || path == "/api/admin/alerts/test"
 }
@@ -492,7 +492,7 @@ func (d *document) follow(schema any) map[string]any {
 			at = at.(map[string]any)[part] //nolint:errcheck,forcetypeassert // the document compiled
 		}
 		text, _ := json.Marshal(at)  //nolint:errcheck,errchkjson // the value was parsed from JSON
-		s = map[string]any{}         // with numbers as float64
+		s = map[string]any{}         // json.Unmarshal adds numbers as float64
 		_ = json.Unmarshal(text, &s) //nolint:errcheck // the schema is an object
 	}
 }

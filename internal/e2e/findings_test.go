@@ -25,10 +25,10 @@ type finding struct {
 // findingStep is one input and its effects.
 type findingStep struct {
 	file   string
-	answer string // over HTTP: the status, the outcome, and then each warning, issue and detail as code@path
-	room   string // afterwards: status, color, nurses required and active factors; "": the unit does not have the room
-	level  string // afterwards, with two nurses on duty
-	ack    string // over MLLP: MSA-1; "": the input is not HL7
+	answer string // expected over HTTP: status, outcome, and then each warning, issue and detail as code@path
+	room   string // expected afterwards: status, color, nurses required, active factors; "" if the unit lacks the room
+	level  string // expected afterwards, with two nurses on duty
+	ack    string // expected MSA-1 over MLLP; "" if the input is not HL7
 }
 
 const (
@@ -139,7 +139,7 @@ func (s *findingStep) text(t *testing.T, zone string) string {
 		return now.Add(time.Duration(ago) * time.Second).Format(layout)
 	})
 	if framed, ok := strings.CutPrefix(text, "\x0b"); ok {
-		text = strings.TrimSuffix(framed, "\x1c\r") // an engine adds the frame again, and HTTP does not need it
+		text = strings.TrimSuffix(framed, "\x1c\r") // no MLLP frame: an engine adds it, and HTTP does not need it
 	}
 	return text
 }

@@ -65,8 +65,8 @@ func TestHangingTransactionsEnd(t *testing.T) {
 	of := hangingOn(t, kafka.address)
 	for name, row := range map[string]struct {
 		try       kgo.TransactionEndTry
-		partition bool // the transaction hangs in the partition
-		position  bool // the transaction hangs in the offsets
+		partition bool // whether the transaction hangs in the partition
+		position  bool // whether the transaction hangs in the group's offsets
 	}{
 		"aborted":            {kgo.TryAbort, true, true},
 		"committed":          {kgo.TryCommit, true, true},

@@ -72,7 +72,7 @@ func (s *system) named(roles []string) (n *node, ready func()) {
 	return n, func() { s.t.Helper(); n.await("http://" + private + "/readyz?exclude=view") }
 }
 
-// applied sends nurses on duty until a verdict contains them.
+// applied sends the number of nurses on duty until a verdict contains it.
 func (p *partner) applied(t *testing.T, nurses int) {
 	t.Helper()
 	eventually(t, time.Minute, func() error {

@@ -26,7 +26,7 @@ func TestIntegrations(t *testing.T) {
 	steps := func(n int) {
 		run.await(fmt.Sprintf(`document.querySelectorAll(".run li")[%d]?.className === "done"`, n-1), 20*time.Second)
 	}
-	steps(1) // the key of the tests already exists
+	steps(1) // one setup step is done, because the tests' key exists
 	v.wants("/app/integrations", http.StatusOK)
 	v.inspect("integrations-first")
 

@@ -109,8 +109,8 @@ func (x *derivedReads) listed(t *testing.T) int {
 	return len(page.Items)
 }
 
-// expectRefusals expects refusals after a fault. Once the promised time has passed, every request must be refused for a
-// second with the documented message, and the reader must report the health check.
+// expectRefusals expects refusals after a fault. Once the promised time has passed, every request must be refused for
+// a second with the documented message, and the reader must report the given health check as failed.
 func (x *derivedReads) expectRefusals(t *testing.T, check string, fault stopwatch, paths []string) {
 	t.Helper()
 	var all sync.WaitGroup

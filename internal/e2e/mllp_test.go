@@ -39,7 +39,7 @@ type engine struct {
 	again   int // number of messages that were sent more than once
 }
 
-// send returns MSA-1 of the acknowledgment.
+// send sends a message until it is acknowledged, and returns MSA-1 of the acknowledgment.
 func (e *engine) send(message string) (string, error) {
 	var fault error
 	for giveUp, tries := time.Now().Add(2*time.Minute), 0; time.Now().Before(giveUp); tries++ {

@@ -15,8 +15,8 @@ import (
 	"svc/schemas/ledger"
 )
 
-// These are the Kafka rows of the notifier's failure matrix, on a real Kafka.
-// notifier/matrix_test.go tests them on a ledger in memory with a simulated clock.
+// The tests in this file cover the Kafka rows of the notifier's failure matrix on a real Kafka.
+// notifier/matrix_test.go covers the same rows on an in-memory ledger with a simulated clock.
 
 // everyPartition returns hospital ids, one for each partition.
 func everyPartition() (hospitals []string) {
