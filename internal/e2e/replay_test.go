@@ -64,7 +64,7 @@ func plantInView(t *testing.T, address, unit string, args, env []string) {
 	verifies(t, args, env, "")
 }
 
-// say sends a unit's rooms, nurses and drugs.
+// say sends the rooms and the number of nurses of a unit, and the given number of magnesium signals.
 func say(t *testing.T, p *partner, clinical int) {
 	t.Helper()
 	p.accepted(t, "census", `{"totalRooms": 12, "rooms": [

@@ -143,7 +143,7 @@ func principals(users ...string) (all []string) {
 	return all
 }
 
-// rights are the ACLs of kafkaRights under a topic prefix.
+// rights returns the ACLs that grant kafkaRights for a topic prefix.
 func rights(prefix string) (all []*kadm.ACLBuilder) {
 	for _, b := range []*kadm.ACLBuilder{
 		kadm.NewACLs().Topics(prefix+"svc.v1.").ResourcePatternType(kadm.ACLPatternPrefixed).
@@ -164,7 +164,7 @@ func rights(prefix string) (all []*kadm.ACLBuilder) {
 	return all
 }
 
-// allow grants kafkaRights under a topic prefix.
+// allow grants kafkaRights for a topic prefix.
 func allow(t *testing.T, admin *kadm.Client, prefix string) {
 	t.Helper()
 	for _, b := range rights(prefix) {

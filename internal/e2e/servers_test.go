@@ -28,7 +28,7 @@ type server struct {
 	pool      *dockertest.Pool
 	container *dockertest.Resource
 	answers   func() error
-	away      bool // stopped or paused by a test
+	away      bool // whether a test has stopped or paused the server
 }
 
 // real are the servers of the suite, started once for all tests.

@@ -31,7 +31,7 @@ type system struct {
 	t            testing.TB
 	prefix       string
 	env          []string
-	program      string // an earlier build of svc; "": this build
+	program      string // path of an earlier build of svc; "" for this build
 	kafka, redis *server
 	front        *node // svc run ingest,read
 	base         string

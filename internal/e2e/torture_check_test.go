@@ -32,7 +32,7 @@ type sentInput struct {
 	first          time.Time // start of the first attempt
 	sent           time.Time // start of the acknowledged attempt
 	answered       time.Time
-	applied        bool // the answer included the effect
+	applied        bool // whether the answer included the effect
 }
 
 // seenRead is a read that was answered with 200.
@@ -164,7 +164,7 @@ func (e *evidence) visibleAt(hospital string, c *placed) time.Time {
 // checkReads expects that no read is older than a response that its reader could know of: an acknowledgment that
 // included an effect, or an earlier read.
 func (e *evidence) checkReads(versions map[position]int64) (found []defect) {
-	known := map[string][]seenRead{} // by hospital; a read that starts after began must return at least version
+	known := map[string][]seenRead{} // by hospital; a read that starts after such a response must return at least its version
 	for _, in := range e.inputs {
 		if in.applied {
 			known[in.hospital] = append(known[in.hospital], seenRead{in.hospital, in.answered, versions[in.position]})
@@ -223,7 +223,7 @@ func (e *evidence) checkDeliveries(endpoint, hospital string, list []gotten, ids
 		if !at.IsZero() {
 			continue
 		}
-		when := time.Now() // if no later event was received
+		when := time.Now() // applies if no later event was received
 		for _, later := range received[i:] {
 			if !later.IsZero() {
 				when = later

@@ -26,7 +26,7 @@ type member struct {
 	mu      sync.Mutex
 	cmd     *exec.Cmd
 	exited  chan struct{} // closed when cmd has exited
-	down    bool          // a fault keeps the member down
+	down    bool          // whether a fault keeps the member down
 	closing bool
 	exits   []time.Time // times of exits that no fault caused
 }

@@ -22,7 +22,7 @@ type torture struct {
 
 	servers       *tortureServers
 	program       string
-	steps         bool   // clocks can be stepped
+	steps         bool   // whether clocks can be stepped
 	dir           string // logs of the roles
 	members       []*member
 	ingest, reads []string // base addresses

@@ -43,7 +43,7 @@ func collectSpans(t testing.TB) *spanCollector {
 	return c
 }
 
-// env returns the variables of the processes that send their spans.
+// env returns the environment variables with which a process sends its spans to the collector.
 func (c *spanCollector) env() []string {
 	return []string{"OTEL_EXPORTER_OTLP_ENDPOINT=" + c.URL, "OTEL_BSP_SCHEDULE_DELAY=50"}
 }
@@ -261,7 +261,7 @@ func followTrace(t *testing.T, kafka, redis *server) {
 	findCanary(t, "an export", cli(t, s.env, "export", "--topic", "observations", "--format", "ndjson", "--out", "-"), []string{caller})
 }
 
-// TestTracesOff: without the variables, no record has a trace header.
+// TestTracesOff: without the environment variables that configure tracing, no record has a trace header.
 func TestTracesOff(t *testing.T) {
 	t.Parallel()
 	kafka, redis := embedServers(t, func(string, []string) string { return "" })

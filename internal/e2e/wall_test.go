@@ -92,7 +92,7 @@ func TestWallFits(t *testing.T) {
 				script = cutLabels // a phone scrolls
 			}
 			v.look(as)
-			eventually(t, time.Minute, func() error { // a busy machine may be behind
+			eventually(t, time.Minute, func() error { // on a busy machine, the view may lag
 				if status, at := v.visit("/board"); status != http.StatusOK {
 					return fmt.Errorf("%d at %s", status, at)
 				}
@@ -107,6 +107,6 @@ func TestWallFits(t *testing.T) {
 	for name, v := range v {
 		check(name, v)
 	}
-	past.accepted(t, "staffing", staffing(4, true)) // the forecast has a legend
+	past.accepted(t, "staffing", staffing(4, true)) // with nurses on duty, the forecast has a legend
 	check("past-staffed", v["past"])
 }

@@ -28,7 +28,7 @@ type Counts struct {
 	Rejected   int64
 	Warnings   int64 // not part of Received
 
-	// The following fields count what became of the facts in the messages. Every fact is counted in one of these
+	// The following fields show what became of the facts in the messages. Every fact is reflected in one of these
 	// fields, was rejected, or is pending.
 	Changed   int64 // messages with new information
 	Unchanged int64 // messages with known or older information
@@ -204,8 +204,8 @@ func later(a, b time.Time) time.Time {
 // from the message.
 type Notice struct {
 	At        time.Time
-	Refused   bool   // false: accepted with a warning
-	Routine   bool   // a warning that a hospital-wide feed gets all day, because most of its messages do not concern this unit
+	Refused   bool   // whether the message was refused; if not, it was accepted with a warning
+	Routine   bool   // whether this is a warning that a hospital-wide feed gets all day, because most messages are about other units
 	Event     string // trigger event of an HL7 message that had no effect, such as A05; "": none
 	ControlID string // MSH-10 of an HL7 message, or its pseudonym; "": none
 	RequestID string // id of the HTTP request; "": none
@@ -222,7 +222,7 @@ type Notices struct {
 const (
 	NoticesKept = 100    // of each kind (refusals, warnings, routine warnings) for one feed
 	NoticeFeeds = 64     // feeds for which a hospital keeps notices: those with the newest notices
-	noticeText  = 128    // bytes of a code or a path
+	noticeText  = 128    // maximum length of a code or a path in bytes
 	noticesHeld = 10_000 // notices of all feeds in a Counter, until they are passed on
 )
 

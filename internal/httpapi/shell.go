@@ -70,7 +70,7 @@ type request struct {
 	shell  *Shell
 	key    access.Key // zero on a path that needs no key
 	former access.Key // presented key that is no longer valid
-	many   bool       // the address exceeds its limit on requests without a valid key, so this request gets no log line
+	many   bool       // whether the address sent too many requests without a valid key; if so, this one is not logged
 
 	hospital, user string // person on a page; see [Identify]
 
@@ -239,7 +239,7 @@ func (s *Shell) logRequest(ctx context.Context, seen *recorder, r *http.Request,
 // quiet reports whether machines poll a route every few seconds, so that its log lines would be noise.
 func quiet(route string) bool { return route == "/healthz" || route == "/readyz" }
 
-// method returns a known HTTP method, so that arbitrary text stays out of the log.
+// method returns the name if it is a known HTTP method, or else "other", so that arbitrary text stays out of the log.
 func method(name string) string {
 	if name == http.MethodHead || name == http.MethodOptions || slices.Contains(methods, name) {
 		return name

@@ -34,12 +34,12 @@ type Command struct {
 	Data   string // folder of the running svc dev
 	Config *config.Config
 	Within time.Duration // timeout of the whole command
-	IsDev  bool          // the flags do not name a Kafka, so the command uses the one in a running svc dev
+	IsDev  bool          // whether the command uses the Kafka of a running svc dev, because no flag names one
 
 	Check   func() []error // further checks of the flags; nil: none
 	Offline func() bool    // reports whether the command can run without Kafka, given its flags; nil: it always needs Kafka
 
-	needs config.Need // features that determine further options of the configuration
+	needs config.Need // features of the command, which determine its further configuration options
 }
 
 // Within is the timeout for an administrative command.

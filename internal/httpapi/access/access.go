@@ -21,7 +21,7 @@ import (
 // Scope is a permission of a key.
 type Scope string
 
-// These are the eleven scopes in the specification, and Admin for the administration endpoints of the key's hospital.
+// The eleven scopes of the specification, and Admin for the administration endpoints of the key's hospital.
 const (
 	IngestADT      Scope = "ingest:adt"
 	IngestHL7      Scope = "ingest:hl7"
@@ -125,7 +125,7 @@ func (k *Key) Allows(scope Scope) bool {
 	return found
 }
 
-// These are the default limits for a key.
+// The default limits for a key.
 const (
 	DefaultRate  = 50
 	DefaultBurst = 200
@@ -207,8 +207,8 @@ type Hospital struct {
 // Sender configures how the messages of one key are interpreted. The zero value is standard HL7.
 type Sender struct {
 	Key            string // id of the key, or of an earlier key in its lineage
-	OriginalMode   bool   // acknowledge in original mode, whatever the message requests
-	ProductionOnly bool   // refuse a message whose processing id (MSH-11) is not production
+	OriginalMode   bool   // whether to acknowledge in original mode, whatever the message requests
+	ProductionOnly bool   // whether to refuse a message whose processing id (MSH-11) is not production
 }
 
 var hospitalID = regexp.MustCompile(`^[a-z0-9][a-z0-9-]{0,63}$`)

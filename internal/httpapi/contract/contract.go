@@ -19,15 +19,15 @@ type Operation struct {
 	Method  string
 	Path    string       // chi pattern: /api/admin/keys/{id}
 	Scope   access.Scope // "": no key needed, or any key if Keyed
-	Part    access.Scope `json:"-"` // a part of Scope that also suffices, for the token of a person; "": none
-	Keyed   bool         // without a scope: any valid key; the handler checks the owner
+	Part    access.Scope `json:"-"` // narrower scope that suffices for a signed-in person; "": none
+	Keyed   bool         // whether an operation without a scope needs a valid key; the handler checks the owner
 	ID      string       // name in generated clients: sendCensus
 	Group   string       // section of the page that lists the operation
 	Summary string       // short summary
 	About   string       // details that the types do not show; may be empty
 
 	Parameters []Parameter
-	Bodies     []Body // one for each accepted content type; the first also for a request without a content type
+	Bodies     []Body // one for each accepted content type; the first also applies if a request names no content type
 	// Data is the zero value of the Go type of the data in the envelope. If Data is nil, the response has no
 	// envelope, and its content type is one of those in Bare. If Bare is empty as well, the response is 204 without a
 	// body.
@@ -46,7 +46,7 @@ type Operation struct {
 type Parameter struct {
 	Name    string
 	In      string // path, query or header
-	Needed  bool   // a request without it is refused; always true for a path parameter
+	Needed  bool   // whether a request without the parameter is refused; always true in a path
 	About   string
 	Example string
 	Values  []string // the accepted values; nil: any
@@ -62,7 +62,7 @@ type Body struct {
 	Shape    any    // zero value of the Go type, or AnyOf; nil: text
 	Pattern  string // name of the pattern in the document; "": any text
 	Limit    int64  // in bytes on the wire
-	Optional bool   // the body may be missing
+	Optional bool   // whether the body may be missing
 	Examples []Example
 }
 

@@ -32,7 +32,7 @@ func (b *Bucket) fill(r Rate, now time.Time) {
 	b.At = now
 }
 
-// TakeTokens removes want tokens if the bucket has at least that many, and reports whether it did.
+// TakeTokens removes the wanted number of tokens if the bucket has at least that many, and reports whether it did.
 func (b *Bucket) TakeTokens(r Rate, now time.Time, want float64) bool {
 	if b.fill(r, now); b.Tokens < want {
 		return false

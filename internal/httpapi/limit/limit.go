@@ -15,8 +15,8 @@ import (
 
 // Source holds the shared buckets.
 type Source interface {
-	// TakeTokens removes want tokens from a caller's bucket if the bucket has at least that many; if not, it removes
-	// none. left is the number of tokens that remain. A missing bucket counts as full.
+	// TakeTokens removes the wanted number of tokens from a caller's bucket if the bucket has at least that many; if
+	// not, it removes none. left is the number of tokens that remain. A missing bucket counts as full.
 	TakeTokens(ctx context.Context, caller string, r Rate, want float64) (taken bool, left float64, err error)
 }
 
@@ -51,8 +51,8 @@ func New(source Source, now func() time.Time) *Limiter {
 	return &Limiter{now: now, source: source, alone: NewMemory(now), refused: map[string]time.Time{}}
 }
 
-// Allow counts one request by a caller. The rate must have a limit. If the rate of a caller changes, the caller gets a
-// new bucket.
+// Allow counts one request by a caller. The rate must not be unlimited. If the rate of a caller changes, the caller
+// gets a new bucket.
 func (l *Limiter) Allow(ctx context.Context, id string, r Rate) Decision {
 	bucket := id + ":" + strconv.FormatFloat(r.PerSecond, 'g', -1, 64) + ":" + strconv.Itoa(r.Burst)
 	taken, left := l.takeToken(ctx, bucket, r)

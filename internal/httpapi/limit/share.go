@@ -35,7 +35,7 @@ type Share struct {
 // Reason is why a hospital is refused.
 type Reason uint8
 
-// These are the reasons.
+// The reasons for which a hospital is refused.
 const (
 	AtOnce    Reason = iota // too many large bodies at the same time
 	Large                   // large bodies exceed the share
@@ -222,7 +222,7 @@ func (s *Share) Enter(ctx context.Context, id string, facts int, patience time.D
 }
 
 // unapplied returns how many facts of a hospital are unapplied, and drops the inputs that no longer count. Each
-// remaining input has at least one fact, so there are only a few inputs.
+// remaining input has at least one fact, so the limit on facts also limits the number of inputs.
 func (s *Share) unapplied(h *hospital) (facts int) {
 	now := s.now()
 	h.entries = slices.DeleteFunc(h.entries, func(e *Entry) bool {

@@ -52,7 +52,7 @@ func (s *Strangers) Allow(from netip.Addr) (ok bool, retry time.Duration) {
 func (s *Strangers) bucket(from netip.Addr, now time.Time) *Bucket {
 	from = from.Unmap()
 	home, err := from.WithZone("").Prefix(min(from.BitLen(), homeBits))
-	if err != nil { // cannot fail, because the address has more bits
+	if err != nil { // cannot happen, because the prefix is not longer than the address
 		home = netip.Prefix{}
 	}
 	b := s.buckets[home]

@@ -12,8 +12,8 @@ type Rule struct {
 	About string
 }
 
-// All has the explanations of the rules of [svc/internal/httpapi.Detail]. {n} in About is a placeholder for
-// the bound of a rule, which follows its colon: 100 for maxLength:100.
+// All explains the rules that a [svc/internal/httpapi.Detail] may contain. {n} in About is a placeholder for the
+// bound of a rule, which follows its colon: 100 for maxLength:100.
 var All = []Rule{
 	{"required", "This field is required and must not be null."},
 	{"type", "Use a value of type {n}."},

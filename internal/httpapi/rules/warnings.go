@@ -12,7 +12,7 @@ type Warning struct {
 // Effect says what happened to the fact that a warning is about.
 type Effect uint8
 
-// These are the effects.
+// The values of [Effect].
 const (
 	Used    Effect = iota // the fact is used, as the message says
 	Known                 // the fact is older than, or equal to, what is known, so nothing changed
@@ -26,7 +26,7 @@ func (e Effect) String() string { return [...]string{"used", "known", "not used"
 // Raised is a set of the places where a code is raised.
 type Raised uint8
 
-// These are the places where codes are raised.
+// The elements of a [Raised]: what the service was doing when it raised the code.
 const (
 	ByHL7   Raised = 1 << iota // reading HL7 v2
 	ByFHIR                     // reading FHIR

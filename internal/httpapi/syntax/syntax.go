@@ -125,7 +125,7 @@ const MaxDepth = 64
 // maxPathDepth is the maximum number of levels in a path.
 const maxPathDepth = 12
 
-// stackPath returns the path of the value that a decoder is reading. next says whether the fault is in the element
+// stackPath returns the path of the value that a decoder is reading. If next is true, the fault is in the element
 // after the last one that was read. A name that does not resemble a field name is omitted, because it may be a value.
 func stackPath(d *jsontext.Decoder, next bool) string {
 	var path strings.Builder
