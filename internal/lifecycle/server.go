@@ -17,8 +17,8 @@ type Server struct {
 	Handler http.Handler
 	After   []<-chan struct{} // the server starts to listen once all of these are closed
 	Within  time.Duration     // time limit for open requests at a graceful shutdown
-	// Listener is an open listener; nil: the server opens Address. Until the server runs,
-	// connections wait.
+	// Listener, if not nil, is already open, and connections to it wait until the server runs. If it is nil, the
+	// server opens Address.
 	Listener net.Listener
 	Opened   chan struct{} // closed when the server accepts connections; may be nil
 	// Drain is how long the server still accepts new requests after ctx has ended. After that, open requests may

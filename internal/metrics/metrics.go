@@ -21,7 +21,7 @@ import (
 // Registry holds the metrics of one process.
 type Registry struct {
 	*prometheus.Registry
-	exemplars atomic.Bool // scrapes may include exemplars
+	exemplars atomic.Bool // whether scrapes may include exemplars
 }
 
 // New returns a registry with the metrics of the Go runtime, the operating system and the build.

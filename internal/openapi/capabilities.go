@@ -83,7 +83,7 @@ type counts struct {
 
 type coverage struct {
 	ID       string       `json:"id"`
-	Kind     string       `json:"kind"` // modifier
+	Kind     string       `json:"kind"` // diagnosis, signal, or site if there is no default route
 	Label    string       `json:"label"`
 	Section  string       `json:"section"`
 	Criteria string       `json:"criteria"`
@@ -98,7 +98,7 @@ type routeCodes struct {
 	System string   `json:"system"`
 	Codes  []string `json:"codes,omitempty"` // O15* is a prefix, O11-O13 a range of categories
 	Words  []string `json:"words,omitempty"` // words of the display, instead of codes
-	Value  string   `json:"value,omitempty"` // condition on the value
+	Value  string   `json:"value,omitempty"` // condition on the value of the signal
 }
 
 type primary struct {

@@ -56,7 +56,7 @@ func Mount(r chi.Router, c Config) {
 	contract.Mount(r, c.Shell, s, routes())
 }
 
-// Operations are the API operations that return the descriptions.
+// Operations returns the API operations that serve the descriptions.
 func Operations() []contract.Operation { return contract.Operations(routes()) }
 
 func routes() []contract.Route[*server] {

@@ -276,7 +276,8 @@ func (w *writer) addRefusal(op *huma.Operation, kind httpapi.Kind) {
 	}
 }
 
-// A generated client needs these headers to know when to retry and which entity tag to send.
+// The descriptions of response headers. A generated client needs these headers to know when to retry and which entity
+// tag to send.
 const (
 	aboutRequestID = "The X-Request-Id of the request, or a new UUID."
 	aboutETag      = "For If-None-Match; changes with the data."

@@ -14,7 +14,7 @@ import (
 type shapes struct {
 	schemas map[string]*huma.Schema // the registered schemas of the document
 	named   map[reflect.Type]string
-	closed  bool // objects have no additional fields: true for responses, false for requests
+	closed  bool // whether objects have no additional fields: true for responses, false for requests
 }
 
 const schemaPrefix = "#/components/schemas/"
@@ -204,7 +204,7 @@ func applyTags(p *huma.Schema, tag reflect.StructTag) *huma.Schema {
 			*to = &n
 		}
 	}
-	if n, err := strconv.ParseFloat(tag.Get("or"), 64); err == nil { // this value is allowed, too
+	if n, err := strconv.ParseFloat(tag.Get("or"), 64); err == nil { // the value of this tag is allowed outside the range, too
 		p.AnyOf = []*huma.Schema{{Enum: []any{n}}, {Minimum: p.Minimum, Maximum: p.Maximum}}
 		p.Minimum, p.Maximum = nil, nil
 	}

@@ -44,9 +44,9 @@ type EndpointQueue struct {
 	Endpoint     string
 	Cursor       int64     // ledger offset before which no event is pending for this endpoint
 	NextAt       time.Time // earliest instant of the next attempt
-	FailingSince time.Time // zero: the last attempt was accepted
+	FailingSince time.Time // when the first of the current consecutive failures occurred; zero: the last attempt was accepted
 	Failures     int       // consecutive failed attempts
-	Disabled     string    // reason, gone or failing; "": enabled
+	Disabled     string    // why the endpoint is disabled: gone or failing; "": it is enabled
 	Version      int64     // version of the endpoint's settings when it was disabled; a later version enables the queue again
 	Noticed      int       // number of the last notice sent about this failure
 	Term         int64
@@ -77,7 +77,7 @@ type Order struct {
 // Verb is the action of a command.
 type Verb string
 
-// These are the verbs.
+// The values of [Verb].
 const (
 	VerbTest    Verb = "test"    // send a ping or a sample to an endpoint or a recipient
 	VerbRetry   Verb = "retry"   // send one delivery again
@@ -107,13 +107,13 @@ type Command struct {
 	Events       []string
 	Only         Selection
 	Receipt      State // receipt: Delivered or Failed
-	DryRun       bool  // replay: count the deliveries and send nothing
+	DryRun       bool  // replay: whether to count the deliveries without sending them
 }
 
 // Selection defines which deliveries a replay sends again.
 type Selection string
 
-// These are the selections.
+// The values of [Selection].
 const (
 	SelectFailed  Selection = "failed"
 	SelectMissing Selection = "missing" // never delivered to this endpoint

@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// These are the events that partners may subscribe to. A new webhook subscribes to the first two.
+// The events that partners may subscribe to. A new webhook subscribes to the first two.
 const (
 	LevelChanged = "surge.level_changed"
 	RoomRescored = "room.rescored"
@@ -32,7 +32,7 @@ const (
 // Channel is a channel over which a message leaves the service.
 type Channel string
 
-// These are the channels.
+// The values of [Channel].
 const (
 	ChannelWebhook Channel = "webhook"
 	ChannelMail    Channel = "email"
@@ -42,7 +42,7 @@ const (
 // State is the state of a delivery.
 type State string
 
-// These are the states. All but Pending are final.
+// The values of [State]. All but Pending are final.
 const (
 	Pending    State = "pending"
 	Delivered  State = "delivered"
@@ -58,7 +58,7 @@ const (
 // Class is the kind of outcome of an attempt.
 type Class string
 
-// These are the classes.
+// The values of [Class].
 const (
 	ClassOK          Class = "ok"
 	ClassStatus      Class = "status" // an HTTP status other than success
@@ -125,7 +125,7 @@ type Result struct {
 	Class      Class
 	Status     int           // HTTP or SMTP status; 0: no response
 	RetryAfter time.Duration // requested by the endpoint; 0: none
-	Final      bool          // a retry cannot help: a 410, an SMTP 550, an SMS 4xx
+	Final      bool          // whether a retry is useless, as after a 410, an SMTP 550 or an SMS 4xx
 	Took       time.Duration // from the first byte sent to the outcome
 	Response   string        // start of the response, one line
 }

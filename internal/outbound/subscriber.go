@@ -2,7 +2,7 @@ package outbound
 
 import "time"
 
-// These are the defaults of an endpoint.
+// The default settings of an endpoint.
 const (
 	DefaultRate    = 50 // deliveries per second
 	DefaultTimeout = 10 // seconds, for a whole attempt
@@ -27,7 +27,7 @@ type Webhook struct {
 // SecretState is the state of a secret in a rotation.
 type SecretState uint8
 
-// These are the states. During the overlap of a rotation, both Next and Current sign until Next is promoted.
+// The values of [SecretState]. During the overlap of a rotation, both Next and Current sign until Next is promoted.
 // Afterwards, both Previous and Current sign until Previous is retired.
 const (
 	SecretNext SecretState = iota + 1

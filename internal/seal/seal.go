@@ -19,11 +19,11 @@ import (
 	"sync/atomic"
 )
 
-// These are the errors when a sealed value is opened. Neither contains the value.
+// The errors that [Keyring.Open] returns. Neither contains the value.
 var (
 	// ErrKey means that the ring does not have the key that sealed the value.
 	ErrKey = errors.New("encrypted with a key that is not configured")
-	// ErrBroken means that the value was modified, or was sealed for a different place.
+	// ErrBroken means that the value was modified, or was sealed for a different record or field.
 	ErrBroken = errors.New("encrypted for a different record, or modified")
 )
 
@@ -149,7 +149,7 @@ func (r *Keyring) MAC(value string) [][]byte {
 	return all
 }
 
-// Seal encrypts a value for the place with the given name. An empty value remains empty.
+// Seal encrypts a value for the record or field with the given name. An empty value remains empty.
 func (r *Keyring) Seal(name string, clear []byte) []byte {
 	if len(clear) == 0 {
 		return nil
@@ -160,7 +160,8 @@ func (r *Keyring) Seal(name string, clear []byte) []byte {
 	return k.aead.Seal(sealed, nil, clear, []byte(name)) //nolint:gosec // the nonce is nil, because this AEAD generates its own
 }
 
-// Open decrypts a value that was sealed for the place with the given name. The errors are ErrKey and ErrBroken.
+// Open decrypts a value that was sealed for the record or field with the given name. The errors are ErrKey and
+// ErrBroken.
 func (r *Keyring) Open(name string, sealed []byte) ([]byte, error) {
 	if len(sealed) == 0 {
 		return nil, nil

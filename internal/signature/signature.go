@@ -82,7 +82,7 @@ type Signed struct {
 // therefore accepts webhook-signature throughout; for X-Svc-Signature, each secret is valid for half the overlap.
 func Sign(secrets []outbound.Secret, id string, now time.Time, body []byte) (s Signed, ok bool) {
 	valid := At(secrets, now)
-	if len(valid) == 0 { // invalid settings; an unsigned request is never sent
+	if len(valid) == 0 { // the settings are invalid; even so, a request is never sent unsigned
 		valid = secrets[:min(len(secrets), 1)]
 	}
 	closed := func(s outbound.Secret) bool { return s.Value == "" }

@@ -13,7 +13,7 @@ import (
 type mark struct {
 	from int64  // offset of the checkpoint's first record; 0: no checkpoint yet
 	live int64  // bytes of the checkpoint
-	log  string // topic id: a mark of another changelog is ignored
+	log  string // topic id of the changelog; a mark of another changelog is ignored
 }
 
 func (m mark) encode() *string {
@@ -44,7 +44,7 @@ const sliceBytes = 256 << 10
 // A slice may therefore contain state that is newer than the beginning of the checkpoint.
 type rewrite struct {
 	next func(emit func(key, value []byte)) (more bool, err error)
-	over bool  // the iteration is complete
+	over bool  // whether the iteration is complete
 	from int64 // offset of the first record written; 0: none yet
 	live int64 // bytes written
 

@@ -42,7 +42,7 @@ type Broker struct {
 	free    func(dir string) (uint64, error)
 	full    atomic.Bool           // last logged state
 	failed  atomic.Pointer[error] // first failed write
-	sealed  bool                  // the list of topics is complete; only the broker's goroutine uses it
+	sealed  bool                  // whether the list of topics is complete; used only by the broker's goroutine
 }
 
 // Embed starts a broker. A record is acknowledged once the operating system has received it: it survives a crash of the

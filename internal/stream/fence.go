@@ -51,8 +51,9 @@ func (m *membership) fenceFormer(ctx context.Context) {
 	}
 }
 
-// fenceOnce lists the transactions first and then the members. So a process that joins in between under the same name
-// is either listed as a member or has a different epoch, and is not fenced.
+// fenceOnce fences every process with an open transaction that is not a member of the group. It lists the
+// transactions first and then the members, so a process that joins in between under the same name is either listed as
+// a member or has a different epoch, and is not fenced.
 func (m *membership) fenceOnce(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, fenceRequest)
 	defer cancel()
@@ -113,7 +114,7 @@ func (m *membership) fence(ctx context.Context, t *kadm.DescribedTransaction) er
 	switch {
 	case errors.Is(err, kerr.ProducerFenced), errors.Is(err, kerr.InvalidProducerEpoch):
 		return nil // ended by another member, or by a new process with that name
-	case err != nil && !errors.Is(err, kerr.ConcurrentTransactions): // the error means that the transaction is being aborted
+	case err != nil && !errors.Is(err, kerr.ConcurrentTransactions): // ConcurrentTransactions means that it is being aborted
 		return fmt.Errorf("fence: %w", err)
 	}
 	m.log.InfoContext(ctx, "former member fenced", "transactional_id", t.TxnID)

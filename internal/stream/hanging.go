@@ -82,7 +82,7 @@ type hanging struct {
 	cluster *Cluster
 	ended   *atomic.Int64
 	writers []Writers
-	open    map[writing]int64 // first offset, as of the last check
+	open    map[writing]int64 // transactions in progress at the last check, with their first offsets
 	waiting []map[int32]int   // consecutive checks that saw a position wait, by partition, in the order of writers
 }
 
@@ -172,8 +172,8 @@ func (h *hanging) listOngoing(ctx context.Context) (map[writing]int64, error) {
 	return open, nil
 }
 
-// findHanging returns the transactional ids of those suspects that their coordinator does not know as open, and that
-// are still open after the coordinator's response.
+// findHanging returns the transactional ids of those suspects that their coordinator reports as ended, but that are
+// still open in a partition after this report.
 func (h *hanging) findHanging(ctx context.Context, suspects map[writing]int64) ([]forgotten, error) {
 	if len(suspects) == 0 {
 		return nil, nil

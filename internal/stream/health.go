@@ -29,7 +29,7 @@ type health struct {
 
 	mu     sync.Mutex
 	client *kgo.Client // client of the probe; nil before Dial and after Close
-	busy   bool        // a probe is running
+	busy   bool        // whether a probe is running
 }
 
 func newHealth(ctx context.Context, log *slog.Logger) *health {
@@ -112,8 +112,8 @@ func (h *health) probe(client *kgo.Client) {
 
 const persistEvery = 250 * time.Millisecond
 
-// persist calls try until it succeeds, a retry cannot help, or ctx ends. A broker that is starting may temporarily not
-// respond, or not know a topic.
+// persist calls the function try until it succeeds, until it fails with an error that a retry cannot fix, or until
+// ctx ends. A broker that is starting may temporarily not respond, or not know a topic.
 func (c *Cluster) persist(ctx context.Context, what string, try func() error) error {
 	for said := ""; ; {
 		err := try()

@@ -23,7 +23,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// These are the topics of the tests: truth is written without transactions, and derived in transactions.
+// The topics and the cluster id of the tests. The topic truth is written without transactions, and the topic derived
+// in transactions.
 const (
 	truth   = "truth"
 	derived = "derived"
@@ -418,7 +419,7 @@ func TestPositions(t *testing.T) {
 func TestTopicList(t *testing.T) {
 	for name, row := range map[string]struct {
 		list, seal func([]byte) []byte
-		restored   bool // if false, the list is used as it is
+		restored   bool // whether the list is restored; if not, it is used as it is
 		refused    bool
 	}{
 		"sound":                  {nil, nil, false, false},

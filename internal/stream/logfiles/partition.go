@@ -34,7 +34,7 @@ type segment struct {
 	raw     []byte
 	batches []batch
 	torn    int  // length of the incomplete batch at the end
-	indexed bool // the index agrees with the batches
+	indexed bool // whether the index agrees with the batches
 }
 
 // read reads all batches of a partition. It returns a [DamageError] for anything other than batches and an incomplete
