@@ -94,7 +94,8 @@ func (p *part) nextMark() mark {
 	return mark{from: p.rewrite.from, live: p.rewrite.live, log: p.mark.log}
 }
 
-// trim deletes obsolete records from a changelog that is never compacted.
+// trim deletes the records before an offset from a changelog that is never compacted, except those that another
+// reader still needs.
 func (l *loop) trim(ctx context.Context, partition int32, before int64) {
 	if l.cfg.Keep == nil {
 		return

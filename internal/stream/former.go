@@ -16,7 +16,8 @@ const formerEvery = 500 * time.Millisecond
 // errUnsettled means that a group does not report its members in its current state.
 var errUnsettled = errors.New("group members unknown")
 
-// awaitFormer waits until no member of the group subscribes to the former input, or ctx ends.
+// awaitFormer waits until no member of the group subscribes to former, the input topic of the previous build, or
+// until ctx ends.
 func (m *membership) awaitFormer(ctx context.Context, former string) {
 	for waits := false; ctx.Err() == nil; {
 		n, err := m.subscribers(ctx, former)

@@ -117,8 +117,8 @@ func (m *membership) checkErrors(ctx context.Context, fetches kgo.Fetches) error
 	return nil
 }
 
-// leaveGroup removes the static member from its group if ended is done and the member should leave. Otherwise, the
-// member keeps its partitions until its session times out.
+// leaveGroup removes the static member from its group if the session has ended because the process stops, and if the
+// member should leave. Otherwise, the member keeps its partitions until its session times out.
 func (m *membership) leaveGroup(ended context.Context) {
 	if m.leave == nil || ended.Err() == nil || m.cluster.embedded || !m.leave() {
 		return

@@ -25,9 +25,10 @@ type Span struct {
 	From, End int64
 }
 
-// Spans returns one span for each partition of a topic, ordered by partition. A span begins with the first record
-// whose timestamp is at or after from, and ends before the first record whose timestamp is at or after to. If from is
-// zero, the span begins with the partition's first record; if to is zero, it ends after the last committed record.
+// Spans returns one span for each partition of a topic, ordered by partition. A span covers the records with
+// timestamps in [from, to): it begins with the first record that is not earlier than the start time, and ends before
+// the first record that is not earlier than the end time. If the start time is zero, the span begins with the
+// partition's first record; if the end time is zero, it ends after the last committed record.
 func (c *Cluster) Spans(ctx context.Context, topic string, from, to time.Time) ([]Span, error) {
 	stable, err := listed(c.admin.ListCommittedOffsets(ctx, topic))
 	begins, ends := stable, stable

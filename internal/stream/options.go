@@ -23,7 +23,7 @@ type Options struct {
 	ClientID string   // shown in the broker's logs and quotas
 	Log      *slog.Logger
 
-	TLS               bool   // implied if any of the files is set
+	TLS               bool   // whether to use TLS; implied if any of the files is set
 	CAFile            string // PEM; "": the system's certificate authorities
 	CertFile, KeyFile string // PEM of a client certificate; both or neither
 

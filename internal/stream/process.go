@@ -154,7 +154,7 @@ func (c *Cluster) Process(ctx context.Context, cfg Config) error {
 const maxGaps = 3
 
 const (
-	// These are the limits of one fetch, and of one partition within it, in encoded bytes. A poll processes partitions
+	// The limits of one fetch, and of one partition within it, in encoded bytes. A poll processes partitions
 	// sequentially, but partitions are applied in parallel, so a poll must return several partitions. A transaction
 	// writes one batch to a partition, and a partial batch is useless, so a loop that reads another loop's output
 	// requests more from each partition.
@@ -173,18 +173,18 @@ type loop struct {
 	parts       map[int32]*part // owned partitions; used only by the loop's goroutine
 	lastCommit  time.Time       // end of the last commit
 	commitTook  time.Duration   // duration of the last commit
-	awaitsFetch bool            // the transaction waits for a second fetch
+	awaitsFetch bool            // whether the transaction waits for a second fetch
 	commits     int
 	abortsInRow int  // aborted transactions since the last commit
-	revokedAny  bool // a partition was revoked since the last transaction
+	revokedAny  bool // whether a partition was revoked since the last transaction
 	applied     int  // inputs of the current transaction
-	lagged      bool // the loop was behind during the current transaction
+	lagged      bool // whether the loop was behind during the current transaction
 
 	mu    sync.Mutex
 	ready map[int32]*part    // restored by the group's goroutine, not yet assigned
 	marks map[int32]mark     // checkpoints, fetched with the offsets
 	fatal error              // error found by the group's goroutine
-	woken bool               // the next poll returns immediately
+	woken bool               // whether the next poll returns immediately
 	wake  context.CancelFunc // ends the current poll
 }
 
@@ -195,7 +195,7 @@ type part struct {
 	end      int64     // newest known high watermark of the input
 	reported int64     // position last passed to Passed
 	dirty    bool      // changed by the current transaction
-	since    time.Time // when the partition was restored
+	since    time.Time // whether the current transaction changes the partition
 	clock    clock
 
 	mark    mark     // mark of the last commit
@@ -204,7 +204,7 @@ type part struct {
 
 	out    []*kgo.Record // records of the current transaction
 	inputs []Input       // inputs of the current transaction, if Committed is set
-	traced bool          // one of the inputs has a span
+	traced bool          // whether one of the inputs has a span
 }
 
 // run opens the session and runs turns until the session breaks or ctx ends.

@@ -35,15 +35,15 @@ func (c *Cluster) Publisher(topic string) *Publisher {
 	return &Publisher{cluster: c, topic: topic}
 }
 
-// Append is [Publisher.AppendTraced] without a traceparent.
+// Append does the same as [Publisher.AppendTraced], without a traceparent.
 func (p *Publisher) Append(ctx context.Context, key, value []byte, partition int32) (Position, error) {
 	return p.AppendTraced(ctx, key, value, partition, "")
 }
 
-// AppendTraced stores one record and returns its position once it is acknowledged. A nil value is a tombstone. It
-// returns [ErrTooLarge], or [ErrAway] within 5 s; it returns ErrAway immediately if the cluster is known to be
-// unavailable or full. After ErrAway, or if ctx has ended, the record may have been stored nevertheless. traceparent
-// names the trace that readers of the record continue; "": none.
+// AppendTraced stores one record and returns its position once it is acknowledged. A record with a nil value is a
+// tombstone. AppendTraced returns [ErrTooLarge], or [ErrAway] within 5 s; it returns ErrAway immediately if the
+// cluster is known to be unavailable or full. After ErrAway, or if ctx has ended, the record may have been stored
+// nevertheless. traceparent names the trace that readers of the record continue; "": none.
 func (p *Publisher) AppendTraced(ctx context.Context, key, value []byte, partition int32, traceparent string) (Position, error) {
 	if p.cluster.health.away.Load() != 0 {
 		return Position{}, fmt.Errorf("append to %s: %w", p.topic, ErrAway)

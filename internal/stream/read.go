@@ -118,8 +118,8 @@ func (c *Cluster) fetch(
 }
 
 // Extent reads the committed records of a partition in order, from an offset to the end of the partition at the time
-// of the call, or until fneturns false. It returns the end of the partition. If barrier is set,
-// Extent first appends a barrier record, so that other clients' appends in progress precede the end.
+// of the call, or until fn returns false. It returns the end of the partition. If barrier is set, Extent first
+// appends a barrier record, so that other clients' appends in progress precede the end.
 func (c *Cluster) Extent(
 	ctx context.Context, topic string, partition int32, from int64, barrier bool, fn func(Record) bool,
 ) (end int64, err error) {
@@ -145,8 +145,8 @@ func (c *Cluster) Extent(
 	})
 }
 
-// Back reads the committed records of a partition before an offset, newest first, until fneturns
-// false or the beginning is reached. The topic must have no transactions and no compaction.
+// Back reads the committed records of a partition before an offset, newest first, until fn returns false or the
+// beginning is reached. The topic must have no transactions and no compaction.
 func (c *Cluster) Back(ctx context.Context, topic string, partition int32, before int64, fn func(Record) bool) error {
 	spans, err := c.Spans(ctx, topic, time.Time{}, time.Time{})
 	if err != nil {

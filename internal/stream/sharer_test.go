@@ -27,8 +27,8 @@ type sharer struct {
 	read    map[int32]int // number of records received from a partition when its log was reported as read
 	full    chan struct{} // while open, no more records are accepted
 	fault   error
-	unsaved bool // no position may be committed
-	ending  bool // Revoke was called
+	unsaved bool // whether no position may be committed
+	ending  bool // whether Revoke was called
 }
 
 // took is one call to Assign.

@@ -45,7 +45,7 @@ type Record struct {
 	Offset     int64
 	Key, Value []byte
 	Timestamp  time.Time
-	Copy       bool // written by a checkpoint
+	Copy       bool // whether a checkpoint wrote the record
 	// Traceparent is the header with that name, with which a reader continues the writer's trace; "": none.
 	Traceparent string
 }
@@ -71,8 +71,8 @@ type Cluster struct {
 	id       string
 	brokers  int  // number of brokers last seen
 	wanted   int  // replicas of a topic; a topic is created once that many brokers are known
-	exact    bool // wanted was set explicitly
-	embedded bool // the cluster is a Broker
+	exact    bool // whether wanted was set explicitly
+	embedded bool // whether the cluster is a Broker
 }
 
 // Dial connects and waits until the cluster responds or ctx ends, because a role may start before Kafka. Rejected
