@@ -265,7 +265,7 @@ func (l *loop) open() error {
 	}
 	l.session = session
 	l.cfg.Stats.Sessions.Add(1)
-	return nil // run closes the session even if it must end
+	return nil // run closes the session
 }
 
 // fetchPartition is the maximum size of one partition in a fetch, in bytes.

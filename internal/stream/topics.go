@@ -19,7 +19,7 @@ import (
 type Topic struct {
 	Name            string
 	Partitions      int32
-	Compact         bool          // cleanup.policy includes compact; never on an embedded broker
+	Compact         bool          // whether cleanup.policy includes compact, except on an embedded broker
 	Retention       time.Duration // minimum retention, with delete in cleanup.policy; 0: unlimited
 	CompactionLag   time.Duration // minimum min.compaction.lag.ms
 	MaxMessageBytes int           // minimum max.message.bytes; 0: the size of the largest batch that svc writes by default

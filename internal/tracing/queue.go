@@ -43,7 +43,7 @@ type counter struct {
 	sdktrace.SpanExporter
 	queue   *queue
 	log     *slog.Logger
-	failing bool // only the batch processor, which makes one call at a time, may access it
+	failing bool // whether the last export failed; used only by the batch processor, which makes one call at a time
 }
 
 // ExportSpans implements [sdktrace.SpanExporter].

@@ -10,7 +10,7 @@ import (
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 )
 
-// These are the values of OTEL_EXPORTER_OTLP_PROTOCOL.
+// The supported values of OTEL_EXPORTER_OTLP_PROTOCOL.
 const (
 	protocolGRPC = "grpc"
 	protocolHTTP = "http/protobuf"

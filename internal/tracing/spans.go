@@ -13,7 +13,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
-// These are the attributes that OpenTelemetry's semantic conventions do not define.
+// The attributes that OpenTelemetry's semantic conventions do not define.
 const (
 	hospitalKey = attribute.Key("svc.hospital")
 	eventKey    = attribute.Key("svc.event")            // type of the event of a delivery
@@ -121,7 +121,7 @@ func (t *Tracer) Send(ctx context.Context, topic, hospital string) Span {
 	return Span{span}
 }
 
-// Sent ends the span of a record, with the position of the record or as failed.
+// Sent ends the span of a record. It adds the position of the record or, if err is not nil, marks the span as failed.
 func (s Span) Sent(partition int32, offset int64, err error) {
 	switch {
 	case s.span == nil:
@@ -148,9 +148,9 @@ type Input struct {
 	Traceparent            string // header of the record
 }
 
-// Apply starts the span of an input that a processor applies. It is a child of the span that sent the record, so that
-// the request and its effect are in one trace, even if a transaction has many inputs. A record without a valid
-// traceparent is not traced.
+// Apply starts the span of an input that a processor applies. It is a child of the span in which the record was sent,
+// so that the request and its effect are in one trace, even if a transaction has many inputs. A record without a
+// valid traceparent is not traced.
 func (t *Tracer) Apply(in *Input) Span {
 	if t == nil || in.Traceparent == "" {
 		return Span{}
@@ -176,8 +176,8 @@ func recorded(span trace.Span) Span {
 	return Span{span}
 }
 
-// Show starts the span that writes a committed input to the view. The span is a child of the one that applied the
-// input.
+// Show starts the span for writing a committed input to the view. It is a child of the span in which the input was
+// applied.
 func (t *Tracer) Show(applied Span, at time.Time) Span {
 	if applied.span == nil {
 		return Span{}

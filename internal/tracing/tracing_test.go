@@ -131,7 +131,7 @@ func TestOneTrace(t *testing.T) {
 		name   string
 		kind   trace.SpanKind
 		remote bool
-		next   bool // the parent of the next span
+		next   bool // whether this span is the parent of the next one
 	}{
 		{"POST /api/ingest/{feed}", trace.SpanKindServer, true, true},
 		{"send observations", trace.SpanKindProducer, false, true},
@@ -174,7 +174,7 @@ func TestCallers(t *testing.T) {
 	}
 }
 
-// TestUnsampled: if a caller does not record its trace, there are no spans, with the default sampler.
+// TestUnsampled: with the default sampler, there are no spans if the caller does not record its trace.
 func TestUnsampled(t *testing.T) {
 	tracer, spans := record(t)
 	r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/", nil)
@@ -284,8 +284,8 @@ func TestOffAllocatesNothing(t *testing.T) {
 	}
 }
 
-// leastAllocations calls do many times, and returns the smallest number of allocations in one call. Under the race
-// detector, a pool may be empty at any call, which costs an allocation.
+// leastAllocations calls the function do many times, and returns the smallest number of allocations in one call.
+// Under the race detector, a pool may be empty at any call, which costs an allocation.
 func leastAllocations(do func()) float64 {
 	least := math.Inf(1)
 	for range 100 {

@@ -19,7 +19,7 @@ import (
 	"time"
 )
 
-// These are the credentials of the only client of the provider.
+// The credentials of the provider's only client.
 const (
 	ClientID     = "svc"
 	ClientSecret = "s3cret"
@@ -34,14 +34,14 @@ type Issuer struct {
 	Codes  map[string]url.Values // parameters of the authorization request, by the code that the provider issued for it
 	Sign   *rsa.PrivateKey       // key that signs tokens; nil: the key that is published
 	Away   bool
-	Lost   bool // the published keys cannot be fetched
+	Lost   bool // whether requests for the published keys fail
 	Tokens int  // number of token requests
 
 	key *rsa.PrivateKey
 	now func() time.Time
 }
 
-// New starts a provider that uses the clock now. The provider signs in the person "ada".
+// New starts a provider that gets the time from the function now. The provider signs in the person "ada".
 func New(t testing.TB, now func() time.Time) *Issuer {
 	t.Helper()
 	key, err := rsa.GenerateKey(rand.Reader, 2048)
