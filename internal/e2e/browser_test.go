@@ -107,7 +107,7 @@ type view struct {
 	name string
 	base string
 
-	quick bool // whether inspections take no screenshots
+	quick bool // whether inspections skip screenshots
 }
 
 // viewing is the size and color scheme of a window.

@@ -492,7 +492,7 @@ func (d *document) follow(schema any) map[string]any {
 			at = at.(map[string]any)[part] //nolint:errcheck,forcetypeassert // the document compiled
 		}
 		text, _ := json.Marshal(at)  //nolint:errcheck,errchkjson // the value was parsed from JSON
-		s = map[string]any{}         // json.Unmarshal adds numbers as float64
+		s = map[string]any{}         // filled below, with numbers as float64
 		_ = json.Unmarshal(text, &s) //nolint:errcheck // the schema is an object
 	}
 }

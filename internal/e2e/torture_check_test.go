@@ -164,7 +164,7 @@ func (e *evidence) visibleAt(hospital string, c *placed) time.Time {
 // checkReads expects that no read is older than a response that its reader could know of: an acknowledgment that
 // included an effect, or an earlier read.
 func (e *evidence) checkReads(versions map[position]int64) (found []defect) {
-	known := map[string][]seenRead{} // by hospital; a read that starts after such a response must return at least its version
+	known := map[string][]seenRead{} // by hospital; a read that starts later must return at least this version
 	for _, in := range e.inputs {
 		if in.applied {
 			known[in.hospital] = append(known[in.hospital], seenRead{in.hospital, in.answered, versions[in.position]})

@@ -205,7 +205,7 @@ func later(a, b time.Time) time.Time {
 type Notice struct {
 	At        time.Time
 	Refused   bool   // whether the message was refused; if not, it was accepted with a warning
-	Routine   bool   // whether this is a warning that a hospital-wide feed gets all day, because most messages are about other units
+	Routine   bool   // whether a hospital-wide feed gets this warning all day, as most messages concern other units
 	Event     string // trigger event of an HL7 message that had no effect, such as A05; "": none
 	ControlID string // MSH-10 of an HL7 message, or its pseudonym; "": none
 	RequestID string // id of the HTTP request; "": none

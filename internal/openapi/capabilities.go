@@ -83,11 +83,11 @@ type counts struct {
 
 type coverage struct {
 	ID       string       `json:"id"`
-	Kind     string       `json:"kind"` // diagnosis, signal, or site if there is no default route
+	Kind     string       `json:"kind"` // modifier
 	Label    string       `json:"label"`
 	Section  string       `json:"section"`
 	Criteria string       `json:"criteria"`
-	Routes   []string     `json:"routes"` // diagnosis, signal; site if there is no default route
+	Routes   []string     `json:"routes"` // diagnosis, signal, or site if there is no default route
 	Codes    []routeCodes `json:"codes"`
 }
 

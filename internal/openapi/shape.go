@@ -204,7 +204,7 @@ func applyTags(p *huma.Schema, tag reflect.StructTag) *huma.Schema {
 			*to = &n
 		}
 	}
-	if n, err := strconv.ParseFloat(tag.Get("or"), 64); err == nil { // the value of this tag is allowed outside the range, too
+	if n, err := strconv.ParseFloat(tag.Get("or"), 64); err == nil { // the tag's value is allowed, even outside the range
 		p.AnyOf = []*huma.Schema{{Enum: []any{n}}, {Minimum: p.Minimum, Maximum: p.Maximum}}
 		p.Minimum, p.Maximum = nil, nil
 	}

@@ -44,7 +44,7 @@ type EndpointQueue struct {
 	Endpoint     string
 	Cursor       int64     // ledger offset before which no event is pending for this endpoint
 	NextAt       time.Time // earliest instant of the next attempt
-	FailingSince time.Time // when the first of the current consecutive failures occurred; zero: the last attempt was accepted
+	FailingSince time.Time // start of the current series of failed attempts; zero: the last attempt was accepted
 	Failures     int       // consecutive failed attempts
 	Disabled     string    // why the endpoint is disabled: gone or failing; "": it is enabled
 	Version      int64     // version of the endpoint's settings when it was disabled; a later version enables the queue again

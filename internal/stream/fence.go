@@ -114,7 +114,7 @@ func (m *membership) fence(ctx context.Context, t *kadm.DescribedTransaction) er
 	switch {
 	case errors.Is(err, kerr.ProducerFenced), errors.Is(err, kerr.InvalidProducerEpoch):
 		return nil // ended by another member, or by a new process with that name
-	case err != nil && !errors.Is(err, kerr.ConcurrentTransactions): // ConcurrentTransactions means that it is being aborted
+	case err != nil && !errors.Is(err, kerr.ConcurrentTransactions): // ConcurrentTransactions means that the abort is in progress
 		return fmt.Errorf("fence: %w", err)
 	}
 	m.log.InfoContext(ctx, "former member fenced", "transactional_id", t.TxnID)

@@ -194,8 +194,8 @@ type part struct {
 	next     int64     // offset of the next input to apply
 	end      int64     // newest known high watermark of the input
 	reported int64     // position last passed to Passed
-	dirty    bool      // changed by the current transaction
-	since    time.Time // whether the current transaction changes the partition
+	dirty    bool      // whether the current transaction changes the partition
+	since    time.Time // when the partition was restored
 	clock    clock
 
 	mark    mark     // mark of the last commit

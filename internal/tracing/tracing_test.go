@@ -131,7 +131,7 @@ func TestOneTrace(t *testing.T) {
 		name   string
 		kind   trace.SpanKind
 		remote bool
-		next   bool // whether this span is the parent of the next one
+		next   bool // whether this span is the parent of those after it
 	}{
 		{"POST /api/ingest/{feed}", trace.SpanKindServer, true, true},
 		{"send observations", trace.SpanKindProducer, false, true},

@@ -148,7 +148,7 @@ func testReleased(t *testing.T, s Server) {
 	defer v.beat(t, func() int64 { return 11 })()
 	awaitError(t, b, nil)
 	v.Release(partition)
-	v.reachesOnly(t, context.DeadlineExceeded) // a new owner may write soon
+	v.reachesOnly(t, context.DeadlineExceeded) // it waits, because a new owner may write soon
 	awaitError(t, b, view.ErrBehind)
 	v.reachesOnly(t, view.ErrBehind)
 }
