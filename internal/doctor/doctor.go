@@ -258,7 +258,7 @@ func (e *examination) checkRedis(ctx context.Context) {
 		e.add(Fault, "redis", "correct --redis and --redis-ca", "%v", cli.WithoutPath(err))
 		return
 	}
-	defer v.Close() //nolint:errcheck // the process ends
+	defer v.Close() //nolint:errcheck // the process is about to exit
 	limited, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
 	if err = v.Ping(limited); err != nil {

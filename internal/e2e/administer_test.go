@@ -36,7 +36,7 @@ func TestKeysOverHTTP(t *testing.T) {
 	ask(admin, "POST", "/api/admin/keys", `{"name":"reader","scopes":["read:unit-state","read:status"],"rate":2,"burst":5}`, 200, &made)
 	ask(newPartner(d.BaseURL, d.HospitalID, d.APIKey), "POST", "/api/admin/keys", `{}`, 403, nil)
 	reader := newPartner(d.BaseURL, d.HospitalID, made.Key)
-	ask(reader, "GET", "/api/v1/level", "", 404, nil) // nothing is recorded yet
+	ask(reader, "GET", "/api/v1/level", "", 404, nil) // the hospital has no data yet
 
 	limited := 0
 	for range 40 {

@@ -63,7 +63,7 @@ func (s *system) catchUp(b *testing.B, partitions int32, records int) {
 	b.ReportMetric(left.Seconds()*1e6/float64(records), "idle-us/record")
 	b.ReportMetric(n.stalled(b).Seconds()*1e6/float64(records), "stalled-us/record")
 	b.ReportMetric(broker.Seconds()*1e6/float64(records), "broker-us/record")
-	b.ReportMetric(compiled.Seconds()*1e6/float64(records), "compile-us/record") // by the broker
+	b.ReportMetric(compiled.Seconds()*1e6/float64(records), "compile-us/record") // spent by the broker's just-in-time compiler
 	b.ReportMetric(n.status(b, "VmHWM"), "peak-MiB")
 	machineLoad(b)
 	n.stop()

@@ -93,7 +93,7 @@ func (s *system) storm(b *testing.B, name string, ingest, processor *node, appli
 	}
 	const lasting = 10 * time.Second
 	sent := lasting.Seconds() * closedLoop(b, lasting, func(c, n int) error { return sends[c](admission(base*4 + c*100_000 + n)) })
-	eventually(b, 5*time.Minute, func() error { // the metrics are polled, as Prometheus does
+	eventually(b, 5*time.Minute, func() error { // polls the metrics, as Prometheus does
 		if got, want := applied()-before, math.Floor(sent); got < want {
 			return fmt.Errorf("%.0f of %.0f messages are applied", got, want)
 		}

@@ -33,7 +33,7 @@ func BenchmarkSenderBesideReplay(b *testing.B) {
 		}},
 		{"export", func() []string { return []string{"export", "--topic", "observations", "--out", b.TempDir()} }},
 	}
-	openLoop(b, 300, 20*time.Second, sends(s.partners)) // until the broker is warm
+	openLoop(b, 300, 20*time.Second, sends(s.partners)) // warms up the broker
 	p50, p99 := map[string][]float64{}, map[string][]float64{}
 	for b.Loop() { // measures all rows in each turn, so that other work on the machine affects them alike
 		for _, row := range beside {

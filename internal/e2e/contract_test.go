@@ -227,7 +227,7 @@ func TestContract(t *testing.T) {
 			}
 		}
 		target := o.target(path)
-		if o.OperationID == "getSourceStatus" { // uses a source that exists
+		if o.OperationID == "getSourceStatus" { // needs a source that exists, unlike the one in the example
 			target = strings.ReplaceAll(path, "{source}", source)
 		}
 		send := func(by *partner, kind, body string, headers ...string) *answer {
@@ -489,7 +489,7 @@ func (d *document) follow(schema any) map[string]any {
 		}
 		at := d.raw
 		for part := range strings.SplitSeq(strings.TrimPrefix(ref, "#/"), "/") {
-			at = at.(map[string]any)[part] //nolint:errcheck,forcetypeassert // the document compiled
+			at = at.(map[string]any)[part] //nolint:errcheck,forcetypeassert // every part exists, because the document compiled
 		}
 		text, _ := json.Marshal(at)  //nolint:errcheck,errchkjson // the value was parsed from JSON
 		s = map[string]any{}         // filled below, with numbers as float64

@@ -70,7 +70,7 @@ func deadLetters(t *testing.T, kafka, prefix string, p, admin, other *partner) (
 		t.Fatal(err)
 	}
 	defer client.Close()
-	partition, first := int32(-1), int64(-1) // of the hospital's first record
+	partition, first := int32(-1), int64(-1) // partition and offset of the hospital's first record
 	readTopic(t, kafka, topic, func(r *kgo.Record) {
 		if string(r.Key) == p.hospital {
 			partition, first = r.Partition, r.Offset

@@ -18,7 +18,7 @@ type load struct {
 	t        *testing.T
 	partners []*partner
 	stopping chan struct{}
-	stop     func() // closes stopping, once
+	stop     func() // closes the channel stopping; further calls have no effect
 	done     sync.WaitGroup
 
 	mu      sync.Mutex
@@ -48,7 +48,7 @@ func feed(t *testing.T, perSecond int, partners ...*partner) *load {
 		l.stop()
 		l.done.Wait()
 	})
-	workers, every := 1, time.Nanosecond // per hospital
+	workers, every := 1, time.Nanosecond // workers for each hospital, and the interval at which each of them sends
 	if perSecond > 0 {
 		workers = 10
 		every = time.Second * time.Duration(len(partners)*workers) / time.Duration(perSecond)
@@ -161,7 +161,7 @@ const rooms = 12
 func request(random *rand.Rand, worker, n int) (path, body string) {
 	now := time.Now().UTC()
 	at := func(ago time.Duration) string { return now.Add(-ago).Format("2006-01-02T15:04:05.000Z07:00") }
-	soon := time.Duration(random.IntN(4000)) * time.Millisecond // until the timer ends
+	soon := time.Duration(random.IntN(4000)) * time.Millisecond // time until the timer ends
 	room := 1 + random.IntN(rooms)
 	switch kind := random.IntN(20); {
 	case kind < 6: // magnesium: 1:1 for the first 60 minutes

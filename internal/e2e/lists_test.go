@@ -18,7 +18,7 @@ type derivedReads struct {
 	desk                *desk
 	processor, notify   *node
 	processes, notifies string   // private addresses of the processor and the notifier
-	lists, predictions  []string // paths
+	lists, predictions  []string // paths of the lists and of the forecasts
 }
 
 func startDerivedReads(t *testing.T, s *system, endpoint string) *derivedReads {

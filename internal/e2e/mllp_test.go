@@ -300,7 +300,7 @@ func TestMLLPPeers(t *testing.T) {
 		}
 	}
 	var all sync.WaitGroup
-	all.Go(func() { // a message that never ends
+	all.Go(func() { // sends a message that never ends
 		conn := dial()
 		say(conn, "\x0bMSH|")
 		for chunk := []byte(strings.Repeat("x", 64<<10)); ; {

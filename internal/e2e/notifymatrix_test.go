@@ -169,7 +169,7 @@ func TestMatrixRebalance(t *testing.T) {
 	n1, _ := s.watched("n1")
 	n1.owns(partitions)
 	p.answers(func(r *http.Request) int {
-		select { // slow, so that every queue has a request in flight when its partition is revoked
+		select { // responds slowly, so that every queue has a request in flight when its partition is revoked
 		case <-r.Context().Done():
 		case <-time.After(700 * time.Millisecond):
 		}

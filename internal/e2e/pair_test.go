@@ -26,7 +26,7 @@ type pair struct {
 	readers []*node
 	direct  []string // addresses of the readers
 	turn    atomic.Int64
-	admin   *partner // with an admin key of the first hospital
+	admin   *partner // client with an admin key of the first hospital
 }
 
 const (
@@ -40,7 +40,7 @@ func startPair(t *testing.T, kafka, redis *server, with func(public string) (env
 	t.Helper()
 	p := &pair{t: t}
 	p.proxy = httptest.NewUnstartedServer(&httputil.ReverseProxy{
-		FlushInterval: -1, // streams
+		FlushInterval: -1, // forwards streams without buffering
 		Rewrite: func(r *httputil.ProxyRequest) {
 			n, err := strconv.Atoi(r.In.Header.Get(toReader))
 			if err != nil {

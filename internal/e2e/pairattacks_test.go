@@ -381,7 +381,7 @@ func createsWallsConcurrently(t *testing.T, p *pair, _ *oidctest.Issuer) {
 		all.Go(func() { add(i) })
 	}
 	all.Wait()
-	for i := 0; count() < most && i < 100; i++ { // repeats the requests that should be retried
+	for i := 0; count() < most && i < 100; i++ { // replaces the requests that were refused temporarily
 		add(i)
 	}
 	for reader := range p.direct {

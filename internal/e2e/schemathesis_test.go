@@ -70,7 +70,7 @@ func TestSchemathesis(t *testing.T) {
 		t.Errorf("%v\n%s", failed, out)
 	}
 	t.Log(summary(string(out)))
-	counts["GET /api/openapi.json"]++ // the first request of the fuzzer
+	counts["GET /api/openapi.json"]++ // the fuzzer gets the document with its first request
 	raw, err := os.ReadFile(filepath.Join(dir, "counts.json"))
 	if err != nil {
 		t.Fatal(err)

@@ -124,7 +124,7 @@ func TestSentinelFailsOver(t *testing.T) {
 	if info, err := replica.Info(ctx, "replication").Result(); err != nil || !strings.Contains(info, "role:master") {
 		t.Errorf("the replica is not the primary: %v\n%s", err, info)
 	}
-	staffing(4) // must reach the view
+	staffing(4) // this change must reach the view
 	for _, p := range s.partners {
 		eventually(t, time.Minute, func() error {
 			var unit struct{ NursesOnDuty int }

@@ -22,7 +22,7 @@ type crowd struct {
 	partners      []*partner
 	ingest, reads []string // base addresses of the instances
 	stopping      chan struct{}
-	stop          func() // closes stopping, once
+	stop          func() // closes the channel stopping; further calls have no effect
 	done          sync.WaitGroup
 
 	mu      sync.Mutex

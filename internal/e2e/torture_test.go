@@ -23,7 +23,7 @@ type torture struct {
 	servers       *tortureServers
 	program       string
 	steps         bool   // whether clocks can be stepped
-	dir           string // logs of the roles
+	dir           string // folder with the logs of the roles
 	members       []*member
 	ingest, reads []string // base addresses
 	hooks         *partnerSide
@@ -43,7 +43,7 @@ const (
 	tortureRound = 2 * time.Minute  // how long faults occur before everything must work again
 	tortureCalm  = 5 * time.Minute  // how long everything may take to work again
 	tortureAfter = 15 * time.Second // how long a fault may still be the cause of a defect after the fault has ended
-	tortureLanes = 3                // faults at once
+	tortureLanes = 3                // maximum number of faults at the same time
 )
 
 // TestTorture runs two instances of each role on three brokers and a Redis with Sentinel, under the

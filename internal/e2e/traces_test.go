@@ -25,7 +25,7 @@ import (
 type spanCollector struct {
 	*httptest.Server
 	mu    sync.Mutex
-	raw   strings.Builder // all requests
+	raw   strings.Builder // bodies of all requests
 	spans []*collected
 }
 
@@ -197,7 +197,7 @@ func followTrace(t *testing.T, kafka, redis *server) {
 				t.Errorf("%s ends before it starts", one.name)
 			}
 		}
-		if i < 3 { // the view and the delivery are both children of the processing
+		if i < 3 { // the spans of the view and of the delivery are both children of the processor's span
 			parent = hex.EncodeToString(some[0].GetSpanId())
 		}
 	}

@@ -112,7 +112,7 @@ func TestUpgrade(t *testing.T) {
 		newer[i] = newPartner(s.base, one.hospital, one.key)
 		newer[i].honored(t)
 	}
-	beside := feed(t, 60, newer...) // ingest of both builds, processors of this build only
+	beside := feed(t, 60, newer...) // both builds ingest, but only this build processes
 	beside.awaitMore(t, 100)
 	acked := l.finish()
 	old.stop()

@@ -89,7 +89,7 @@ func TestWallFits(t *testing.T) {
 		for _, as := range append(screens, viewing{width: 390, height: 844}) {
 			script := misfits
 			if as.width < 900 {
-				script = cutLabels // a phone scrolls
+				script = cutLabels // on a phone, the page may scroll
 			}
 			v.look(as)
 			eventually(t, time.Minute, func() error { // on a busy machine, the view may lag

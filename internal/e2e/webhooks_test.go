@@ -26,7 +26,7 @@ type receiver struct {
 	*httptest.Server
 	mu     sync.Mutex
 	got    []received
-	status int // status of the responses; 0: 204
+	status int // status of the responses; 0 means 204
 }
 
 type received struct {

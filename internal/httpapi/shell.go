@@ -76,7 +76,7 @@ type request struct {
 
 	start   time.Time
 	traced  context.Context                //nolint:containedctx // context of the span, for the log line; nil: none
-	endSpan func(route string, status int) // nil: none
+	endSpan func(route string, status int) // ends the span; nil: none
 
 	refused Problem // the last refusal; see [Refusal]
 

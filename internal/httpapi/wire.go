@@ -152,7 +152,7 @@ func (q *request) respondAndDrain(w http.ResponseWriter, r *http.Request, do fun
 		return
 	}
 	control := http.NewResponseController(w)
-	whole := control.EnableFullDuplex() != nil // full duplex failed: net/http reads and closes the body before it responds
+	whole := control.EnableFullDuplex() != nil // without full duplex, net/http reads and closes the body before it responds
 	do()
 	if whole || control.Flush() != nil {
 		return

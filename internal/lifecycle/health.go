@@ -18,7 +18,7 @@ import (
 // Health has the health checks of this process. Checks may be added while other checks run.
 type Health struct {
 	names    []string // names that checks may have
-	settling []string // checks that fail at every start
+	settling []string // names of the checks that fail during every start
 
 	mu     sync.Mutex
 	checks map[string][]func(context.Context) error

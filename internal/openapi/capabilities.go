@@ -48,7 +48,7 @@ type endpoint struct {
 	Scope   access.Scope `json:"scope,omitempty"`
 	Group   string       `json:"group"`
 	Summary string       `json:"summary"`
-	Takes   []string     `json:"takes,omitempty"`    // content types
+	Takes   []string     `json:"takes,omitempty"`    // accepted content types
 	Limit   int64        `json:"maxBytes,omitempty"` // limit of a body on the wire
 }
 
@@ -83,7 +83,7 @@ type counts struct {
 
 type coverage struct {
 	ID       string       `json:"id"`
-	Kind     string       `json:"kind"` // modifier
+	Kind     string       `json:"kind"` // always "modifier"
 	Label    string       `json:"label"`
 	Section  string       `json:"section"`
 	Criteria string       `json:"criteria"`
@@ -103,7 +103,7 @@ type routeCodes struct {
 
 type primary struct {
 	ID               string `json:"id"`
-	Kind             string `json:"kind"` // primary
+	Kind             string `json:"kind"` // always "primary"
 	Label            string `json:"label"`
 	Section          string `json:"section"`
 	Criteria         string `json:"criteria"`

@@ -129,7 +129,7 @@ func (s *shapes) addFields(o *huma.Schema, t reflect.Type, always bool) {
 		omitted := strings.Contains(options, "omitempty") || strings.Contains(options, "omitzero")
 		of := f.Type
 		if omitted && of.Kind() == reflect.Pointer {
-			of = of.Elem() // omitted instead of null
+			of = of.Elem() // a nil pointer is omitted, so null is not a possible value
 		}
 		p := applyTags(s.schemaOf(of), f.Tag)
 		if omitted && !s.closed { // in a request, null means that the field is absent

@@ -62,7 +62,7 @@ type HospitalState struct {
 
 // ClosedRun is the record of an alert run that has ended, as lists show it. It is written once, when the run ends.
 type ClosedRun struct {
-	Run  AlertRun // AckBy is zero
+	Run  AlertRun // its AckBy is zero
 	Term int64
 }
 
@@ -103,7 +103,7 @@ type Command struct {
 	Event    string // test: the event type; "" is ping
 	Channel  Channel
 
-	Since, Until time.Time // replay: the window
+	Since, Until time.Time // replay: the time window
 	Events       []string
 	Only         Selection
 	Receipt      State // receipt: Delivered or Failed

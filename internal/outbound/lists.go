@@ -10,7 +10,7 @@ type Progress struct {
 	Done      bool
 	Stopped   bool
 	Reason    string // stable code for why the command failed
-	Count     int    // requested deliveries
+	Count     int    // number of requested deliveries
 	Delivered int
 	Failed    int
 	Delivery  string // delivery that a test or a retry created

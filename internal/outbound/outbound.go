@@ -19,7 +19,7 @@ const (
 	LevelChanged = "surge.level_changed"
 	RoomRescored = "room.rescored"
 	Alert        = "surge.alert"
-	Ping         = "ping" // sent by a test
+	Ping         = "ping" // sent to test an endpoint
 )
 
 const (

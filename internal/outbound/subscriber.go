@@ -88,7 +88,7 @@ type Recipient struct {
 	WebhookID string
 	Language  string // language of messages to this recipient: en or es; "" means en
 
-	EmailShown string // masked for lists
+	EmailShown string // masked e-mail address, as lists show it
 	PhoneShown string
 
 	Version   int64

@@ -26,7 +26,7 @@ type Receiver struct {
 	Answer     int // status with which accepted deliveries are answered
 
 	mu   sync.Mutex
-	seen map[string]int // deliveries by id
+	seen map[string]int // number of deliveries, by id
 	ids  []string       // keys of seen, oldest first
 }
 

@@ -12,7 +12,7 @@ import (
 // offset commit, so it is committed together with the records of the checkpoint.
 type mark struct {
 	from int64  // offset of the checkpoint's first record; 0: no checkpoint yet
-	live int64  // bytes of the checkpoint
+	live int64  // size of the checkpoint in bytes
 	log  string // topic id of the changelog; a mark of another changelog is ignored
 }
 

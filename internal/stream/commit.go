@@ -205,7 +205,7 @@ func (l *loop) finishCommit(ctx context.Context, begun time.Time) {
 	stats.Records.Add(int64(l.applied))
 	stats.LastCommit.Store(l.lastCommit.UnixMilli())
 	for n, p := range l.parts {
-		p.out = nil            // the records are durable
+		p.out = nil            // not needed any longer, because the records are durable
 		if len(p.inputs) > 0 { // called before the task is informed, because the task may write the view at once
 			l.cfg.Committed(n, p.inputs, l.lastCommit)
 			clear(p.inputs)

@@ -40,7 +40,7 @@ type Broker struct {
 	dir     string
 	log     *slog.Logger
 	free    func(dir string) (uint64, error)
-	full    atomic.Bool           // last logged state
+	full    atomic.Bool           // whether the disk was full when its state was last logged
 	failed  atomic.Pointer[error] // first failed write
 	sealed  bool                  // whether the list of topics is complete; used only by the broker's goroutine
 }

@@ -22,7 +22,7 @@ import (
 // can never commit its transaction, because the broker refuses its positions.
 
 const (
-	fenceWithin   = 30 * time.Second      // by then, the broker has aborted the transaction on its own
+	fenceWithin   = 30 * time.Second      // time limit of fencing; by then, the broker has aborted the transaction on its own
 	fenceWait     = 2 * time.Second       // maximum delay of an assignment; after that, fencing continues in the background
 	fenceRequest  = 2 * time.Second       // timeout of one round of requests, even if a broker does not respond
 	fenceEndCheck = 10 * time.Millisecond // interval between checks whether the markers are written
@@ -113,7 +113,7 @@ func (m *membership) fence(ctx context.Context, t *kadm.DescribedTransaction) er
 	err := initProducer(ctx, m.cluster.client, &claimedName{t.TxnID, t.ProducerID, t.ProducerEpoch})
 	switch {
 	case errors.Is(err, kerr.ProducerFenced), errors.Is(err, kerr.InvalidProducerEpoch):
-		return nil // ended by another member, or by a new process with that name
+		return nil // another member, or a new process with that name, has ended the transaction
 	case err != nil && !errors.Is(err, kerr.ConcurrentTransactions): // ConcurrentTransactions means that the abort is in progress
 		return fmt.Errorf("fence: %w", err)
 	}

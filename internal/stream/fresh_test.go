@@ -179,7 +179,7 @@ func TestEnsurePersists(t *testing.T) {
 					if time.Now().After(until) {
 						return nil, nil, false
 					}
-					resp := req.ResponseKind().(*kmsg.CreateTopicsResponse) //nolint:forcetypeassert,errcheck // the type of this request
+					resp := req.ResponseKind().(*kmsg.CreateTopicsResponse) //nolint:forcetypeassert,errcheck // a CreateTopics request has this response type
 					topic := kmsg.NewCreateTopicsResponseTopic()
 					topic.Topic, topic.ErrorCode = "audit", tt.answer.Code
 					resp.Topics = append(resp.Topics, topic)

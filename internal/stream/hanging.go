@@ -83,7 +83,7 @@ type hanging struct {
 	ended   *atomic.Int64
 	writers []Writers
 	open    map[writing]int64 // transactions in progress at the last check, with their first offsets
-	waiting []map[int32]int   // consecutive checks that saw a position wait, by partition, in the order of writers
+	waiting []map[int32]int   // for each of writers: consecutive checks in which a position was waiting, by partition
 }
 
 // writing is a transaction in one partition.

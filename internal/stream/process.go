@@ -75,13 +75,13 @@ type Stats struct {
 	Lag           atomic.Int64 // unapplied inputs of the owned partitions, as of the last fetch
 	Records       atomic.Int64 // inputs applied and committed
 	Rejected      atomic.Int64 // inputs passed to Reject, including those of aborted transactions
-	Commits       atomic.Int64 // transactions
-	Aborts        atomic.Int64 // transactions
+	Commits       atomic.Int64 // committed transactions
+	Aborts        atomic.Int64 // aborted transactions
 	Restores      atomic.Int64 // restores of one partition
 	RestoredBytes atomic.Int64 // bytes of keys and values that restores have read
 	Checkpoints   atomic.Int64 // checkpoints of one partition
 	Sessions      atomic.Int64 // opened sessions; each after the first is a recovery
-	LastCommit    atomic.Int64 // unix ms; 0: none yet
+	LastCommit    atomic.Int64 // time of the last commit in unix ms; 0: none yet
 	Restoring     atomic.Int64 // start of the current restore in unix ms; 0: none
 }
 

@@ -142,7 +142,7 @@ func TestErrorHoldsPartitionUntilItIsGone(t *testing.T) {
 		r := newRig(t)
 		defer r.close()
 		var left atomic.Int64
-		left.Store(40 * parts) // each partition gets the error
+		left.Store(40 * parts) // enough for every partition to get the error
 		stop := r.process(r.cluster, Config{NewTask: func(n int32) Task {
 			c, ok := newCounter(n).(*counter)
 			if !ok {

@@ -31,7 +31,7 @@ func TestAppendsThatHang(t *testing.T) {
 			}
 			return nil, nil, false
 		})
-		defer time.Sleep(time.Minute) // virtual, for requests that hang in the broker
+		defer time.Sleep(time.Minute) // virtual time, in which the requests that hang in the broker end
 		var all sync.WaitGroup
 		began := time.Now()
 		for n := range 5 {

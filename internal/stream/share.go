@@ -77,11 +77,11 @@ type member struct {
 	sharer    Sharer
 	client    *kgo.Client
 	side      *kgo.Client // reads the SideTopic
-	worked    bool        // records were received
+	worked    bool        // whether records were received
 
 	mu        sync.Mutex
 	ours      map[int32]bool
-	read      map[int32]int64 // partitions assigned with nothing to read and not yet reported, with their positions
+	read      map[int32]int64 // partitions that were assigned with nothing to read and are not yet reported, with their positions
 	committed map[int32]Mark
 	notes     map[int32]string // metadata of the committed offsets
 }

@@ -64,7 +64,7 @@ type Applied[T any] struct {
 
 // waiting contains the changes received in one partition, and the calls that wait for later changes.
 type waiting[T any] struct {
-	seen  int64 // highest applied input
+	seen  int64 // offset of the last applied input
 	ring  [changesKept]seenChange[T]
 	queue []*waiter[T] // earliest input first
 }

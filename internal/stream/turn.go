@@ -11,8 +11,8 @@ import (
 const (
 	farBehind   = 2000                   // number of unapplied inputs from which throughput has priority over latency
 	turnRecords = 10_000                 // maximum number of records in a poll, and in a transaction unless its inputs have few outputs
-	turnTime    = 100 * time.Millisecond // minimum duration of a transaction when behind
-	turnFactor  = 5                      // factor by which a transaction lasts longer than the commit interval when behind
+	turnTime    = 100 * time.Millisecond // minimum duration of a transaction when the loop is behind
+	turnFactor  = 5                      // when the loop is behind, a transaction lasts at least this many commit intervals
 
 	// The client fetches again only once everything that it has fetched is polled. After a transaction, it therefore
 	// has only the first inputs that arrived in the meantime; the others wait at the broker. Committing only the first

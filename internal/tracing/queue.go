@@ -13,7 +13,7 @@ import (
 type queue struct {
 	sdktrace.SpanProcessor
 	size    int64
-	pending atomic.Int64 // passed to the batch processor and not exported yet
+	pending atomic.Int64 // spans that were passed to the batch processor and are not exported yet
 
 	exported, failed, dropped atomic.Int64
 }

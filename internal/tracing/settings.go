@@ -21,7 +21,7 @@ type settings struct {
 	on       bool
 	variable string // the variable that names the collector
 	protocol string
-	queue    int    // spans
+	queue    int    // size of the queue in spans
 	ignored  string // propagators that are not supported
 }
 

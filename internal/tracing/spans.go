@@ -191,7 +191,7 @@ func (t *Tracer) Show(applied Span, at time.Time) Span {
 type Attempt struct {
 	Channel, Hospital, Event string
 	Number                   int    // from 1
-	Traceparent              string // of the span that caused the event
+	Traceparent              string // traceparent that was stored with the event
 }
 
 // Deliver starts the span of an attempt. The trace ends here: partners do not receive the traceparent.

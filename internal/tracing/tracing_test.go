@@ -277,7 +277,7 @@ func TestOffAllocatesNothing(t *testing.T) {
 		}
 	}
 	line := func(log *slog.Logger) float64 {
-		return leastAllocations(func() { log.LogAttrs(ctx, slog.LevelInfo, "request", slog.String("route", "/")) }) //nolint:sloglint // as the access log
+		return leastAllocations(func() { log.LogAttrs(ctx, slog.LevelInfo, "request", slog.String("route", "/")) }) //nolint:sloglint // as the access log does
 	}
 	if got, without := line(log), line(plain); got > without {
 		t.Errorf("log: %v allocations, without traces %v", got, without)

@@ -24,7 +24,7 @@ const (
 
 // People implements [notifier.People] for a demo.
 type People struct {
-	*people.Alerting                  // for the present
+	*people.Alerting                  // for current changes
 	past             *people.Alerting // for past changes, without the current rooms
 	runs             *recorder
 	hospital         string

@@ -23,7 +23,7 @@ type Operation struct {
 	Keyed   bool         // whether an operation without a scope needs a valid key; the handler checks the owner
 	ID      string       // name in generated clients: sendCensus
 	Group   string       // section of the page that lists the operation
-	Summary string       // short summary
+	Summary string       // phrase in the imperative, such as "List webhooks"
 	About   string       // details that the types do not show; may be empty
 
 	Parameters []Parameter

@@ -41,7 +41,7 @@ type Limiter struct {
 	alone  *Memory      // buckets of this instance, used while the source is unavailable
 	away   atomic.Int64 // when an unavailable source is queried again, in ns since 1970; 0: it is available
 
-	limited atomic.Int64 // refused requests
+	limited atomic.Int64 // number of refused requests
 	mu      sync.Mutex
 	refused map[string]time.Time // newest refusal by caller
 }

@@ -70,7 +70,7 @@ const (
 	FactsAtOnce    = 10_000   // size of that bucket
 	FactsUnapplied = 1000     // how many facts of the last few seconds may be unapplied
 	bytesPerFact   = 8 << 10  // reading this many bytes of a body costs as much as one fact
-	atOnce         = 2        // large bodies read at the same time
+	atOnce         = 2        // maximum number of a hospital's large bodies that are read at the same time
 
 	recent       = 5 * time.Second        // older unapplied facts do not count
 	openPatience = 2 * time.Second        // maximum wait for other large bodies to be read
