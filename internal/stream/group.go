@@ -67,7 +67,7 @@ func (m *membership) sessions(ctx context.Context, session func(context.Context)
 	return nil
 }
 
-// options returns the options of every member, followed by more.
+// options returns the options of every member, followed by additional ones.
 func (m *membership) options(more ...kgo.Opt) []kgo.Opt {
 	opts := m.cluster.with(
 		kgo.WithHooks(m.cluster.health),

@@ -84,7 +84,7 @@ type rehearsal struct {
 	out    notifier.Step
 }
 
-// run processes the changes before now, step by step.
+// run processes, step by step, the changes that occurred before the instant now.
 func (r *rehearsal) run(now time.Time, changes []notifier.LevelChange) {
 	for {
 		var in notifier.Happening

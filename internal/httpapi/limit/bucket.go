@@ -19,7 +19,7 @@ type Bucket struct {
 	At     time.Time // the time for which Tokens is valid; zero: the bucket was never used
 }
 
-// fill adds the tokens for the time that has passed up to now. If the clock runs backwards, fill adds nothing.
+// fill adds the tokens for the time from b.At to the instant now. If the clock runs backwards, fill adds nothing.
 func (b *Bucket) fill(r Rate, now time.Time) {
 	switch passed := now.Sub(b.At); {
 	case b.At.IsZero():

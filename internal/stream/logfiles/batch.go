@@ -77,8 +77,7 @@ func intact(raw []byte) (batch, bool) {
 	return b, b.sums()
 }
 
-// isFollowed reports whether an intact batch with an offset of at least next follows somewhere after the start of
-// raw.
+// isFollowed reports whether raw contains, somewhere after its start, an intact batch whose offset is next or higher.
 func isFollowed(raw []byte, next int64) bool {
 	for at := 1; at+headerBytes <= len(raw); at++ {
 		if raw[at+atMagic] != magic || batch(raw[at:]).first() < next {

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// Hold compares the part of a page between <!-- name --> and <!-- /name --> with want. If update is true, it replaces
-// that part.
+// Hold compares the part of a page between <!-- name --> and <!-- /name --> with the wanted text. If update is true,
+// it replaces that part.
 func Hold(t *testing.T, path, name, want string, update bool) {
 	t.Helper()
 	page, err := os.ReadFile(path) //nolint:gosec // a page of docs/
