@@ -15,7 +15,7 @@ import (
 	"svc/schemas"
 )
 
-// newestRecords is how many of the newest offsets of each partition checkSchemas checks.
+// newestRecords is the number of newest offsets that checkSchemas checks in each partition.
 const newestRecords = 20
 
 // checkSchemas checks that the schema registry, if there is one, has the schemas of this build, and that this build can

@@ -110,8 +110,8 @@ func TestRedisStops(t *testing.T) {
 	s.verify(acked)
 }
 
-// TestKafkaStops kills the broker, and then freezes it. Writes return 503 and lose nothing. Reads
-// are refused, because newer input cannot be ruled out.
+// TestKafkaStops kills the broker, restarts it, and then freezes it. Writes return 503 and lose nothing. Reads are
+// refused, because newer input cannot be ruled out.
 func TestKafkaStops(t *testing.T) {
 	s := startSystem(t, "north", "south")
 	s.processor("p1")

@@ -21,8 +21,8 @@ import (
 	"svc/schemas"
 )
 
-// The benchmarks of the whole system. A benchmark on a real Kafka has a raw baseline in the same
-// run: bare clients that transfer the same bytes with the same guarantees. docs/performance.md
+// The benchmarks in the files bench_*_test.go measure the whole system. A benchmark on a real Kafka has a raw
+// baseline in the same run: bare clients that transfer the same bytes with the same guarantees. docs/performance.md
 // lists the figures.
 
 // bench returns a system with a unique topic prefix and topics of the given number of partitions. A processor has

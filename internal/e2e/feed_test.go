@@ -62,7 +62,7 @@ func feed(t *testing.T, perSecond int, partners ...*partner) *load {
 	return l
 }
 
-// finish ends the load after it has retried open requests until each is acknowledged.
+// finish stops the load. Requests that are open continue to be retried until each is acknowledged.
 func (l *load) finish() []acknowledged {
 	l.stop()
 	l.done.Wait()

@@ -197,7 +197,7 @@ func (f *finding) unplaced() int {
 	return 0
 }
 
-// overHTTP sends the inputs by HTTP, to a hospital that gets no other inputs.
+// overHTTP sends the inputs over HTTP, to a hospital that gets no other inputs.
 func (f *finding) overHTTP(t *testing.T, p *partner, zone string) {
 	t.Helper()
 	p.accepted(t, "staffing", `{"nursesOnDuty":2,"callStaffAvailable":true}`)

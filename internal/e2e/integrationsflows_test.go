@@ -14,7 +14,7 @@ import (
 	"svc/schemas"
 )
 
-// flowHook receives webhooks. refuse makes it refuse requests to a path.
+// flowHook receives webhooks. Once its method refuse has been called for a path, it refuses requests to that path.
 type flowHook struct {
 	*httptest.Server
 	mu      sync.Mutex

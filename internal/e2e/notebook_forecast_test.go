@@ -72,7 +72,7 @@ func TestNotebookForecast(t *testing.T) {
 	})
 }
 
-// pythonForTopics returns a Python that reads topics and fits models.
+// pythonForTopics returns the path of a Python interpreter with the packages for reading topics and fitting models.
 func pythonForTopics(t *testing.T) (interpreter string) {
 	t.Helper()
 	needReaders(t)

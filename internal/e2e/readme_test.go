@@ -33,7 +33,7 @@ func masked(text string) string {
 	return strings.TrimSpace(text)
 }
 
-// isDocumented compares output with the documented output, in which an ellipsis matches any text.
+// isDocumented reports whether output equals the documented output, in which an ellipsis matches any text.
 func isDocumented(got, want string) bool {
 	if !strings.Contains(want, "…") {
 		return masked(got) == masked(want)

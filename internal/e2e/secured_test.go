@@ -226,7 +226,7 @@ func makeCertificates(t *testing.T) (dir string, signer *authority) {
 }
 
 // startSecureKafka starts a Kafka and returns the address of the listener with TLS and SASL. It grants kafkaRights
-// under the prefixes.
+// for the topic prefixes.
 func startSecureKafka(t *testing.T, pool *dockertest.Pool, certs string, prefixes []string) string {
 	t.Helper()
 	port, securePort := mustFreePort(t), mustFreePort(t)

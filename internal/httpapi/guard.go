@@ -161,7 +161,7 @@ func methodNotAllowed(w http.ResponseWriter, r *http.Request) {
 // methods are the methods that a route may have.
 var methods = []string{http.MethodGet, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete}
 
-// policyName is the name, in the response headers, of the only rate limit policy for a key.
+// policyName is the name that response headers give to the only rate limit policy for a key.
 const policyName = `"key"`
 
 // admit counts a request with a key and sets the rate headers. They have the form of

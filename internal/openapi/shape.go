@@ -149,7 +149,7 @@ func (s *shapes) addFields(o *huma.Schema, t reflect.Type, always bool) {
 	}
 }
 
-// applyTags adds the constraints in a field's tags to the schema.
+// applyTags adds the constraints in a field's struct tag to the schema.
 func applyTags(p *huma.Schema, tag reflect.StructTag) *huma.Schema {
 	if p.Ref != "" {
 		if tag.Get("doc") != "" {
@@ -221,8 +221,7 @@ func applyTags(p *huma.Schema, tag reflect.StructTag) *huma.Schema {
 	return p
 }
 
-// patterns are the named patterns for a parameter, a body, or the tag "pattern" of a
-// field.
+// patterns are the named patterns for a parameter, for a body, or for the key "pattern" in a struct tag.
 var patterns = map[string]string{ //nolint:gosec // patterns, not credentials
 	"time": "^" + day + `([Tt ]` + clock + `([Zz]|[+-](0\d|1[0-4])(:?[0-5]\d)?)?)?$`,
 	"day":  `^[` + blank + `]*$|^` + day + `([Tt ]` + clock + `([Zz]|[+-](0\d|1[0-4])(:?[0-5]\d)?)?)?$`,

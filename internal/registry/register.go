@@ -59,9 +59,9 @@ func NewClient(c Config) (*Client, error) {
 	return &Client{client}, nil
 }
 
-// Register makes sure that the registry has every version of every subject. It returns the registry's ids by the ids of
-// this build. A new subject gets the compatibility level BACKWARD: each version can read the previous one. The error is
-// a [RefusedError], or means that the registry did not respond.
+// Register makes sure that the registry has every version of every subject. It returns a map from the schema ids of
+// this build to those of the registry. A new subject gets the compatibility level BACKWARD: each version can read the
+// previous one. The error is a [RefusedError], or means that the registry did not respond.
 func (c *Client) Register(ctx context.Context, subjects []Subject) (map[int]int, error) {
 	ids := map[int]int{}
 	for _, s := range subjects {
@@ -76,8 +76,9 @@ func (c *Client) Register(ctx context.Context, subjects []Subject) (map[int]int,
 	return ids, nil
 }
 
-// Find returns the registry's ids by the ids of this build, and the subjects for which the registry lacks a version. It
-// does not write anything. The error is a [RefusedError], or means that the registry did not respond.
+// Find returns a map from the schema ids of this build to those of the registry, and the subjects for which the
+// registry lacks a version. It does not write anything. The error is a [RefusedError], or means that the registry did
+// not respond.
 func (c *Client) Find(ctx context.Context, subjects []Subject) (ids map[int]int, lacking []string, err error) {
 	ids = map[int]int{}
 	for _, s := range subjects {

@@ -8,8 +8,8 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 )
 
-// TestFormerMembers: group members are counted by the topic to which they subscribe, until they leave. Then a build
-// with a different input begins.
+// TestFormerMembers: group members are counted by the topic to which they subscribe, until they leave. Only then does
+// a build with a different input begin.
 func TestFormerMembers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)

@@ -118,8 +118,8 @@ func TestEnsureWithoutOneBroker(t *testing.T) {
 	})
 }
 
-// If brokers start together, at first only one responds. Topics are not created until there are at least as many
-// brokers as replicas, or as the options name.
+// If brokers start together, at first only one responds. Topics are not created until there are as many brokers as a
+// topic has replicas, or as the options name.
 func TestEnsureWaitsForBrokersOfReplicas(t *testing.T) {
 	for name, options := range map[string]func(*Options){
 		"asked for":     func(o *Options) { o.Replicas = 3 },

@@ -207,7 +207,7 @@ type part struct {
 	traced bool          // whether one of the inputs has a span
 }
 
-// run opens the session and runs turns until the session breaks or ctx ends.
+// run opens the session and runs one transaction after another until the session breaks or ctx ends.
 func (l *loop) run(ctx context.Context) error {
 	if err := l.open(); err != nil {
 		return err

@@ -30,7 +30,7 @@ func (l *loop) storeMarks(_ context.Context, _ *kgo.Client, resp *kmsg.OffsetFet
 }
 
 // restoreAssigned restores newly assigned partitions before their first record is fetched. An error rejects the
-// assignment, and the group joins again.
+// assignment, and the member rejoins the group.
 func (l *loop) restoreAssigned(ctx context.Context, m offsets) (offsets, error) {
 	want := map[int32]start{}
 	l.mu.Lock()
@@ -204,10 +204,9 @@ func (c *Cluster) appendBarriers(ctx context.Context, topic string, partitions [
 	return at, nil
 }
 
-// readTo appends a barrier to each partition, and calls fn for the committed records before the
-// barrier: sequentially for one partition, in parallel for several. If a start offset is larger than the barrier's
-// offset, readTo deletes it from the map and reads the partition from its start. The bytes of a record are reused
-// once the function has returned.
+// readTo appends a barrier to each partition, and calls fn for the committed records before the barrier: sequentially
+// for one partition, in parallel for several. If a start offset is larger than the barrier's offset, readTo deletes
+// it from the map and reads the partition from its start. The bytes of a record are reused once fn has returned.
 func (c *Cluster) readTo(ctx context.Context, topic string, from map[int32]int64, partitions []int32, fn func(Record) error) error {
 	until, err := c.appendBarriers(ctx, topic, partitions)
 	if err != nil {

@@ -29,7 +29,7 @@ type Sharer interface {
 	// Side processes a record of the SideTopic. It may be called shortly after the partition was revoked, and
 	// again when the partition is reassigned.
 	Side(r Record)
-	// WaitForCapacity waits until more records are wanted. It returns false if ctx ends first.
+	// WaitForCapacity waits until the Sharer can process more records. It returns false if ctx ends first.
 	WaitForCapacity(ctx context.Context) bool
 	// Positions returns the positions to commit, for each owned partition.
 	Positions() map[int32]Mark

@@ -138,8 +138,8 @@ func (t *Table) Put(ctx context.Context, key string, value []byte) error {
 	return t.await(ctx, at)
 }
 
-// Await returns once this table has read the partition of a key up to seen, which [Table.Seen] returned in another
-// process. The only error is that of ctx.
+// Await returns once this table has read the partition of a key up to the position seen, which [Table.Seen] returned
+// in another process. The only error is that of ctx.
 func (t *Table) Await(ctx context.Context, key string, seen int64) error {
 	return t.await(ctx, Position{t.partition(key), seen - 1})
 }

@@ -15,8 +15,8 @@ type Tail struct {
 	ready   chan struct{}
 }
 
-// Tail returns a tail of topic that calls fn for every record, in order within each partition, from
-// one goroutine. The function must not block.
+// Tail returns a tail of topic that calls fn for every record, in order within each partition, from one goroutine. fn
+// must not block.
 func (c *Cluster) Tail(topic string, fn func(Record)) *Tail {
 	return &Tail{cluster: c, topic: topic, each: fn, ready: make(chan struct{})}
 }

@@ -24,16 +24,16 @@ type Task interface {
 	// Restored ends the restore and builds derived state. It returns the offset of the first input that the changelog
 	// does not contain, or 0 if the changelog contains no input.
 	Restored() (next int64, err error)
-	// Apply applies one input. First it processes what is due before the timestamp of the input. The record shares its
-	// memory with its whole fetch, so its bytes must not be retained. After a [PoisonError], which a retry cannot fix,
-	// Reject is called with the error's reason. Any other error stops the partition.
+	// Apply fires the timers that are due before the timestamp of the input, and then applies the input. The record
+	// shares its memory with its whole fetch, so its bytes must not be retained. After a [PoisonError], which a retry
+	// cannot fix, Reject is called with the error's reason. Any other error stops the partition.
 	Apply(Record) error
 	// Reject records that an input cannot be applied, so that its sender is informed.
 	Reject(r Record, reason string) error
 	// Due returns the earliest instant at which a timer changes something, or the zero time if there is none.
 	Due() time.Time
-	// Advance processes what is due up to an instant, for about 10 ms at most. The rest remains due. At the end of the
-	// log, the instant is that of the wall clock; before the end, it is not later than the next inputs.
+	// Advance fires the timers that are due up to an instant, for about 10 ms at most. The rest remain due. At the
+	// end of the log, the instant is that of the wall clock; before the end, it is not later than the next inputs.
 	Advance(upTo time.Time) error
 	// Outputs emits what has changed since the last call; a nil value removes the key. The bytes are read until
 	// Committed, so they must not be reused before then. An error drops the state in memory, as an error from Apply

@@ -323,8 +323,8 @@ func (c *Cluster) topicDetail(ctx context.Context, topic string) (have kadm.Topi
 	return have, err
 }
 
-// advise logs which broker settings an operator should change before transactions run. If the cluster forbids these
-// requests, advise logs nothing.
+// advise logs which broker settings an operator should change before transactions run. If the user may not read these
+// settings, advise logs nothing.
 func (c *Cluster) advise(ctx context.Context) {
 	if c.embedded {
 		return

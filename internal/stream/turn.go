@@ -241,8 +241,8 @@ func (l *loop) poll(ctx context.Context, deadline time.Time, most int) (records 
 	return countRecords(fetches, l.cfg.Passed != nil), lost, nil
 }
 
-// countRecords returns how many records in the fetches are for tasks. markers says whether the fetches may include
-// transaction markers.
+// countRecords returns how many records in the fetches are for tasks. If markers is true, the fetches may include
+// transaction markers, which are not counted.
 func countRecords(fetches kgo.Fetches, markers bool) int {
 	if !markers {
 		return fetches.NumRecords()

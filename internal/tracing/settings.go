@@ -16,7 +16,8 @@ const (
 	protocolHTTP = "http/protobuf"
 )
 
-// settings are the standard variables that the SDK does not read, or whose errors it ignores.
+// settings has the values of the standard environment variables that the SDK does not read, or whose errors it
+// ignores.
 type settings struct {
 	on       bool
 	variable string // the variable that names the collector

@@ -49,7 +49,8 @@ func (r runs) AlertRun(e outbound.AlertRun) {
 func (runs) Link(string, outbound.AckLink) {}
 func (runs) Written(context.Context)       {}
 
-// TestPast: past alerts have past times, and the first regular step sends only messages that are due now.
+// TestPast: alerts about past changes have the times of these changes, and the first regular step sends only messages
+// that are due now.
 func TestPast(t *testing.T) {
 	const days = 60
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)

@@ -8,7 +8,7 @@ var warnings = func() map[string]*Warning {
 	return byCode
 }()
 
-// ExplainWarning returns the warning with a code, and reports whether there is such a warning.
+// ExplainWarning returns the warning with the given code, and reports whether there is such a warning.
 func ExplainWarning(code string) (Warning, bool) {
 	w := warnings[code]
 	if w == nil {
