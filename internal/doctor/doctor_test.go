@@ -17,7 +17,7 @@ import (
 	"svc/schemas"
 )
 
-// examined runs svc doctor with flags.
+// examined runs svc doctor with the given flags, and returns its exit code and output.
 func examined(t *testing.T, now func() time.Time, args ...string) (code int, out string) {
 	t.Helper()
 	var stdout, stderr bytes.Buffer

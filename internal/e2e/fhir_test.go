@@ -35,7 +35,7 @@ func (u fhirUnit) send(body, counts string) *answer {
 	return a
 }
 
-// factors expects exactly these factors in a room, by id.
+// factors expects a room to have exactly the factors with the given ids.
 func (u fhirUnit) factors(room string, want ...string) {
 	u.t.Helper()
 	slices.Sort(want)

@@ -30,7 +30,7 @@ type placed struct {
 	partition int32
 }
 
-// readLog reads all observations and verdicts, read_committed.
+// readLog reads all committed observations, changes and snapshots.
 func readLog(t testing.TB, broker, prefix string) *systemLog {
 	t.Helper()
 	l := &systemLog{observations: map[position]*acuity.Observation{}, changes: map[string][]placed{}, snapshots: map[string][]acuity.Snapshot{}}

@@ -18,7 +18,7 @@ import (
 	"svc/ingest/mllp"
 )
 
-// arrival returns an A01 of a new visit.
+// arrival returns an A01 message that begins the n-th visit.
 func arrival(n int, at time.Time) string {
 	return strings.Join([]string{
 		fmt.Sprintf(`MSH|^~\&|EPIC|MERCY|SVC|MERCY|%s||ADT^A01^ADT_A01|M%d|P|2.5.1`, at.Format("20060102150405-0700"), n),

@@ -109,7 +109,7 @@ type listed struct {
 	SignedInAt              time.Time
 }
 
-// people returns the people of the hospital.
+// people returns the users of the hospital.
 func (p *pair) people(t testing.TB) []listed {
 	t.Helper()
 	a := p.admin.get(t, "/api/admin/users")

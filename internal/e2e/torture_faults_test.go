@@ -27,7 +27,7 @@ type faultKind struct {
 // undo ends a fault.
 type undo func() error
 
-// between returns a random duration in milliseconds.
+// between returns a random duration from least to most, in whole milliseconds.
 func between(r *rand.Rand, least, most time.Duration) time.Duration {
 	return least + time.Duration(r.Int64N(int64(most-least)/1e6+1))*time.Millisecond
 }

@@ -93,7 +93,7 @@ type History struct {
 	Buckets                              [3][]Bucket // by level
 }
 
-// The windows, as indexes of Buckets.
+// The windows, as indexes of [History].Buckets.
 const (
 	MinuteWindow = iota
 	HourWindow

@@ -62,7 +62,7 @@ func respondOptions(w http.ResponseWriter, r *http.Request) {
 	w.WriteHeader(http.StatusNoContent)
 }
 
-// AddVary adds a request header on which the response depends.
+// AddVary adds to Vary the name of a request header on which the response depends.
 func AddVary(h http.Header, name string) {
 	if len(h["Vary"]) == 0 {
 		h["Vary"] = []string{name}

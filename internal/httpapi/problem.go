@@ -11,7 +11,7 @@ import (
 // status; see table.
 type Kind uint8
 
-// The zero value is an internal error.
+// The values of [Kind]. The zero value is an internal error.
 const (
 	Internal         Kind = iota // internal error
 	Unavailable                  // Kafka or Redis is unavailable; nothing was accepted, and a retry is safe

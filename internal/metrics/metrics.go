@@ -32,7 +32,7 @@ func New(revision string) *Registry {
 	return m
 }
 
-// Handler responds to scrapes by Prometheus.
+// Handler returns a handler that responds to scrapes by Prometheus.
 func (m *Registry) Handler() http.Handler {
 	plain := promhttp.HandlerFor(m.Registry, promhttp.HandlerOpts{})
 	open := promhttp.HandlerFor(m.Registry, promhttp.HandlerOpts{EnableOpenMetrics: true})

@@ -128,7 +128,7 @@ const Tolerance = 5 * time.Minute
 // Outcome is the result of checking a request with one scheme.
 type Outcome string
 
-// The outcomes.
+// The values of [Outcome].
 const (
 	Good    Outcome = "valid"
 	Missing Outcome = "missing"

@@ -16,7 +16,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
-// run runs a function until the returned function is called.
+// run starts a function, and returns a function that stops it.
 func run(t *testing.T, long func(context.Context) error) (stop func()) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())

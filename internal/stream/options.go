@@ -35,7 +35,7 @@ type Options struct {
 	Mechanism      string // "", PLAIN, SCRAM-SHA-256 or SCRAM-SHA-512
 	User, Password string
 
-	// Dial replaces the network, for tests on a virtual one.
+	// Dial replaces the default dialer, for tests on a virtual network.
 	Dial func(ctx context.Context, network, host string) (net.Conn, error)
 
 	// Full returns why the cluster currently accepts no records, or nil. Publishers call it before each append, unless

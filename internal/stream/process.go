@@ -163,7 +163,7 @@ const (
 	fetchBatchBytes     = 256 << 10
 )
 
-// loop is one session. Its state in memory ends with it.
+// loop is one session. The state that it holds in memory is dropped when the session ends.
 type loop struct {
 	membership
 	cfg        Config

@@ -37,7 +37,7 @@ type Sharer interface {
 	Fault() error
 }
 
-// Mark is a position in a topic with a note.
+// Mark is a position in a topic, with the note that is committed with it.
 type Mark struct {
 	Offset int64
 	Note   string

@@ -43,7 +43,7 @@ func newSharer(t *testing.T) *sharer {
 	return &sharer{t: t, moved: make(chan struct{}, 1), next: map[int32]int64{}, records: map[int32][]int64{}, side: map[int32][]string{}, read: map[int32]int{}}
 }
 
-// happened records a call. do runs with the lock held.
+// happened records a call. It runs the function do with the lock held.
 func (s *sharer) happened(do func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
