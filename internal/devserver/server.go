@@ -32,7 +32,7 @@ type Options struct {
 	listen    string
 	kafkaPort int
 	demo      bool
-	speed     string // value of a flag that earlier releases had; if set, svc dev refuses it and states the reason
+	speed     string // value of a flag of earlier releases, which svc dev refuses while stating the reason
 }
 
 var logLevels = []string{"debug", "info", "warn", "error"}

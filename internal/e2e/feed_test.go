@@ -62,7 +62,8 @@ func feed(t *testing.T, perSecond int, partners ...*partner) *load {
 	return l
 }
 
-// finish stops the load. Requests that are open continue to be retried until each is acknowledged.
+// finish stops the load, waits until each open request has been retried and acknowledged, and returns all
+// acknowledgments.
 func (l *load) finish() []acknowledged {
 	l.stop()
 	l.done.Wait()

@@ -14,7 +14,7 @@ import (
 	"svc/schemas"
 )
 
-// flowHook receives webhooks. Once its method refuse has been called for a path, it refuses requests to that path.
+// flowHook receives webhooks, and refuses requests to the paths that its method refuse has set.
 type flowHook struct {
 	*httptest.Server
 	mu      sync.Mutex

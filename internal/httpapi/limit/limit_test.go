@@ -168,7 +168,7 @@ func TestSourceGoesAndComes(t *testing.T) {
 		for i, gone := range []bool{false, true, false, true} {
 			source.is.Store(gone)
 			var allowed [2]int
-			for range 600 { // for half a minute, each instance gets twice the rate
+			for range 600 { // for half a minute, each instance gets requests at twice the rate
 				time.Sleep(50 * time.Millisecond)
 				for i, l := range instances {
 					if l.Allow(t.Context(), "a", rate).Allowed {
