@@ -92,7 +92,7 @@ func flows(f *flowing) []flow {
 		{"recipient", []step{
 			at("/alerts"), link("Add recipient"), fill("Role", "Charge nurse"), fill("E-mail", "nobody"), pressRefused("Save"), fill("E-mail", "charge@north.example"),
 			press("Save"), has("Charge nurse saved."), link("Charge nurse"), fill("Role", "Head nurse"), fill("Phone number for SMS", "+15555550100"), press("Save"),
-			has("Head nurse saved."), press("Test: Head nurse, e-mail"), has("Test sent: the channel accepted it."),
+			has("Head nurse saved."), press("Test: Head nurse, e-mail"), has("Test sent and accepted."),
 		}},
 		{"tier", []step{
 			at("/alerts"), link("T3"), tick("Notify > Head nurse"), fill("Acknowledge within", "soon"), pressRefused("Save"), fill("Acknowledge within", "7"), press("Save"), has("T3 saved."), has("Head nurse"),
@@ -128,11 +128,11 @@ func flows(f *flowing) []flow {
 		}},
 		{"rule", []step{
 			at("/rules"), choose("Factor", "Labor"), press("Edit"), fill("demand", "many"), pressRefused("Preview"), fill("demand", "2"), press("Preview"),
-			has("Immediate effect of this change"), link("Compare the last 28 days"), has("Recorded data is replayed twice"), press("Apply"), has("new values saved."),
+			has("Immediate effect of this change"), link("Test these values on the last 28 days"), has("Recorded data is replayed twice"), press("Apply"), has("new values saved."),
 			at("/rules"), link("Labor"), press("Preview defaults"), has("Immediate effect of this change"), press("Restore defaults"), has("uses its default values again."),
 		}},
 		{"wall", []step{
-			at("/walls"), fill("Location of the display", "Station 4"), press("Create link"), secret(f.base+"/board/", "/walls"), link("Revoke: Station 4"), press("Revoke"), has("Wall display Station 4 revoked."),
+			at("/walls"), fill("Display location", "Station 4"), press("Create link"), secret(f.base+"/board/", "/walls"), link("Revoke: Station 4"), press("Revoke"), has("Wall display Station 4 revoked."),
 		}},
 		{"person", []step{
 			dayDesk, link("Edit: day desk"), fill("Name", "evening desk"), choose("Role", "charge nurse"), tick("Block sign-in"), tick("End all sessions now"),

@@ -224,7 +224,7 @@ func checkOutlookTable(r *rapid.T, page string, u *readapi.Unit) {
 	if says := strings.Contains(words, "The range contained the actual need"); says != (u.Forecast.Calibration.Status != forecast.Prior) {
 		r.Fatalf("the page states the accuracy of a forecast: %t, %v", says, u.Forecast.Calibration.Status)
 	}
-	known := regexp.MustCompile(`Short, likely`).MatchString(words)
+	known := regexp.MustCompile(`Short \(likely\)`).MatchString(words)
 	for i := range u.Forecast.Hours {
 		h := &u.Forecast.Hours[i]
 		row := readWords(words, `<th scope="row">`+clockOf(h.End)+"</th>", "</tr>")

@@ -205,7 +205,7 @@ func TestFewImportsAtOnce(t *testing.T) {
 	if got.Code != http.StatusTooManyRequests || got.Header().Get("Retry-After") != "5" || len(a.acts()) != 0 {
 		t.Errorf("%d, Retry-After %q, asked %+v", got.Code, got.Header().Get("Retry-After"), a.acts())
 	}
-	if body := got.Body.String(); !strings.Contains(body, "Two imports of your hospital are already running") || strings.Contains(body, "local,A") {
+	if body := got.Body.String(); !strings.Contains(body, "Two imports for your hospital are already running") || strings.Contains(body, "local,A") {
 		t.Error(body)
 	}
 	for _, in := range end {

@@ -120,7 +120,7 @@ func TestLocalPages(t *testing.T) {
 		"alerts/recipients/new":   {`name="label"`, "https://hook.example"},
 		"alerts/recipients/rcp_2": {`<option value="es" selected>Spanish</option>`},
 		"alerts/recipients/rcp_1": {`<option value="en" selected>English</option>`, "Current: c***@e***.org.", `name="version" value="1"`, `name="email" type="text" value=""`},
-		"alerts/tests/cmd_1":      {"Test sent: the channel accepted it.", "84 ms", "250", "2.0.0 &lt;queued&gt;"},
+		"alerts/tests/cmd_1":      {"Test sent and accepted.", "84 ms", "250", "2.0.0 &lt;queued&gt;"},
 		"alerts/episodes":         {"no recipient reached", `action="/app/integrations/alerts/episodes/epi_1"`},
 	} {
 		got := a.Ask("GET", "/app/integrations/"+path, cookie)

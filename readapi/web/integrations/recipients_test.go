@@ -71,7 +71,7 @@ func TestAlertTestWaits(t *testing.T) {
 		waits         bool
 	}{
 		"open":      {`{"commandId":"cmd_1","verb":"alert-test","done":false}`, "waiting for a response", true},
-		"delivered": {`{"commandId":"cmd_1","verb":"alert-test","done":true,"delivered":1}`, "Test sent: the channel accepted it.", false},
+		"delivered": {`{"commandId":"cmd_1","verb":"alert-test","done":true,"delivered":1}`, "Test sent and accepted.", false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -125,7 +125,7 @@ func (d *adminRequest) send(method, path, version string, body, into any) (refus
 		return nil, false
 	case a.Refused == nil && into != nil:
 		if err := a.Decode(into); err != nil {
-			d.ShowUnavailable(d.w, d.r, d.session, "done, but the response was not understood", err)
+			d.ShowUnavailable(d.w, d.r, d.session, "the action was done, but the response could not be decoded", err)
 			return nil, false
 		}
 	}

@@ -146,7 +146,7 @@ func TestBoundsInTheSentence(t *testing.T) {
 		"enum:viewer|charge": "Choose one of: viewer, charge.",
 		"format:e164":        "Use international format, such as +15555550100.",
 		"maxItems":           "The limit is reached. Remove an entry first.",
-		"maxItems:50":        "At most 50 are allowed. Remove one first.",
+		"maxItems:50":        "At most 50 entries are allowed. Remove one first.",
 		"unheard:of":         "unheard:of",
 	} {
 		if got := allTexts["en"].ExplainRule(rule); got != want {
