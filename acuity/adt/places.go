@@ -186,14 +186,14 @@ func (b *placeBook) parseLine(line string) error {
 		}
 	case "reason":
 		if len(b.reasons) == 64 || slices.Contains(b.reasons, name) {
-			return fmt.Errorf("too many reasons, or reason %q repeated", name)
+			return fmt.Errorf("more than 64 reasons, or reason %q is listed twice", name)
 		}
 		b.reasons = append(b.reasons, name)
 		b.addPhrases(body, phrase{reasons: 1 << (len(b.reasons) - 1)})
 	case "not", "but", "after", "history":
 		b.addPhrases(body, phrase{kind: phraseKinds[kind]})
 	default:
-		return fmt.Errorf("unknown line %q", kind)
+		return fmt.Errorf("unknown kind of line %q", kind)
 	}
 	return nil
 }

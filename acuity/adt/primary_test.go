@@ -285,8 +285,8 @@ func TestPrimaryOfAVisit(t *testing.T) {
 func TestPlacesFaults(t *testing.T) {
 	for fault, want := range map[string]string{
 		"area nowhere: X":                         `unknown area "nowhere"`,
-		"reason rupture: again":                   "too many",
-		"what: is this":                           "unknown line",
+		"reason rupture: again":                   "listed twice",
+		"what: is this":                           "unknown kind of line",
 		"no line at all":                          "the colon is missing",
 		"rule labor always":                       "a rule needs an area",
 		"rule nowhere always labor-ia":            `unknown area "nowhere"`,

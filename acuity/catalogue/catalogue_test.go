@@ -201,11 +201,11 @@ func TestCatalogueFaults(t *testing.T) {
 		"stat too low":    {head + " class 4\n floor 1/2\n", "class 4 requires at least one nurse"},
 		"falling ends":    {head + " class 1\n floor 1 until 2h, 1/2 until 1h, 0\n", "the ends of the steps must increase"},
 		"open step":       {head + " class 1\n floor 1 until 2h\n", "every step except the last"},
-		"no such section": {head + " class 1\n floor 1 in Nowhere\n", "unknown section"},
+		"no such section": {head + " class 1\n floor 1 in Nowhere\n", "not a section"},
 		"two of one id":   {head + " class 1\nmodifier a\n", "is listed twice"},
 		"of a primary":    {head + " class 1\n demand 1\n", "not valid for this kind of factor"},
 		"no such system":  {head + " class 1\n route diagnosis ICD-9 640\n", "must have a kind, a system and codes"},
-		"no such factor":  {head + " class 1\n silent 60m becomes b\n", "must be a duration, the word becomes and a factor"},
+		"no such factor":  {head + " class 1\n silent 60m becomes b\n", "must be a duration, the word \"becomes\" and a factor"},
 		"outside a block": {"version 1\nclass 1\n", "line 2: class: is outside a block"},
 	}
 	for name, tc := range cases {

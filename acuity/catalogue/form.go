@@ -54,10 +54,10 @@ func (f *form) close(l line) error {
 		return l.fault("%q has no demand", f.spec.ID)
 	}
 	if f.spec.Primary && e.track != (f.spec.Section == sectionNewborn) {
-		return l.fault("%q: track is for newborns, demand is for mothers", f.spec.ID)
+		return l.fault("%q: a factor for newborns needs track, one for mothers needs demand", f.spec.ID)
 	}
 	if len(e.floors) > 0 && len(f.needs) > 1 {
-		return l.fault("%q: with several floors, none may have steps", f.spec.ID)
+		return l.fault("%q: if there are several floors, none of them may have steps", f.spec.ID)
 	}
 	e.Need = merge(f.needs, f.classes)
 	e.withMother = nil
@@ -181,7 +181,7 @@ func (f *form) parseStale(l line) (err error) {
 	e := f.requirement()
 	length, from, given := strings.Cut(l.text, " from ")
 	if given && from != "start" && from != "last" {
-		return errors.New("must be a duration, optionally with from start or from last")
+		return errors.New("must be a duration, optionally followed by \"from start\" or \"from last\"")
 	}
 	e.staleFromLast = from == "last"
 	e.stale, err = parseSpan(length)
@@ -199,7 +199,7 @@ func (f *form) parseMark(l line) error {
 	case "mark birth":
 		e.birth = true
 	default:
-		return errors.New("must be inside baby-nurse, mark birth or mark fatigue")
+		return errors.New("must be \"inside baby-nurse\", \"mark birth\" or \"mark fatigue\"")
 	}
 	return nil
 }
@@ -232,7 +232,7 @@ func (f *form) parseAdd(l line) (err error) {
 	e := f.requirement()
 	text, until, ends := strings.Cut(l.text, " until ")
 	if ends && until != "birth" {
-		return errors.New("must end with until birth, or have no end")
+		return errors.New("must end with \"until birth\", or have no \"until\"")
 	}
 	value, where, placed := strings.Cut(text, " in ")
 	e.addUntilBirth = ends
@@ -249,7 +249,7 @@ func (f *form) parseWindow(l line) (err error) {
 	text, except := strings.CutSuffix(l.text, " except diagnosis")
 	length, from, _ := strings.Cut(text, " from ")
 	if from != "start" && from != "last" {
-		return errors.New("must be a duration with from start or from last, optionally followed by except diagnosis")
+		return errors.New("must be a duration followed by \"from start\" or \"from last\", and optionally by \"except diagnosis\"")
 	}
 	e.fromLast, e.exceptDiagnosis = from == "last", except
 	e.window, err = parseSpan(length)
@@ -261,7 +261,7 @@ func (f *form) parseEnds(l line) error {
 	e := f.requirement()
 	e.endsBirth, e.birthDiagnosis = true, l.text == "birth by diagnosis"
 	if l.text != "birth" && !e.birthDiagnosis {
-		return errors.New("must be birth or birth by diagnosis")
+		return errors.New("must be \"birth\" or \"birth by diagnosis\"")
 	}
 	return nil
 }
@@ -271,7 +271,7 @@ func (f *form) parseSilent(l line) (err error) {
 	e := f.requirement()
 	length, becomes, _ := strings.Cut(l.text, " becomes ")
 	if e.Becomes = f.byID[becomes]; e.Becomes == 0 {
-		return errors.New("must be a duration, the word becomes and a factor")
+		return errors.New("must be a duration, the word \"becomes\" and a factor")
 	}
 	e.Silent, err = parseSpan(length)
 	return err
@@ -294,7 +294,7 @@ func parseSections(text string, given bool) (set Sections, err error) {
 	for name := range strings.SplitSeq(text, ", ") {
 		s, err := sectionByName(name)
 		if err != nil || s >= sectionNewborn {
-			return 0, fmt.Errorf("unknown section %q for mothers", name)
+			return 0, fmt.Errorf("%q is not a section for mothers", name)
 		}
 		set |= setOf(s)
 	}
@@ -327,7 +327,7 @@ func (f *form) parseRoute(l line) (err error) {
 		number, rest, _ := strings.Cut(text, " ")
 		n, fault := strconv.ParseUint(number, 10, 8)
 		if fault != nil || n < 2 {
-			return errors.New("must begin with the number of babies")
+			return errors.New("must begin with the number of babies, at least 2")
 		}
 		r.Count, text = uint8(n), rest
 	}
@@ -343,7 +343,7 @@ func (f *form) parseRoute(l line) (err error) {
 		r.Codes = strings.Split(list, ", ")
 	}
 	if (l.key == "when") != (r.Refines && f.variant > 0) {
-		return errors.New("when is valid only in a variant, babies only outside one")
+		return errors.New("\"when\" is valid only in a variant, \"babies\" only outside a variant")
 	}
 	for _, c := range append(r.Codes, r.Words...) {
 		if c == "" || strings.Contains(c, " ") {

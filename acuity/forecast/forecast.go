@@ -157,7 +157,8 @@ func (e *InsufficientError) Error() string {
 	if e.Missing == MissingObservation {
 		return fmt.Sprintf("No forecast: nothing was observed in the last %d hours.", silentFor)
 	}
-	return fmt.Sprintf("Not enough history to forecast: %d of %d observed hours in the last %d days.", e.Hours, needHours, historyIn)
+	return fmt.Sprintf("Not enough history to forecast: %d of the %d required hours were observed in the last %d days.",
+		e.Hours, needHours, historyIn)
 }
 
 // Field returns the stable name for the missing data.

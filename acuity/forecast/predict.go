@@ -244,7 +244,7 @@ func listDoubts(m *Model, u *Unit, local func(acuity.Instant) string) []string {
 		list = append(list, fmt.Sprintf("Nurses on duty are assumed to remain %d: no staffing plan was sent.", u.Snapshot.Nurses))
 	}
 	if m.Learnt < 14*24 {
-		list = append(list, fmt.Sprintf("Learned from %d hours, less than 14 days.", m.Learnt))
+		list = append(list, fmt.Sprintf("Learned from only %d hours (less than 14 days).", m.Learnt))
 	}
 	moves := float32(0)
 	for _, n := range m.Moves {

@@ -32,22 +32,22 @@ func TestInsufficient(t *testing.T) {
 		"nothing": {
 			model: forecast.NewModel("h"), missing: forecast.MissingHistory, field: "history.hours",
 			rule: "at least 24 observed hours in 28 days",
-			text: "Not enough history to forecast: 0 of 24 observed hours in the last 28 days.",
+			text: "Not enough history to forecast: 0 of the 24 required hours were observed in the last 28 days.",
 		},
 		"nine hours": {
 			model: hours(9, 1), missing: forecast.MissingHistory, field: "history.hours", observed: 9,
 			rule: "at least 24 observed hours in 28 days",
-			text: "Not enough history to forecast: 9 of 24 observed hours in the last 28 days.",
+			text: "Not enough history to forecast: 9 of the 24 required hours were observed in the last 28 days.",
 		},
 		"every third hour is observed": {
 			model: hours(23, 3), missing: forecast.MissingHistory, field: "history.hours", observed: 23,
 			rule: "at least 24 observed hours in 28 days",
-			text: "Not enough history to forecast: 23 of 24 observed hours in the last 28 days.",
+			text: "Not enough history to forecast: 23 of the 24 required hours were observed in the last 28 days.",
 		},
 		"enough":       {model: hours(24, 1)},
 		"of 40 days":   {model: hours(40*24, 1)},
 		"28 days old":  {model: hours(24, 1), later: 28*24 - 24, observed: 24},
-		"older by one": {model: hours(24, 1), later: 28*24 - 23, observed: 23, missing: forecast.MissingHistory, field: "history.hours", rule: "at least 24 observed hours in 28 days", text: "Not enough history to forecast: 23 of 24 observed hours in the last 28 days."},
+		"older by one": {model: hours(24, 1), later: 28*24 - 23, observed: 23, missing: forecast.MissingHistory, field: "history.hours", rule: "at least 24 observed hours in 28 days", text: "Not enough history to forecast: 23 of the 24 required hours were observed in the last 28 days."},
 		"silent": {
 			model: hours(30, 1), silent: true, missing: forecast.MissingObservation, field: "history.lastObservation",
 			rule: "at most 12 hours old", text: "No forecast: nothing was observed in the last 12 hours.", observed: 30,

@@ -352,7 +352,7 @@ func detail(a acuity.Axis, n [4]int64) string {
 	case acuity.AxisStaffing:
 		return fmt.Sprintf("%s needed, %d on duty", nurses(n[0]), n[1])
 	case acuity.AxisCritical:
-		return fmt.Sprintf("%s bound 1:1 or more, %s with a STAT factor", nurses(n[0]), count(n[1], "room"))
+		return fmt.Sprintf("%s in 1:1 care or higher, %s with a STAT factor", nurses(n[0]), count(n[1], "room"))
 	case acuity.AxisReserve:
 		staff := "no call staff"
 		if n[1] != 0 {
@@ -370,7 +370,7 @@ func detail(a acuity.Axis, n [4]int64) string {
 		}
 		return moves + count(n[2], "boarder")
 	case acuity.AxisSkill:
-		return fmt.Sprintf("%s and %s of %s, largest load %s",
+		return fmt.Sprintf("%s and %s among %s, heaviest assignment %s",
 			count(n[0], "novice"), count(n[1], "expert"), count(n[2], "nurse"), hundredths(n[3]))
 	}
 	return ""

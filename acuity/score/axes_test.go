@@ -76,14 +76,14 @@ func TestDetails(t *testing.T) {
 	many.skill.novices, many.skill.experts, many.skill.nurses, many.skill.load = 2, 3, 8, 5*loadUnit/4
 	for axis, want := range [acuity.AxisCount][3]string{
 		acuity.AxisStaffing: {"0 nurses needed, 0 on duty", "1 nurse needed, 1 on duty", "2.5 nurses needed, 3 on duty"},
-		acuity.AxisCritical: {"0 nurses bound 1:1 or more, 0 rooms with a STAT factor", "1 nurse bound 1:1 or more, 1 room with a STAT factor", "2 nurses bound 1:1 or more, 2 rooms with a STAT factor"},
+		acuity.AxisCritical: {"0 nurses in 1:1 care or higher, 0 rooms with a STAT factor", "1 nurse in 1:1 care or higher, 1 room with a STAT factor", "2 nurses in 1:1 care or higher, 2 rooms with a STAT factor"},
 		acuity.AxisReserve:  {"0 nurses left, no call staff", "0 nurses left, no call staff", "0.5 nurses left, call staff available"},
 		acuity.AxisCapacity: {"0 of 0 rooms occupied, 0 waiting", "1 of 1 room occupied, 1 waiting", "2 of 40 rooms occupied, 2 waiting"},
 		acuity.AxisAcuity:   {"0 points of acuity, 0 nurses", "1 point of acuity, 1 nurse", "204 points of acuity, 3 nurses"},
 		acuity.AxisFlow:     {"0 moves in 120 min, 0 boarders", "1 move in 120 min, 1 boarder", "3 moves in 120 min, 2 boarders"},
 		acuity.AxisSkill: {
-			"0 novices and 0 experts of 0 nurses, largest load 0", "1 novice and 1 expert of 1 nurse, largest load 1",
-			"2 novices and 3 experts of 8 nurses, largest load 1.25",
+			"0 novices and 0 experts among 0 nurses, heaviest assignment 0", "1 novice and 1 expert among 1 nurse, heaviest assignment 1",
+			"2 novices and 3 experts among 8 nurses, heaviest assignment 1.25",
 		},
 	} {
 		for i, of := range []*axisInput{none, one, many} {

@@ -204,7 +204,7 @@ var qualities = [...]Quality{
 	staffingFromRoster:   {"staffing_from_roster", "Nurses on duty are counted from the roster: no staffing record was sent."},
 	capacityUnknown:      {"capacity_unknown", "No census was received: capacity is not evaluated."},
 	skillUnknown:         {"skill_unknown", "No roster was received: the skill mix is not evaluated."},
-	rosterStale:          {"roster_stale", "The roster is 12 hours old or older: the skill mix is not evaluated."},
+	rosterStale:          {"roster_stale", "The roster is at least 12 hours old: the skill mix is not evaluated."},
 	doubleOccupied:       {"double_occupied", "Two patients have been in one room for 15 minutes or more; both count."},
 	roomsUnplaced:        {"rooms_unplaced", "Patients without a room are not counted in the demand."},
 	locationsUnconfirmed: {"locations_unconfirmed", "Rooms seen in the feeds need an administrator's confirmation."},

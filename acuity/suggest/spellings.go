@@ -51,7 +51,7 @@ func listSpellings() (all []spelled) {
 		for _, id := range s.factors {
 			f, ok := catalogue.FactorByID(id)
 			if !ok {
-				panic("suggest: a spelling for an unknown factor: " + id)
+				panic("suggest: spelling of an unknown factor: " + id)
 			}
 			factors = append(factors, f)
 		}

@@ -30,7 +30,7 @@ func add(pool *x509.CertPool, file string) (*x509.CertPool, error) {
 		return nil, fmt.Errorf("read certificate authorities: %w", err)
 	}
 	if !pool.AppendCertsFromPEM(content) {
-		return nil, errors.New("no certificate in the file, which must be PEM")
+		return nil, errors.New("the file contains no PEM certificate")
 	}
 	return pool, nil
 }

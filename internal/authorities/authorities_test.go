@@ -25,7 +25,7 @@ func TestRead(t *testing.T) {
 	good := write("ca.pem", pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw}))
 	for name, tt := range map[string]struct{ file, fault string }{
 		"a certificate":  {good, ""},
-		"text":           {write("text.pem", []byte("text")), "no certificate in the file, which must be PEM"},
+		"text":           {write("text.pem", []byte("text")), "the file contains no PEM certificate"},
 		"no file":        {filepath.Join(dir, "none.pem"), "read certificate authorities: open " + filepath.Join(dir, "none.pem") + ": no such file or directory"},
 		"an empty value": {"", "read certificate authorities: open : no such file or directory"},
 	} {

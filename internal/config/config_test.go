@@ -81,10 +81,10 @@ func TestConfigFaultsTogether(t *testing.T) {
 		t.Fatal("a faulty configuration was taken")
 	}
 	for _, want := range []string{
-		"--partitions: must be a whole number", "SVC_LISTEN: must be host:port", "SVC_KAFKA: must be host:port", "SVC_REDIS: must be redis://",
+		"--partitions: must be a whole number", "SVC_LISTEN: must be host:port", "SVC_KAFKA: must be one or more host:port", "SVC_REDIS: must be redis://",
 		"SVC_PSEUDONYM_KEY: must have at least 32", "SVC_KAFKA_TLS: must be true or false", "SVC_KAFKA_TLS_CA: the file does not exist",
 		"SVC_KAFKA_SASL: must be one of", "SVC_COMMIT_EVERY: must be a duration", "SVC_LOG_LEVEL: must be one of", "give both or neither",
-		"SVC_SECRETS_KEY: must have at least 32", "SVC_SECRETS_KEY_OLD: each must have", "SVC_EGRESS_ALLOW: entry 1",
+		"SVC_SECRETS_KEY: must have at least 32", "SVC_SECRETS_KEY_OLD: each key must have", "SVC_EGRESS_ALLOW: entry 1",
 	} {
 		if !strings.Contains(err.Error(), want) {
 			t.Errorf("missing %q in:\n%v", want, err)

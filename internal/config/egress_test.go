@@ -18,7 +18,7 @@ func TestEgressConfiguration(t *testing.T) {
 	if err == nil {
 		t.Fatal("a faulty configuration was taken")
 	}
-	for _, want := range []string{"SVC_EGRESS_ALLOW: entry 2: the network is never reachable", "SVC_EGRESS_CA_FILE: no certificate in the file"} {
+	for _, want := range []string{"SVC_EGRESS_ALLOW: entry 2: the network is never allowed", "SVC_EGRESS_CA_FILE: the file contains no PEM certificate"} {
 		if !strings.Contains(err.Error(), want) {
 			t.Errorf("missing %q in:\n%v", want, err)
 		}

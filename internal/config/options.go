@@ -41,7 +41,7 @@ func (c *Config) options() []*option {
 			"how long to collect inputs for a transaction after the last commit; 0 if the brokers have "+
 				"add.partitions.to.txn.retry.backoff.ms=1"),
 		secret(row("redis", NeedRedis, "redis://127.0.0.1:6379/0", c.setRedis,
-			"Redis as redis://user:password@host:port/db, or rediss:// for TLS; for Sentinel and Redis Cluster see configuration.md")),
+			"Redis URL: redis://user:password@host:port/db, or rediss:// for TLS; for Sentinel and Redis Cluster see configuration.md")),
 		row("redis-ca", NeedRedis, "", file(&c.RedisCA),
 			"PEM file of CA certificates for the Redis server (default: the system's CAs)"),
 		filled(secret(row("pseudonym-key", NeedIngest|NeedPseudonyms|NeedKeys, "", c.setPseudonymKey,
@@ -84,7 +84,7 @@ func (c *Config) options() []*option {
 		secret(row("smtp-password", NeedNotify, "", text(&c.SMTP.Password), "password at the relay")),
 		row("smtp-from", NeedNotify, "", text(&c.SMTP.From), "sender address of e-mail"),
 		row("sms-driver", NeedNotify|NeedHTTP, "", oneOf(&c.SMS.Driver, "", "http", "twilio"),
-			"SMS gateway: http (signed request of svc) or twilio (default: none, no SMS)"),
+			"SMS gateway: http (requests signed by svc) or twilio (default: none, no SMS)"),
 		row("sms-url", NeedNotify|NeedHTTP, "", text(&c.SMS.URL), "URL to which messages are posted; for twilio the base URL, "+
 			"https://api.twilio.com"),
 		row("sms-account", NeedNotify|NeedHTTP, "", text(&c.SMS.Account), "account at Twilio"),
@@ -98,9 +98,9 @@ func (c *Config) options() []*option {
 		row("mllp-tls-key", NeedIngest|NeedKeys, "", file(&c.MLLP.Key), "PEM file of that certificate's key"),
 		row("mllp-tls-client-ca", NeedIngest|NeedKeys, "", file(&c.MLLP.ClientCA),
 			"PEM file of CA certificates for senders; if set, each sender needs a client certificate"),
-		row("mllp-connections", NeedIngest, "1000", count(&c.MLLP.Connections, 1, 100_000), "connections to one MLLP address at once"),
-		row("mllp-connections-per-peer", NeedIngest, "100", count(&c.MLLP.PerPeer, 1, 100_000), "connections to one MLLP address from one "+
-			"machine"),
+		row("mllp-connections", NeedIngest, "1000", count(&c.MLLP.Connections, 1, 100_000), "simultaneous connections to one MLLP address"),
+		row("mllp-connections-per-peer", NeedIngest, "100", count(&c.MLLP.PerPeer, 1, 100_000),
+			"simultaneous connections to one MLLP address from one machine"),
 		row("mllp-idle", NeedIngest, "1h", duration(&c.MLLP.Idle, time.Second, 7*24*time.Hour),
 			"idle time after which an MLLP connection is closed"),
 		row("instance", NeedProcess|NeedNotify, "", text(&c.Instance),

@@ -52,7 +52,7 @@ func (c *Config) setBrokers(value string) error {
 	for server := range strings.SplitSeq(value, ",") {
 		server = strings.TrimSpace(server)
 		if _, _, err := net.SplitHostPort(server); err != nil {
-			return errors.New("must be host:port, separated by commas")
+			return errors.New("must be one or more host:port, separated by commas")
 		}
 		c.Kafka = append(c.Kafka, server)
 	}
@@ -216,7 +216,7 @@ func olderKeys(into *[]string) func(string) error {
 				continue
 			}
 			if len(key) < seal.LeastKey {
-				return fmt.Errorf("each must have at least %d characters", seal.LeastKey)
+				return fmt.Errorf("each key must have at least %d characters", seal.LeastKey)
 			}
 			*into = append(*into, key)
 		}

@@ -112,7 +112,8 @@ func notFound(w http.ResponseWriter, r *http.Request) {
 	below, isFHIR := strings.CutPrefix(r.URL.Path, fhirBase+"/")
 	if isFHIR && below != "" && (below[0] == '$' || below[0] >= 'A' && below[0] <= 'Z') { // a FHIR resource type or operation
 		Fail(w, r, Problem{
-			Kind: NotSupported, Message: "The endpoint serves no individual resources: POST them to " + fhirBase + ", alone or in a Bundle.",
+			Kind:    NotSupported,
+			Message: "The endpoint does not serve individual resources; POST resources to " + fhirBase + ", alone or in a Bundle.",
 		})
 		return
 	}
@@ -202,7 +203,7 @@ func (s *Shell) Await(ctx context.Context, key *access.Key, patience time.Durati
 		select {
 		case <-ctx.Done():
 			timer.Stop()
-			return fmt.Errorf("wait for the rate of the key: %w", ctx.Err())
+			return fmt.Errorf("wait for the rate limit of the key: %w", ctx.Err())
 		case <-timer.C:
 		}
 	}

@@ -260,7 +260,7 @@ var events = []event{
 		[]string{"roomId", "roomLabel", "color", "priorColor", "score", "factors", "nursingLevel", "cause"},
 	},
 	{
-		outbound.Alert, "people are notified of the level; for endpoints that subscribe to it",
+		outbound.Alert, "recipients are alerted to the level; sent only to endpoints that subscribe to this event",
 		[]string{
 			"level", "priorLevel", "drivingAxis", "drivingAxisLabel", "nurseAcuityRatio", "ratioShortfall", "cause",
 			"tier", "reason", "episodeId", "openRooms", "topRooms", "peak", "action", "ackUrl", "worstLevel",

@@ -66,7 +66,7 @@ func routes() []contract.Route[*server] {
 		}, Serve: (*server).serveDocument},
 		{Operation: contract.Operation{
 			Path: "/api/public/integration-capabilities", ID: "getCapabilities", Data: capabilities{},
-			Summary: "Get endpoints, envelope, events, coverage of the modifiers, scopes, code systems and limits",
+			Summary: "Get endpoints, envelope, events, modifier coverage, scopes, code systems and limits",
 		}, Serve: (*server).serveCapabilities},
 		{Operation: contract.Operation{
 			Path: "/api/ingest/fhir/metadata", ID: "getFHIRMetadata", Summary: "Get the FHIR CapabilityStatement",
@@ -128,7 +128,7 @@ var statement = json.RawMessage(`{
 			{"type": "Medication", "documentation": "A medication that a MedicationAdministration references."},
 			{"type": "MedicationAdministration", "documentation": "A signal."},
 			{"type": "Observation", "documentation": "A signal."},
-			{"type": "Patient", "documentation": "Used only for the pseudonym, and for whether the patient is a newborn."}
+			{"type": "Patient", "documentation": "Used only for the pseudonym, and to tell whether the patient is a newborn."}
 		],
 		"interaction": [{"code": "transaction"}, {"code": "batch"}]
 	}]

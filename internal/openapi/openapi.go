@@ -281,9 +281,9 @@ func (w *writer) addRefusal(op *huma.Operation, kind httpapi.Kind) {
 const (
 	aboutRequestID = "The X-Request-Id of the request, or a new UUID."
 	aboutETag      = "For If-None-Match; changes with the data."
-	aboutLimit     = "Requests left in the rate of the key, as in draft-ietf-httpapi-ratelimit-headers; absent for a key without a rate."
-	aboutPolicy    = "The rate of the key; absent for a key without one."
-	aboutRetry     = "Seconds after which to retry."
+	aboutLimit     = "Remaining requests of the key, as in draft-ietf-httpapi-ratelimit-headers; absent for a key without a rate limit."
+	aboutPolicy    = "The rate limit of the key; absent for a key without a rate limit."
+	aboutRetry     = "Seconds to wait before a retry."
 	aboutAllow     = "The methods that the path supports."
 	aboutChallenge = "Bearer."
 	aboutReplayed  = "true: this is the response to an earlier request with the same Idempotency-Key."

@@ -163,8 +163,8 @@ func applyTags(p *huma.Schema, tag reflect.StructTag) *huma.Schema {
 	}
 	if tag.Get("pattern") == "time" {
 		p.Description = strings.TrimSpace("RFC 3339; without an offset, in the hospital's time zone. " +
-			"A date, or a time to the minute, is an interval. svc uses a more exact time of the same request within it, " +
-			"or else the time of receipt, or else its last instant. " +
+			"A date, or a time to the minute, is an interval. svc uses the first of these that is in the interval: " +
+			"a more exact time from the same request, the time of receipt, the end of the interval. " +
 			p.Description)
 	}
 	if words := tag.Get("enum"); words != "" {

@@ -72,7 +72,7 @@ var (
 	errSchema   = &fault{http.StatusNotFound, 40403, "Schema not found."}
 	errPath     = &fault{http.StatusNotFound, 404, "HTTP 404 Not Found"}
 	errNumber   = &fault{http.StatusUnprocessableEntity, 42202, "The specified version is not a valid version id."}
-	errReadOnly = &fault{http.StatusUnprocessableEntity, 42205, "This registry is read-only: its schemas are those of the build of svc."}
+	errReadOnly = &fault{http.StatusUnprocessableEntity, 42205, "This registry is read-only: its schemas are those of this svc build."}
 )
 
 // largestBody is the maximum size of a request body, which is larger than every schema of svc.

@@ -85,8 +85,8 @@ func TestServe(t *testing.T) {
 		{"POST", "/subjects/facts-svc.Fact", `{"schema":` + quoted(other) + `}`, 404, `{"error_code":40403,"message":"Schema not found."}`},
 		{"POST", "/subjects/facts-svc.Fact", `no JSON`, 404, `{"error_code":40403,"message":"Schema not found."}`},
 		{"GET", "/nothing", "", 404, `{"error_code":404,"message":"HTTP 404 Not Found"}`},
-		{"POST", "/subjects/facts-svc.Fact/versions", `{"schema":"{}"}`, 422, `{"error_code":42205,"message":"This registry is read-only: its schemas are those of the build of svc."}`},
-		{"DELETE", "/subjects/facts-svc.Fact/versions/1", "", 422, `{"error_code":42205,"message":"This registry is read-only: its schemas are those of the build of svc."}`},
+		{"POST", "/subjects/facts-svc.Fact/versions", `{"schema":"{}"}`, 422, `{"error_code":42205,"message":"This registry is read-only: its schemas are those of this svc build."}`},
+		{"DELETE", "/subjects/facts-svc.Fact/versions/1", "", 422, `{"error_code":42205,"message":"This registry is read-only: its schemas are those of this svc build."}`},
 	} {
 		t.Run(tt.method+" "+tt.path, func(t *testing.T) {
 			request, err := http.NewRequestWithContext(t.Context(), tt.method, url+tt.path, strings.NewReader(tt.body))

@@ -68,7 +68,7 @@ func parseAllowed(entry string) (Allowed, error) {
 		return Allowed{}, errors.New("the network must be written as IPv4")
 	}
 	if v, _ := judge(a.Network.Addr()); v == never {
-		return Allowed{}, errors.New("the network is never reachable: loopback, link-local, reserved or wrapped")
+		return Allowed{}, errors.New("the network is never allowed: loopback, link-local, reserved, or IPv4 embedded in IPv6")
 	}
 	return a, nil
 }

@@ -268,7 +268,7 @@ func Test(c *outbound.Command, level acuity.Level) (outbound.Event, error) {
 	subject := ""
 	switch e.Event {
 	case outbound.Ping:
-		envelope.Summary, envelope.Data = "Test: the endpoint is reached", struct{}{}
+		envelope.Summary, envelope.Data = "Test: the endpoint receives events", struct{}{}
 	case outbound.LevelChanged:
 		data := Level(&sample, acuity.CauseIngest)
 		envelope.Level, envelope.PriorLevel, envelope.Data = data.Level, data.PriorLevel, data

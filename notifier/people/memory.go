@@ -124,11 +124,11 @@ func decode(b []byte) (*memory, error) {
 			b, err = io.ReadAll(io.LimitReader(packed, decodedMost))
 		}
 		if err != nil {
-			return m, fmt.Errorf("decompress memory of alerts: %w", err)
+			return m, fmt.Errorf("decompress alert memory: %w", err)
 		}
 	}
 	if err := json.Unmarshal(b, m); err != nil {
-		return &memory{Format: memoryFormat}, fmt.Errorf("decode memory of alerts: %w", err)
+		return &memory{Format: memoryFormat}, fmt.Errorf("decode alert memory: %w", err)
 	}
 	return m, nil
 }
@@ -142,7 +142,7 @@ func (m *memory) encode() ([]byte, error) {
 	for {
 		b, err := json.Marshal(&short)
 		if err != nil {
-			return nil, fmt.Errorf("encode memory of alerts: %w", err)
+			return nil, fmt.Errorf("encode alert memory: %w", err)
 		}
 		if len(b) > plainMost {
 			if b, err = compress(b); err != nil {
@@ -172,7 +172,7 @@ func compress(b []byte) ([]byte, error) {
 	w := gzip.NewWriter(&packed)
 	_, err := w.Write(b)
 	if err = errors.Join(err, w.Close()); err != nil {
-		return nil, fmt.Errorf("compress memory of alerts: %w", err)
+		return nil, fmt.Errorf("compress alert memory: %w", err)
 	}
 	return packed.Bytes(), nil
 }

@@ -82,11 +82,11 @@ func Conform(t *testing.T, c Channel) {
 			}
 		})
 		if got.Class == outbound.ClassOK || got.Class == "" || got.Final {
-			t.Errorf("%+v, want a failure that may pass", got)
+			t.Errorf("%+v, want a temporary failure", got)
 		}
 		bounded(t, &got)
 	})
-	t.Run("back after a failure", func(t *testing.T) {
+	t.Run("recovers after a failure", func(t *testing.T) {
 		var mu sync.Mutex
 		down := true
 		address := Listen(t, func(conn net.Conn) {
@@ -130,7 +130,7 @@ func want(t *testing.T, got *outbound.Result, class outbound.Class) {
 		t.Errorf("class %q (%+v), want %q", got.Class, *got, class)
 	}
 	if got.Final {
-		t.Errorf("final: %+v; a failure on the way may pass, and success needs no word", *got)
+		t.Errorf("final: %+v; temporary failures and successes must not be final", *got)
 	}
 	bounded(t, got)
 }

@@ -69,7 +69,7 @@ func ParseScopes(list string) ([]Scope, error) {
 		return nil, fmt.Errorf("unknown scope: %s", strings.Join(unknown, ", "))
 	}
 	if len(scopes) == 0 {
-		return nil, fmt.Errorf("no scope; the scopes are %s, %s and all", joinScopes(Scopes()), Admin)
+		return nil, fmt.Errorf("no scope is given; the scopes are %s, %s and all", joinScopes(Scopes()), Admin)
 	}
 	slices.Sort(scopes)
 	return slices.Compact(scopes), nil
@@ -151,7 +151,7 @@ func Limits(rate float64, burst int) (Limit, error) {
 	case rate == 0:
 		return Limit{}, nil
 	case !(rate >= leastRate && rate <= mostRate):
-		return Limit{}, fmt.Errorf("rate must be 0 for none, or %v to %v requests per second", leastRate, mostRate)
+		return Limit{}, fmt.Errorf("rate must be 0 for no limit, or %v to %v requests per second", leastRate, mostRate)
 	case burst < 0 || burst > mostBurst:
 		return Limit{}, fmt.Errorf("burst must be 1 to %d requests", mostBurst)
 	case burst == 0:

@@ -126,7 +126,10 @@ func Limit(usual, most int) Parameter {
 
 // Cursor returns the parameter for the position after which a page begins.
 func Cursor() Parameter {
-	return Parameter{Name: "cursor", In: "query", Example: "1", About: "nextCursor of the previous page.", Least: 1, Most: httpapi.MostWhole}
+	return Parameter{
+		Name: "cursor", In: "query", Example: "1", About: "The value of nextCursor in the previous page.",
+		Least: 1, Most: httpapi.MostWhole,
+	}
 }
 
 // Since returns the parameter for the start of the period that a list covers. The start is inclusive.

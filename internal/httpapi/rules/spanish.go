@@ -19,7 +19,7 @@ var spanish = map[string]string{
 		"envíe el número de visita en PV1-19.",
 	"action_unknown":     "DG1-21 no es A, U ni D, así que se agregó el diagnóstico; envíe uno de los tres o deje DG1-21 vacío.",
 	"admit_cancelled":    "El ingreso de este evento fue anulado, así que nada cambió; no hay que hacer nada.",
-	"adt_extension":      "A06, A07 y A13 amplían los eventos acordados y se aplicaron; no hay que hacer nada.",
+	"adt_extension":      "A06, A07 y A13 amplían el conjunto de eventos acordado; el evento se aplicó y no hay que hacer nada.",
 	"already_discharged": "La visita ya tenía el alta, así que nada cambió; no hay que hacer nada.",
 	"batch_count": "El número de BTS-1 o FTS-1 no coincide con los mensajes o lotes recibidos; " +
 		"compruebe que no se perdió ninguno y reenvíe los que falten.",
@@ -42,7 +42,7 @@ var spanish = map[string]string{
 	"code_unreadable": "El código está vacío, supera 64 bytes o no está en su tabla, así que no se usó; envíe un código de la tabla.",
 	"condition_not_supported": "No se admite la condición, así que el recurso no se usó; busque por un identificador del recurso " +
 		"o envíe If-None-Match: *.",
-	"contained_not_used": "No se usa una Condition, Observation o MedicationAdministration contenida; envíela como recurso independiente.",
+	"contained_not_used": "No se usan Condition, Observation ni MedicationAdministration contenidas; envíelas como recursos independientes.",
 	"delete_by_search":   "No se puede borrar por búsqueda, así que no se borró nada; borre por el id del recurso.",
 	"delete_ignored": "No se borra un Medication, Location o Patient, porque otros recursos pueden referirse a él; " +
 		"envíe su contenido actual con PUT.",
@@ -68,9 +68,10 @@ var spanish = map[string]string{
 		"si la ubicación de la paciente es incorrecta, envíe un A02 o un censo.",
 	"exists": "El recurso debía crearse solo si no existía, pero existe, así que nada cambió; " +
 		"para actualizarlo, envíelo sin la condición.",
-	"fetus_unreadable": "No se entendió qué feto es, así que la señal no nombra a ninguno; envíe una etiqueta como A o 2, o gemelo B.",
-	"field_not_used":   "El campo no tiene efecto con este evento o estado de la habitación; envíelo solo donde corresponda.",
-	"if_match_ignored": "If-Match no se evalúa, así que el recurso se usó en cualquier versión; " +
+	"fetus_unreadable": "No se entendió la etiqueta del feto, así que la señal no identifica a ninguno; " +
+		"envíe una etiqueta como A o 2, o gemelo B.",
+	"field_not_used": "El campo no tiene efecto con este evento o estado de la habitación; envíelo solo donde corresponda.",
+	"if_match_ignored": "If-Match no se evalúa, así que el recurso se usó sin comprobar su versión; " +
 		"envíe meta.lastUpdated o meta.versionId.",
 	"line_continued": `La línea no comienza con el nombre de un segmento y se leyó como continuación del campo anterior; ` +
 		`si es un segmento, comience con su nombre; si no, envíe el salto de línea como \.br\.`,
@@ -88,20 +89,20 @@ var spanish = map[string]string{
 		"dé de alta la visita anterior con un A03 o envíe un censo sin ella.",
 	"method_not_supported": "No se admite el método, así que la entrada no se usó; envíe el recurso completo con POST o PUT, " +
 		"o bórrelo por id con DELETE.",
-	"modifier_extension": "El recurso tiene implicitRules, o bien el recurso, su entrada o un elemento que svc lee tiene una " +
+	"modifier_extension": "El recurso tiene implicitRules, o bien el recurso, su entrada o un elemento que svc lee contiene una " +
 		"modifierExtension. Cualquiera de los dos puede cambiar su sentido; envíe el recurso sin ellos o no lo envíe.",
-	"more_not_listed": "La respuesta tiene un límite y omite más avisos; " +
+	"more_not_listed": "La respuesta solo muestra un número limitado de avisos y omite los demás; " +
 		"corrija los que aparecen y vuelva a enviar la solicitud.",
 	"not_in_worklist": "El código no está en la lista de trabajo, así que no se marcó; vuelva a leer la lista.",
 	"not_production": "MSH-11 no es P, pero el mensaje se aplicó; " +
 		"envíe las pruebas a otro hospital o active productionOnly en esta clave.",
 	"not_used": "Ningún otro recurso de la solicitud se refiere a este, " +
-		"así que se guardó para más adelante; refiérase a él u omítalo.",
+		"así que se guardó para más adelante; haga referencia a él u omítalo.",
 	"operation_not_supported": "No se admiten operaciones ni búsquedas, así que la entrada no se usó; " +
 		"envíe los recursos con POST o PUT.",
 	"outside_unit": "La ubicación está fuera de la unidad, así que no se asignó a la paciente ninguna de sus habitaciones; " +
 		"si pertenece a la unidad, agréguela a la tabla de ubicaciones.",
-	"part_of_cycle": "La cadena partOf del Encounter vuelve a él mismo, así que partOf no se usó; corrija partOf.",
+	"part_of_cycle": "La cadena partOf del Encounter vuelve al mismo Encounter, así que partOf no se usó; corrija partOf.",
 	"part_of_limit": "Más de 50 Encounters son partOf del mismo, así que no se unió ninguno; revise partOf.",
 	"part_of_other_patient": "El Encounter de partOf es de otra paciente y este no es de un recién nacido, " +
 		"así que partOf no se usó; " +
@@ -128,13 +129,13 @@ var spanish = map[string]string{
 		`no con los dos caracteres \r.`,
 	"several_open_visits": "La paciente tiene varias visitas abiertas y el mensaje no identifica ninguna, así que no se aplicó; " +
 		"envíe el número de visita.",
-	"staffing_not_past": "Este dato de personal empieza después de la última hora completa, así que aún no cambió ninguna hora; " +
+	"staffing_not_past": "Este registro de personal empieza después de la última hora completa, así que aún no cambió ninguna hora; " +
 		"envíe el número actual de enfermeras a /api/ingest/staffing.",
-	"staffing_of_live_hours": "Todas las horas de este dato de personal se observaron en vivo y no se evalúan de nuevo, " +
+	"staffing_of_live_hours": "Todas las horas de este registro de personal se observaron en vivo y no se evalúan de nuevo, " +
 		"así que no cambió nada; envíe los cambios de personal a /api/ingest/staffing cuando ocurran.",
-	"staffing_older": "Ya se aplicó un dato de personal más reciente, así que este no cambió nada; " +
+	"staffing_older": "Ya se aplicó un registro de personal más reciente, así que este no cambió nada; " +
 		"revise asOf si este es el más reciente.",
-	"staffing_too_old": "Este dato de personal empieza hace más de 28 días, así que no se usó; " +
+	"staffing_too_old": "Este registro de personal empieza hace más de 28 días, así que no se usó; " +
 		"indique un asOf de los últimos 28 días.",
 	"status_not_used": "Un recurso con este estado aún no aporta datos; envíelo de nuevo cuando cambie su estado.",
 	"status_unknown":  "No se admite este estado; envíe uno de los que indica la documentación.",
@@ -155,7 +156,7 @@ var spanish = map[string]string{
 	"too_many_references": "El hospital alcanzó su límite de visitas y pacientes sin ingreso; envíe antes sus ingresos.",
 	"too_many_rooms": "El hospital alcanzó su límite de habitaciones; " +
 		"envíe un censo solo con las habitaciones de la unidad.",
-	"too_many_staffings": "Se enviaron más de 1,000 datos de personal de los últimos 28 días, así que se descartaron los más antiguos; " +
+	"too_many_staffings": "Se enviaron más de 1,000 registros de personal de los últimos 28 días, así que se descartaron los más antiguos; " +
 		"envíe solo los cambios del número de enfermeras.",
 	"too_many_statements":        "El hospital alcanzó su límite de datos clínicos; dé de alta las visitas que terminaron.",
 	"too_many_visits":            "El hospital alcanzó su límite de visitas; dé de alta las visitas que terminaron.",

@@ -64,7 +64,7 @@ var Warnings = []Warning{
 		"admit_cancelled", Known, ByState,
 		"The admission of this event was canceled, so nothing changed; no action is needed.",
 	},
-	{"adt_extension", Used, ByHL7, "A06, A07 and A13 are extensions of the agreed events and were applied; no action is needed."},
+	{"adt_extension", Used, ByHL7, "A06, A07 and A13 extend the agreed set of events; the event was applied, and no action is needed."},
 	{"already_discharged", Known, ByState, "The visit was already discharged, so nothing changed; no action is needed."},
 	{
 		"batch_count", Used, ByHL7,
@@ -115,7 +115,7 @@ var Warnings = []Warning{
 		"The condition is not supported, so the resource was not used; " +
 			"search by one identifier of the resource, or send If-None-Match: *.",
 	},
-	{"contained_not_used", Unused, ByFHIR, "A contained statement is not used; send it as a separate resource."},
+	{"contained_not_used", Unused, ByFHIR, "Contained clinical resources are not used; send them as separate resources."},
 	{
 		"delete_by_search", Refused, ByFHIR,
 		"Deletion by search is not supported, so nothing was deleted; delete by resource id.",
@@ -220,12 +220,12 @@ var Warnings = []Warning{
 	},
 	{
 		"modifier_extension", Refused, ByFHIR,
-		"The resource has implicitRules, or it, its entry or an element that svc reads has a modifierExtension. " +
-			"Either may change its meaning; send the resource without them, or do not send it.",
+		"The resource has implicitRules, or there is a modifierExtension in the resource, its entry or an element that svc reads. " +
+			"Either may change the meaning of the resource; send it without them, or do not send it.",
 	},
 	{
 		"more_not_listed", Used, ByFHIR | ByJSON,
-		"The response is limited and omits further warnings; fix the listed ones, then send the request again.",
+		"The response omits further warnings, because the list is limited; fix the listed ones, then send the request again.",
 	},
 	{"not_in_worklist", Unused, ByState, "The code is not in the worklist, so it was not marked; read the worklist again."},
 	{
@@ -263,7 +263,7 @@ var Warnings = []Warning{
 	},
 	{
 		"place_differs", Unused, ByState,
-		"The update names a location other than the patient's, which does not move the patient; send an A02 for a transfer.",
+		"The update names a different location, but an update does not move the patient; send an A02 for a transfer.",
 	},
 	{"prior_place_differs", Used, ByState, "PV1-6 differs from the known location of the visit; check that no transfer was lost."},
 	{
@@ -298,7 +298,7 @@ var Warnings = []Warning{
 	},
 	{
 		"staffing_not_past", Unused, ByState,
-		"This staffing record begins after the last full hour, so it changed no hour yet; send the current number to /api/ingest/staffing.",
+		"This staffing record begins after the last full hour, so no hour has changed yet; send the current number to /api/ingest/staffing.",
 	},
 	{
 		"staffing_of_live_hours", Unused, ByState,

@@ -22,11 +22,11 @@ type Server struct {
 // Run runs the suite, which needs exclusive use of the server.
 func Run(t *testing.T, s Server) {
 	for name, test := range map[string]func(*testing.T, Server){
-		"a bucket that is not there is full": testFull,
-		"callers have buckets of their own":  testSeparate,
-		"a bucket fills at its rate":         testFills,
-		"many take no more than there is":    testExact,
-		"two instances keep to one rate":     testTogether,
+		"a missing bucket is full":                              testFull,
+		"each caller has a separate bucket":                     testSeparate,
+		"a bucket fills at its rate":                            testFills,
+		"concurrent callers take no more than the bucket holds": testExact,
+		"two instances share one rate":                          testTogether,
 	} {
 		t.Run(name, func(t *testing.T) { test(t, s) })
 	}
@@ -46,7 +46,7 @@ func testFull(t *testing.T, s Server) {
 	} {
 		taken, left, err := source.TakeTokens(t.Context(), t.Name(), slow, c.want)
 		if err != nil || taken != c.taken || math.Abs(left-c.left) > 0.01 {
-			t.Errorf("want %v: taken %t, left %v, %v; want %t and %v", c.want, taken, left, err, c.taken, c.left)
+			t.Errorf("take %v: taken %t, left %v, error %v; want taken %t, left %v", c.want, taken, left, err, c.taken, c.left)
 		}
 	}
 }
@@ -80,7 +80,7 @@ func testFills(t *testing.T, s Server) {
 		}
 	}
 	if least := 195 * time.Millisecond; time.Since(began) < least {
-		t.Errorf("200 tokens after %v at 1000 a second", time.Since(began))
+		t.Errorf("took 200 tokens in %v at 1000 tokens per second", time.Since(began))
 	}
 }
 
@@ -108,7 +108,7 @@ func testExact(t *testing.T, s Server) {
 	}
 	all.Wait()
 	if sum != 100 {
-		t.Errorf("%d takers got %v of 100", takers, sum)
+		t.Errorf("%d callers took %v tokens, want 100", takers, sum)
 	}
 }
 
@@ -134,11 +134,11 @@ func testTogether(t *testing.T, s Server) {
 	took := time.Since(began)
 	most := float64(rate.Burst) + took.Seconds()*rate.PerSecond
 	all := float64(allowed[0] + allowed[1])
-	t.Logf("%v and %v allowed in %v, of %.0f", allowed[0], allowed[1], took, most)
+	t.Logf("the instances allowed %v and %v requests in %v; limit %.0f", allowed[0], allowed[1], took, most)
 	if all > most+1 {
-		t.Errorf("%v allowed in %v, at most %.0f", all, took, most)
+		t.Errorf("%v requests allowed in %v, want at most %.0f", all, took, most)
 	}
 	if all < most*0.8 {
-		t.Errorf("only %v allowed in %v, of %.0f", all, took, most)
+		t.Errorf("only %v requests allowed in %v; limit %.0f", all, took, most)
 	}
 }
