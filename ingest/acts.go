@@ -205,7 +205,7 @@ func refusedAct(reason string) *httpapi.Problem {
 		return &httpapi.Problem{Kind: httpapi.Missing}
 	case facts.ReasonTooMany:
 		return &httpapi.Problem{
-			Kind: httpapi.Unprocessable, Message: "The hospital has reached the limit of these entries; remove one first.",
+			Kind: httpapi.Unprocessable, Message: "The hospital has reached the limit of 20,000 code mappings or 5,000 locations; remove one first.",
 			Details: []httpapi.Detail{{Path: "", Rule: "maxItems"}},
 		}
 	default:

@@ -325,7 +325,7 @@ func (a *batchAnswer) setStatuses(got receipt) {
 type adtShape struct {
 	EventID           string           `json:"eventId,omitempty" maxLength:"200" doc:"Identity of the event; another event with the same identity is a duplicate. Default: a hash of the facts."`
 	EventType         string           `json:"eventType" enum:"A01,A02,A03,A04,A08,A11,A12,A13,admit,transfer,discharge,register,update,cancel-admit,cancel-transfer,cancel-discharge" doc:"HL7 trigger event or its name."`
-	OccurredAt        string           `json:"occurredAt" pattern:"time" doc:"Time of the event; of a cancel, the time of the cancellation. Without an offset: in the hospital's time zone."`
+	OccurredAt        string           `json:"occurredAt" pattern:"time" doc:"Time of the event; for a cancel, the time of the cancellation. Without an offset: in the hospital's time zone."`
 	RecordedAt        string           `json:"recordedAt,omitempty" pattern:"time"`
 	CancelsOccurredAt string           `json:"cancelsOccurredAt,omitempty" pattern:"time" doc:"For a cancel: occurredAt of the canceled event."`
 	VisitID           string           `json:"visitId" pattern:"word" maxLength:"200" doc:"Visit number, the same in every feed. Stored only as a keyed pseudonym."`

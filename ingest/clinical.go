@@ -133,12 +133,12 @@ type clinicalShape struct {
 
 type signalShape struct {
 	Kind       string `json:"kind" enum:"medication,observation,lab,device"`
-	System     string `json:"system" enum:"RxNorm,LOINC,SNOMED,local,SNOMED-CT" doc:"The system local with a factor id as the code is manual evidence of that factor."`
+	System     string `json:"system" enum:"RxNorm,LOINC,SNOMED,local,SNOMED-CT" doc:"If system is local and code is a factor id, the signal is manual evidence of that factor."`
 	Code       string `json:"code" pattern:"word" maxLength:"64"`
 	Display    string `json:"display,omitempty" maxLength:"2000" doc:"Description of the code; some rules match its words."`
 	Value      any    `json:"value,omitempty" types:"string,number" maxLength:"2000" doc:"A text or a number."`
-	Fetus      string `json:"fetus,omitempty" maxLength:"64" doc:"Fetus that the signal is about: A to I, 1 to 9, or words such as twin B. display and value may also name it. Only the label is stored."`
+	Fetus      string `json:"fetus,omitempty" maxLength:"64" doc:"Fetus that the signal is about: A to I, 1 to 9, or words such as twin B. display and value may also name the fetus. Only the label is stored."`
 	Status     string `json:"status,omitempty" maxLength:"64" doc:"Default: active. completed, stopped, cancelled and entered-in-error end the signal; on-hold pauses it."`
 	ObservedAt string `json:"observedAt,omitempty" pattern:"time"`
-	StartedAt  string `json:"startedAt,omitempty" pattern:"time" doc:"Start of a medication; its demand decreases with time from here."`
+	StartedAt  string `json:"startedAt,omitempty" pattern:"time" doc:"Start of a medication, from which its demand decreases over time."`
 }

@@ -212,7 +212,7 @@ func (s *server) submit(w http.ResponseWriter, r *http.Request, in *reader, o *a
 	if got.change, err = s.Applied.Wait(ctx, o.Hospital, got.position); err != nil {
 		s.countAnswer(ProgressVerdict)
 		if !errors.Is(err, ErrPending) && !errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, context.Canceled) {
-			s.Shell.Log.ErrorContext(r.Context(), "wait for the change ended early", "hospital", o.Hospital, "error", err)
+			s.Shell.Log.ErrorContext(r.Context(), "stopped waiting for the change", "hospital", o.Hospital, "error", err)
 		}
 		return got, true // the observation is durable and will be applied
 	}

@@ -17,10 +17,10 @@ func localSettingsRoutes() []contract.Route[*acts] {
 	}
 	all := []contract.Route[*acts]{
 		{Operation: contract.Operation{
-			Method: http.MethodPost, Path: "/api/admin/terminology", ID: "setTerminology", Summary: "Map codes of the hospital to factors",
-			About: "A list of rows, or one row as the body. Stored facts are evaluated with the new rows before the response, so nothing " +
-				"needs to be sent " +
-				"again. A row replaces an earlier row with the same code, kind and value. A code with a trailing * is a prefix.",
+			Method: http.MethodPost, Path: "/api/admin/terminology", ID: "setTerminology", Summary: "Map the hospital's codes to factors",
+			About: "A list of rows, or one row as the body. Stored facts are re-evaluated with the new rows before the response is sent, so " +
+				"nothing needs to be sent again. A row replaces an earlier row with the same code, kind and value. " +
+				"A code with a trailing * is a prefix.",
 			Bodies: jsonBody(maxBody, terminologyShape{},
 				contract.Example{
 					Name: "A local alert and a threshold",
@@ -93,7 +93,7 @@ func localSettingsRoutes() []contract.Route[*acts] {
 			Limits: map[string]int64{"locationsPerRequest": itemsAtMost[placesShape]("locations")},
 		}, Serve: serveAct(acuity.ChannelLocations, "locations.set", setLocation)},
 		{Operation: contract.Operation{
-			Method: http.MethodDelete, Path: "/api/admin/locations/{id}", ID: "deleteLocation", Summary: "Remove a row of the location table",
+			Method: http.MethodDelete, Path: "/api/admin/locations/{id}", ID: "deleteLocation", Summary: "Remove a row from the location table",
 			Parameters: []contract.Parameter{id("Id of the row.", "room-9")},
 			Data:       locationAnswer{}, Refuses: []httpapi.Kind{httpapi.Missing},
 		}, Serve: serveAct(acuity.ChannelLocations, "locations.delete", deleteLocation)},
@@ -124,7 +124,9 @@ func localSettingsRoutes() []contract.Route[*acts] {
 					"For several rows, send the version of their table, as listed; the request then fails if any row of the table has changed.",
 				Example: `"57"`, Pattern: "version",
 			},
-			contract.Parameter{Name: "If-None-Match", In: "header", About: "*: only if it does not exist yet.", Example: "*", Pattern: "none"},
+			contract.Parameter{
+				Name: "If-None-Match", In: "header", About: "*: only if the resource does not exist yet.", Example: "*", Pattern: "none",
+			},
 		)
 	}
 	return all

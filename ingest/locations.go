@@ -87,6 +87,6 @@ type placeShape struct {
 	RoomID        int32  `json:"roomId,omitempty" minimum:"0" maximum:"2147483647"`
 	RoomLabel     string `json:"roomLabel,omitempty" maxLength:"100" doc:"Label of the room; requires roomId."`
 	Area          string `json:"area,omitempty" maxLength:"100" doc:"Area of the room; requires roomId."`
-	Outside       bool   `json:"outside,omitempty" doc:"true: the location is not part of the unit; excludes roomId."`
+	Outside       bool   `json:"outside,omitempty" doc:"true: the location is not part of the unit; not allowed with roomId."`
 	PrimaryFactor string `json:"primaryFactor,omitempty" maxLength:"64" doc:"Primary factor of patients at this location."`
 }

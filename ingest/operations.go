@@ -44,8 +44,8 @@ func feedRoutes() []contract.Route[*server] {
 			Path: "/api/ingest/batch", Scope: access.IngestBatch, ID: "sendBatch", Summary: "Send up to 500 admission, discharge and " +
 				"transfer events, and past staffing",
 			About: "Valid events are applied; invalid ones are listed with their faults. Hours of the last 28 days that svc did not observe " +
-				"live are evaluated from the events; staffing has the nurses on duty in these hours. It changes past hours only: send the " +
-				"current number to /api/ingest/staffing. A fault in staffing rejects the whole body. The key of a body with staffing also " +
+				"live are evaluated from the events; staffing lists the nurses on duty in these hours. staffing changes only past hours: send the " +
+				"current number to /api/ingest/staffing. A fault in staffing rejects the whole body. For a body with staffing, the key also " +
 				"needs the scope ingest:staffing.",
 			Bodies: jsonBody(maxBatchBody, batchShape{},
 				contract.Example{
@@ -63,8 +63,8 @@ func feedRoutes() []contract.Route[*server] {
 		}, Serve: (*server).batch},
 		{Operation: contract.Operation{
 			Path: "/api/ingest/census", Scope: access.IngestCensus, ID: "sendCensus", Summary: "Send all rooms of the unit and their patients",
-			About: "A full snapshot: rooms that it does not list leave the unit. An omitted list leaves the stored one unchanged; an empty " +
-				"list clears it.",
+			About: "A full snapshot: rooms that it does not list are removed from the unit. If a list in a row is omitted, the stored list is " +
+				"unchanged; an empty list clears it.",
 			Bodies: jsonBody(maxBody, censusShape{},
 				contract.Example{
 					Name: "Three rooms",
@@ -101,7 +101,7 @@ func feedRoutes() []contract.Route[*server] {
 			Path: "/api/ingest/fhir", Scope: access.IngestFHIR, ID: "sendFHIR", Summary: "Send FHIR R4 resources",
 			About: "A Bundle of any type, one resource, an array of resources, or {resources}. " +
 				"Encounter, Condition, Observation and MedicationAdministration are applied; Medication, Location and Patient support them; other " +
-				"types are ignored and counted. Faults in single resources are listed in issues; the other resources are applied. " +
+				"types are ignored and counted. Faults in individual resources are listed in issues; the other resources are applied. " +
 				"A client that accepts application/fhir+json receives a Bundle of type transaction-response or batch-response, or for any " +
 				"other body an OperationOutcome, with 422 if no resource could be applied.",
 			Bodies: []contract.Body{
@@ -129,9 +129,9 @@ func feedRoutes() []contract.Route[*server] {
 			Data:   hl7Answer{}, Bare: []string{textType, hl7Type}, Refuses: []httpapi.Kind{httpapi.Unprocessable},
 		}, Serve: (*server).hl7},
 		{Operation: contract.Operation{
-			Path: "/api/ingest/roster", Scope: access.IngestRoster, ID: "sendRoster", Summary: "Send the nurses on shift, with experience " +
-				"and assignments",
-			About: "For the skill mix. Names are accepted but never stored.",
+			Path: "/api/ingest/roster", Scope: access.IngestRoster, ID: "sendRoster", Summary: "Send the roster: nurses on shift, with their " +
+				"experience and assignments",
+			About: "Used for the skill mix. Names are accepted but never stored.",
 			Bodies: jsonBody(maxBody, rosterShape{},
 				contract.Example{
 					Name: "Two nurses",
@@ -142,7 +142,7 @@ func feedRoutes() []contract.Route[*server] {
 		}, Serve: (*server).roster},
 		{Operation: contract.Operation{
 			Path: "/api/ingest/staffing", Scope: access.IngestStaffing, ID: "sendStaffing", Summary: "Send the number of nurses on duty",
-			About:  "Do not count the charge nurse. An asOf up to 24 hours ahead makes it a plan that takes effect then.",
+			About:  "Do not count the charge nurse. If asOf is up to 24 hours ahead, the number is a plan that takes effect at that time.",
 			Bodies: jsonBody(maxBody, staffingShape{}, contract.Example{Name: "Six nurses", Text: `{"nursesOnDuty":6,"callStaffAvailable":true}`}),
 			Data:   staffingAnswer{}, Refuses: factors,
 		}, Serve: (*server).staffing},

@@ -119,7 +119,7 @@ func Decode(o *acuity.Observation, body []byte, zone *time.Location, pseudonyms 
 			o.Staffing = in.staffing(body)
 		case acuity.ChannelBatch, acuity.ChannelFHIR, acuity.ChannelHL7,
 			acuity.ChannelTerminology, acuity.ChannelRules, acuity.ChannelLocations, acuity.ChannelSettings:
-			return nil, fmt.Errorf("%s is not a feed of single JSON bodies", o.Channel)
+			return nil, fmt.Errorf("the body of %s is not a single JSON value", o.Channel)
 		}
 		problem = in.problem()
 	}

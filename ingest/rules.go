@@ -102,10 +102,10 @@ func fieldName(name string) string {
 	return name
 }
 
-const ruleAbout = "Each value replaces the catalogue lines of the same name, in the language of the catalogue: demand, track, " +
+const ruleAbout = "Each value replaces the catalogue lines of the same name, and uses the syntax of the catalogue. Names: demand, track, " +
 	"with-mother, floor, " +
-	"track-floor, add, class, window, stale, per-baby, boarder; for a variant, with its name in front, such as severe.floor. " +
-	"null removes the line; ; separates several lines. Use dryRun first: the response lists every room and level that changes."
+	"track-floor, add, class, window, stale, per-baby, boarder; for a variant, put its name in front, as in severe.floor. " +
+	"null removes the line; a semicolon separates several lines. Use dryRun first: the response lists every room and level that changes."
 
 type ruleShape struct {
 	FactorID string             `json:"factorId" pattern:"word" maxLength:"64"`

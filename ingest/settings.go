@@ -73,8 +73,8 @@ func (a *acts) setHospital(w http.ResponseWriter, r *http.Request, hospital *acc
 	a.Shell.Log.WarnContext(r.Context(), "settings partly written", "hospital", hospital.ID, "error", err)
 	httpapi.Fail(w, r, httpapi.Problem{
 		Kind: httpapi.Unavailable, RetryAfter: retryAfter,
-		Message: "The switches were set or will be; time zone and senders were not. " +
-			"Read the settings, then set them again without If-Match or with the version read.",
+		Message: "The switches were set, or will be; the time zone and senders were not. " +
+			"Read the settings, then set them again without If-Match, or with the version that you read.",
 	})
 	return false
 }
@@ -124,6 +124,6 @@ type settingsShape struct {
 
 type senderShape struct {
 	KeyID          string `json:"keyId" pattern:"word" maxLength:"200"`
-	OriginalMode   bool   `json:"originalMode,omitempty" doc:"true: acknowledge with AA, AE and AR whatever mode the message requests."`
+	OriginalMode   bool   `json:"originalMode,omitempty" doc:"true: acknowledge with AA, AE or AR, whatever mode the message requests."`
 	ProductionOnly bool   `json:"productionOnly,omitempty" doc:"true: refuse messages whose MSH-11 is not P."`
 }

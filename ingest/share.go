@@ -81,7 +81,7 @@ func beyondShare(b *limit.Busy) *httpapi.Problem {
 		p.Message = "The hospital exceeded its share of large bodies; retry after the time in Retry-After."
 		p.Details = []httpapi.Detail{{Path: "", Rule: "factsPerSecond:" + strconv.Itoa(limit.FactsPerSecond)}}
 	case limit.Unapplied:
-		p.Message = "The hospital sends faster than its facts are applied; retry after the time in Retry-After."
+		p.Message = "The hospital sends facts faster than they are applied; retry after the time in Retry-After."
 		p.Details = []httpapi.Detail{{Path: "", Rule: "factsUnapplied:" + strconv.Itoa(limit.FactsUnapplied)}}
 	}
 	return p

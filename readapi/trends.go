@@ -267,7 +267,7 @@ func trendsRoutes() []contract.Route[*Reads] {
 		Summary: "Get the hourly history of the unit: nurses required, nurses on duty, and the time in each level",
 		About: "Hour marks after `since`, up to `until`. Default: the last 24 hours; limit: the last 28 days before `until`. " +
 			"The entry for an hour mark covers the hour before it. " +
-			"`estimated` minutes were not observed and count by the level at the end of their hour. " +
+			"`estimated` minutes were not observed; they count toward the level at the end of their hour. " +
 			"`unknown` minutes: nothing was recorded, or no patient data had arrived for 12 hours. " +
 			"The hours of the week are in the hospital's time zone, Monday first, and include only observed hours.",
 		Parameters: []contract.Parameter{contract.Since(), contract.Until()},

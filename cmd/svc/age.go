@@ -89,7 +89,7 @@ func (h *service) watchCurrency() {
 	}
 	each("svc_view_behind_seconds",
 		"Time since the view was last known to include everything in the log, in the partition that is furthest behind, by view; "+
-			"about 1 in normal operation.",
+			"about 1 second in normal operation.",
 		func(c view.Currency) float64 { return c.Behind.Seconds() })
 	each("svc_view_unreadable_partitions", "Partitions whose reads return 503, by view.",
 		func(c view.Currency) float64 { return float64(c.Unreadable) })
@@ -103,15 +103,15 @@ func (h *service) watchServers() {
 			skew, err := h.redis.ClockSkew(ctx)
 			return skew.Seconds(), err == nil
 		})
-	h.metrics.Ratio("svc_redis_memory_ratio", "Fraction of maxmemory that Redis uses. Absent without a limit.",
+	h.metrics.Ratio("svc_redis_memory_ratio", "Fraction of maxmemory that Redis uses. Absent if maxmemory is not set.",
 		func(ctx context.Context) (float64, bool) {
 			m, err := h.redis.Memory(ctx)
 			return float64(m.Used) / float64(m.Limit), err == nil && m.Limit > 0
 		})
 	disk := &remembered{every: time.Minute, now: h.now}
 	h.metrics.Ratio("svc_kafka_disk_free_ratio",
-		"Fraction of free space on the fullest disk of the brokers. "+
-			"Absent if the brokers do not report it, or if this user may not Describe the cluster.",
+		"Fraction of free space on the fullest broker disk. "+
+			"Absent if the brokers do not report it, or if the Kafka user lacks Describe on the cluster.",
 		func(ctx context.Context) (float64, bool) {
 			return disk.value(func() (float64, bool) {
 				_, free, err := stream.FullestDisk(ctx, h.cluster)
@@ -119,7 +119,7 @@ func (h *service) watchServers() {
 			})
 		})
 	h.metrics.Each("svc_certificate_expiry_timestamp_seconds",
-		"Time at which the certificates in a file expire, Unix s, by the option that names the file.",
+		"Expiry time of the certificates in a file, in Unix seconds, by the option that names the file.",
 		[]string{"option"}, func(_ context.Context, add func(float64, ...string)) {
 			for option, file := range h.config.Certificates() {
 				if expires, err := config.Expiry(file); err == nil {

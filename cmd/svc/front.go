@@ -40,13 +40,14 @@ func (h *service) describe() {
 func healthRoutes() []contract.Route[*service] {
 	all := []contract.Route[*service]{
 		{Operation: contract.Operation{
-			Path: "/healthz", ID: "getHealth", Summary: "The process is alive",
+			Path: "/healthz", ID: "getHealth", Summary: "Check that the process is alive",
 		}, Serve: func(_ *service, w http.ResponseWriter, r *http.Request) { lifecycle.Alive(w, r) }},
 		{Operation: contract.Operation{
-			Path: "/readyz", ID: "getReadiness", Summary: "The process is ready: it has caught up and reaches its servers",
-			About: "Otherwise 503, with one line for each failed check, which begins with the name of the check.",
+			Path: "/readyz", ID: "getReadiness", Summary: "Check that the process is ready: it has caught up and reaches its servers",
+			About: "If the process is not ready, the response is 503 with one line for each failed check. " +
+				"Each line begins with the name of the check.",
 			Parameters: []contract.Parameter{{
-				Name: "exclude", In: "query", About: "Name of a check to leave out; may be repeated.", Example: "view",
+				Name: "exclude", In: "query", About: "Name of a check to skip; may be repeated.", Example: "view",
 			}},
 		}, Serve: func(h *service, w http.ResponseWriter, r *http.Request) { h.Health.ServeReadiness(w, r) }},
 	}
@@ -68,7 +69,7 @@ func (h *service) wireLimits() {
 	strangers := limit.NewStrangers(limit.Rate{PerSecond: float64(rate), Burst: strangersBurst * rate}, h.now)
 	h.shell.Strangers = strangers
 	h.metrics.Counter("svc_unauthorized_limited_total",
-		"Requests refused because their address sent too many without a valid key.", strangers.Limited)
+		"Requests refused because their address sent too many requests without a valid key.", strangers.Limited)
 
 	used := keys.NewLastUse(h.now)
 	h.shell.Used = used.Record

@@ -35,20 +35,20 @@ var healthChecks = []healthCheck{
 	{"kafka", "every role", "no broker responds", "writes: 503 at once; reads: 503 `processing_behind` after five seconds"},
 	{
 		"keys", "every role",
-		"the secrets key or the pseudonym key is not the key of the installation; the line says which",
-		"ingest: its public port is closed; notify: acquires no partition, so that other instances do",
+		"the secrets key or the pseudonym key is not the key of the installation; the line names the key",
+		"ingest: its public port is closed; notify: acquires no partitions, so that other instances can",
 	},
-	{"disk", "`svc dev`", "the disk of the embedded Kafka is full, or a write to it has failed", "writes: 503 at once; reads go on"},
+	{"disk", "`svc dev`", "the disk of the embedded Kafka is full, or a write to it has failed", "writes: 503 at once; reads continue"},
 	{"redis", "read", "Redis does not respond", "reads: 503 `view_away` at once; writes: `applied: false`"},
 	{"view", "process", "committed changes cannot be written to Redis", "reads: 503 `processing_behind` after five seconds; writes: `applied: false`"},
 	{
 		"view", "read",
-		"a partition is incomplete in Redis, has not been written for five seconds, or has a change that has waited for two",
+		"a partition is incomplete in Redis, has not been written for five seconds, or has a change that has waited for two seconds",
 		"reads of its hospitals: 503 `view_incomplete` or `processing_behind`",
 	},
 	{
 		"processing", "process",
-		"observations of an owned partition have waited for two seconds, or Kafka has not responded for five",
+		"observations of an owned partition have waited for two seconds, or Kafka has not responded for five seconds",
 		"reads of its hospitals: 503 `processing_behind`; writes: `applied: false`",
 	},
 	{"verdict", "process", "the process has acquired no partition since its start", "nothing, if another process owns the partitions"},
@@ -56,22 +56,22 @@ var healthChecks = []healthCheck{
 		"lists", "notify",
 		"deliveries, endpoints, commands and alert episodes cannot be written to Redis, " +
 			"or changes of an owned partition have waited for three seconds",
-		"reads of these lists: 503 `processing_behind` after five seconds; deliveries and alerts go on",
+		"reads of these lists: 503 `processing_behind` after five seconds; deliveries and alerts continue",
 	},
 	{
 		"lists", "read",
 		"the lists of a partition are incomplete, no notifier has written them for five seconds, " +
-			"or have a change that has waited for three",
-		"reads of these lists: 503 `view_incomplete` or `processing_behind`; `status` of an endpoint is null; an acknowledgment is kept",
+			"or have a change that has waited for three seconds",
+		"reads of these lists: 503 `view_incomplete` or `processing_behind`; `status` of an endpoint is null; acknowledgments are kept",
 	},
 	{
 		"forecast", "process",
 		"models cannot be written to Redis, or snapshots of an owned partition have waited for three seconds",
-		"`GET /api/v1/predict`: 503 `processing_behind` after five seconds; verdicts go on",
+		"`GET /api/v1/predict`: 503 `processing_behind` after five seconds; verdicts continue",
 	},
 	{
 		"forecast", "read",
-		"the models of a partition are incomplete, have not been written for five seconds, or have a snapshot that has waited for two",
+		"the models of a partition are incomplete, have not been written for five seconds, or have a snapshot that has waited for two seconds",
 		"`GET /api/v1/predict`: 503 `view_incomplete` or `processing_behind`",
 	},
 	{"notify", "notify", "the process has acquired no partition since its start", "nothing, if another process owns the partitions"},

@@ -48,7 +48,7 @@ func wireIngest(_ context.Context, h *service) error {
 	h.Run("follow", h.watermark.Run)
 
 	answers := h.metrics.Counts("svc_ingest_answers_total",
-		"Answers to durable observations whose senders waited for the effect, by progress; every progress except applied means applied:false.",
+		"Responses for durable observations whose senders waited for the effect, by progress; any progress except applied means applied:false.",
 		"progress", string(ingest.ProgressApplied), string(ingest.ProgressVerdict), string(ingest.ProgressView))
 	letters := h.deadLetters()
 	config := ingest.Config{

@@ -305,7 +305,7 @@ func TestRotationOfTheSecretsKey(t *testing.T) {
 	}
 	// If the key is lost, a different key replaces it, and the sealed values must be set again.
 	const lastKey = "a third key of the tests, of 32 characters and more"
-	if code, said := i.secrets("reseal --lost", "SVC_SECRETS_KEY", lastKey); code != 1 || !strings.Contains(said, "1 are encrypted with a key that is not configured") {
+	if code, said := i.secrets("reseal --lost", "SVC_SECRETS_KEY", lastKey); code != 1 || !strings.Contains(said, "encrypted with a key that is not configured: 1") {
 		t.Errorf("lost: %d, %s", code, said)
 	}
 	lost, _ := i.start("ingest", func(c *config.Config) { c.Instance, c.SecretsKey = "lost", lastKey })

@@ -42,7 +42,7 @@ func tree(w env) *cobra.Command {
 		roleCommand("ingest", "receive feeds: POST /api/ingest/*", w),
 		roleCommand("process", "compute verdicts from observations", w),
 		roleCommand("read", "serve reads: GET /api/v1/*", w),
-		roleCommand("notify", "notify partners and people: webhooks and alerts", w),
+		roleCommand("notify", "send webhooks to partners and alerts to staff", w),
 		runCommand(w))
 	cli.Section(root, "Feeds and webhooks", cli.FeedCommands(w)...)
 	cli.Section(root, "Administration",
@@ -55,7 +55,7 @@ func tree(w env) *cobra.Command {
 		admincommands.SecretsCommand(w),
 		cli.DeadLettersCommand(w))
 	cli.Section(root, "Operation", doctor.Command(w))
-	cli.Section(root, "The log, for analysts",
+	cli.Section(root, "Log analysis",
 		analysis.ExportCommand(w),
 		analysis.ImportCommand(w),
 		analysis.ReplayCommand(w),

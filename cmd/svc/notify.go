@@ -96,7 +96,7 @@ func wireNotify(ctx context.Context, h *service) error {
 		return nil
 	})
 	h.metrics.Each("svc_notify_oldest_seconds",
-		"Age of the oldest pending event to deliver, by kind; disabled endpoints do not count.",
+		"Age of the oldest undelivered event, by kind of recipient; events for disabled endpoints do not count.",
 		[]string{"to"}, func(_ context.Context, add func(float64, ...string)) {
 			for to, at := range map[string]time.Time{"webhooks": n.Oldest(true), "people": n.Oldest(false)} {
 				age := 0.0

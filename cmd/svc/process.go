@@ -181,7 +181,8 @@ func (h *service) passValues(ctx context.Context, topic string, partition int32,
 // registerHistoryMetrics registers the metrics of the history processor.
 func registerHistoryMetrics(m *metrics.Registry, s *stream.Stats) {
 	m.Gauge("svc_history_lag_records", "Snapshots on the owned partitions that the models do not include yet.", s.Lag.Load)
-	m.Gauge("svc_history_last_commit_timestamp_ms", "Time of the last committed transaction of the history, Unix ms.", s.LastCommit.Load)
+	m.Gauge("svc_history_last_commit_timestamp_ms",
+		"Time of the last transaction that the history processor committed, Unix ms.", s.LastCommit.Load)
 	m.Counter("svc_history_rejected_total", "Snapshots that could not be decoded.", s.Rejected.Load)
-	m.Counter("svc_history_restores_total", "Partitions of models restored.", s.Restores.Load)
+	m.Counter("svc_history_restores_total", "Partitions of forecast models restored.", s.Restores.Load)
 }

@@ -23,7 +23,7 @@ const readyWithin = 4 * time.Second
 func readyCommand(w env) *cobra.Command {
 	return &cobra.Command{
 		Use: "ready [ADDRESS]", Hidden: true,
-		Short: "the health check of a container: ask the process at a private address whether it is ready",
+		Short: "check whether the process at a private address is ready, for the health check of a container",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			address, set := w.LookupEnv(cli.Variable("private-listen"))
 			if len(args) > 0 {

@@ -56,7 +56,7 @@ func runCommand(w env) *cobra.Command {
 	c := &config.Config{}
 	cmd := &cobra.Command{
 		Use: "run [ROLES]", Short: "run several roles in one process",
-		Long:      "ROLES are separated by commas, such as ingest,read; without ROLES, all run.",
+		Long:      "ROLES is a list separated by commas, such as ingest,read (default: all roles).",
 		ValidArgs: all,
 	}
 	c.Bind(cmd.Flags(), needsOf(all))
@@ -101,7 +101,7 @@ func needsOf(names []string) (needs config.Need) {
 func runConfigured(ctx context.Context, c *config.Config, needs config.Need, names []string, w env) (err error) {
 	if c.Instance == "" {
 		if c.Instance, err = os.Hostname(); err != nil {
-			return fmt.Errorf("find the host name; give --instance: %w", err)
+			return fmt.Errorf("cannot determine the host name; set --instance: %w", err)
 		}
 	}
 	h := newService(c, newLog(w.Stderr, c.LogLevel), w.Now)

@@ -114,7 +114,7 @@ func (h *service) connect(ctx context.Context, roles []string) (err error) {
 func (h *service) openTopics(ctx context.Context, roles []string) (err error) {
 	wanted := h.config.Topics(schemas.Topics()...)
 	if err = h.cluster.Ensure(ctx, wanted...); err != nil {
-		return fmt.Errorf("topics: %w; svc doctor with the same options says what to do", err)
+		return fmt.Errorf("topics: %w; for a remedy, run svc doctor with the same options", err)
 	}
 	if err = claimInstance(ctx, h, roles); err != nil {
 		return err

@@ -27,7 +27,7 @@ func (h *service) openTracer(ctx context.Context, roles []string) (err error) {
 	if h.tracer != nil {
 		h.metrics.Exemplars()
 	}
-	help := "Spans of traces, by result: exported to the collector, failed because the collector refused them or did not answer, " +
+	help := "Trace spans, by result: exported to the collector, failed because the collector refused them or did not respond, " +
 		"or dropped because the queue was full."
 	for result, count := range map[string]func() int64{
 		"exported": h.tracer.Exported, "failed": h.tracer.Failed, "dropped": h.tracer.Dropped,

@@ -107,7 +107,7 @@ func (p *Past) Store(ctx context.Context, store PastStore) error {
 			return cmp.Compare(a.LastReceived.UnixNano(), b.LastReceived.UnixNano())
 		})
 		if _, err := store.AddFeedsAt(ctx, last.LastReceived, p.sums[step]); err != nil {
-			return fmt.Errorf("store the counts of feeds: %w", err)
+			return fmt.Errorf("store the feed counts: %w", err)
 		}
 	}
 	return nil

@@ -40,7 +40,7 @@ delivered.`,
 			fields(field{"channel", "channel", "email, sms or webhook", wordField("email", "sms", "webhook")}), required("channel"),
 			waitFor(time.Minute)),
 		verb(w, "deliveries [DELIVERY]", "list deliveries, including those to webhooks, or show one delivery", showDeliveries, deliveryFilters),
-		verb(w, "retry DELIVERY", "send again, and wait for the outcome", order(deliveryPath+"/retry"), waitFor(time.Minute)),
+		verb(w, "retry DELIVERY", "send a delivery again, and wait for the outcome", order(deliveryPath+"/retry"), waitFor(time.Minute)),
 		verb(w, "episodes", "list alert episodes with their acknowledgments", list(alertsPath+"/episodes", "items", printEpisodes)),
 		verb(w, "ack EPISODE", "acknowledge an alert",
 			request(http.MethodPost, alertsPath+"/episodes/{id}/ack", printAcknowledged),
@@ -61,10 +61,10 @@ var tierFields = fields(
 )
 
 var recipientFields = fields(
-	field{"label", "label", "`role`, never a person by name", nullField},
+	field{"label", "label", "`role`, never a person's name", nullField},
 	field{"email", "email", "e-mail `address`", nullField},
 	field{"phone", "phone", "`number` for SMS, such as +15555550100", nullField},
-	field{"webhook", "webhookId", "`id` of a webhook that gets surge.alert for this role", nullField},
+	field{"webhook", "webhookId", "`id` of a webhook that receives surge.alert for this role", nullField},
 	field{"language", "language", "language of e-mails and SMS: en or es", wordField("en", "es")},
 )
 

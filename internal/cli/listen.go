@@ -35,7 +35,7 @@ func listenCommand(w Env) *cobra.Command {
 	o := &listenOptions{}
 	c := &cobra.Command{
 		Use: "listen", Short: "print incoming webhooks and verify them",
-		Long:    "Prints each webhook and whether its signature is valid. A webhook with an invalid\nsignature is answered 401.",
+		Long:    "Prints each webhook and whether its signature is valid. The response to a webhook with an\ninvalid signature is 401.",
 		PreRunE: func(*cobra.Command, []string) error { return o.check() },
 		RunE:    func(c *cobra.Command, _ []string) error { return o.run(c.Context(), w) },
 	}
@@ -74,7 +74,7 @@ func (o *listenOptions) run(ctx context.Context, w Env) error {
 	if len(known) == 0 {
 		verifying = "not verifying signatures: no --secret was given"
 	}
-	fmt.Fprintf(w.Stderr, "listening on http://%s/, %s; Ctrl-C stops it\n", listener.Addr(), verifying)
+	fmt.Fprintf(w.Stderr, "listening on http://%s/, %s; press Ctrl-C to stop\n", listener.Addr(), verifying)
 	server := &http.Server{Handler: routes, ReadTimeout: 30 * time.Second}
 	answered := make(chan error, 1)
 	defer context.AfterFunc(ctx, func() {

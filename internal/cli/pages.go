@@ -30,7 +30,7 @@ func users(w Env) *cobra.Command {
 		return show(ctx, c, http.MethodPatch, usersPath+"/{id}", map[string]any{"endSessions": true}, printID("ended the sessions of %s"))
 	}
 	c.AddCommand(
-		verb(w, "list", "list the users of the pages and their invitations", listUsers),
+		verb(w, "list", "list the users of the pages, and unused invitations", listUsers),
 		verb(w, "set USER", "change a user; omitted values are unchanged",
 			request(http.MethodPatch, usersPath+"/{id}", printID("changed %s")),
 			fields(

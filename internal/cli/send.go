@@ -38,7 +38,7 @@ type sendOptions struct {
 func sendCommand(w Env) *cobra.Command {
 	o := &sendOptions{}
 	c := &cobra.Command{
-		Use: "send FILE…", Short: "send files of HL7 v2 or FHIR to a server",
+		Use: "send FILE…", Short: "send files with HL7 v2 or FHIR to a server",
 		Long: `A file holds HL7 v2 messages (also batched or with MLLP framing), or FHIR as JSON or
 NDJSON; - is standard input.`,
 		PreRunE: func(*cobra.Command, []string) error { return errors.Join(append(o.faults(), o.fill())...) },
@@ -72,7 +72,7 @@ func (o *sendOptions) addFlags(f *pflag.FlagSet, what string, retryFor time.Dura
 	keyFlags(f, &o.key, &o.keyFile)
 	f.IntVar(&o.connections, "connections", 1, "parallel `connections`; with more than one, the order of "+what+"s is not preserved")
 	f.Float64Var(&o.rate, "rate", 0, "maximum `"+what+"s` per second (default: unlimited)")
-	f.IntVar(&o.from, "from", 1, "`number` of the first "+what+" to send: where an earlier run ended")
+	f.IntVar(&o.from, "from", 1, "`number` of the first "+what+" to send, to continue after an earlier run")
 	f.DurationVar(&o.retryFor, "retry-for", retryFor, "how long to retry a "+what+" that the server could not process")
 	f.DurationVar(&o.answer, "answer-within", 10*time.Second, "timeout of a response") //nolint:mnd // the usual timeout of interface engines
 	f.StringVar(&o.ca, "tls-ca", "", "PEM `file` of CA certificates for the server (default: the system's CAs)")

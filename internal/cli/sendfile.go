@@ -100,7 +100,7 @@ func readHL7(in io.Reader, fn func(payload) error) error {
 		case len(segment) == 0:
 		case name == "FHS", name == "BHS", name == "BTS", name == "FTS":
 		case name != "MSH" && len(message) == 0:
-			return fmt.Errorf("segment %d: no MSH before it", number)
+			return fmt.Errorf("segment %d: no MSH segment precedes it", number)
 		case name == "MSH":
 			if err := flush(); err != nil {
 				return err

@@ -41,13 +41,13 @@ func simulateCommand(w Env) *cobra.Command {
 	f := c.Flags()
 	f.Uint64Var(&o.unit.Seed, "seed", 1, "`number` of the random sequence: equal seeds produce equal output")
 	OneOf(c, &o.unit.Profile, "profile", "medium", "kind of unit: "+either(simulate.Profiles()), simulate.Profiles()...)
-	f.IntVar(&o.unit.Births, "births", 0, "`births` a year (default: 900 small, 7000 large, else 3000)")
+	f.IntVar(&o.unit.Births, "births", 0, "`births` a year (default: 900 for small, 7000 for large, 3000 for others)")
 	f.StringVar(&o.start, "start", "",
-		"first `instant`, RFC 3339 or a date (default: 2026-01-05 for lines; for a server, such that the simulation ends now, "+
-			"or starts now with --speed); to continue with --from, repeat the same start and use --speed max")
+		"first `instant`, RFC 3339 or a date (default: 2026-01-05 for lines; for a server, chosen so that the simulation ends now, "+
+			"or now with --speed); to continue with --from, repeat the same start and use --speed max")
 	f.StringVar(&o.span, "for", "52w", "how long: a `duration` such as 52w, 28d or 12h")
 	f.StringVar(&o.zone, "timezone", "America/Chicago", "time `zone` of the unit")
-	f.BoolVar(&o.unit.Steady, "steady", false, "without late records and outages")
+	f.BoolVar(&o.unit.Steady, "steady", false, "simulate no late records and no outages")
 	f.StringVar(&o.speed, "speed", "max", "max, or the `speed` relative to real time after the simulation has reached the present: 1, 60 …")
 	f.StringVar(&o.to.to, "to", toLines,
 		"ndjson for lines of {at, path, body}, or the `address` of a server: http://HOST:PORT, https://…, dev for the running svc dev")

@@ -108,7 +108,7 @@ func (s *statusData) print(out io.Writer) error {
 	}
 	fmt.Fprintln(out)
 	for _, t := range s.Pipeline.Topics {
-		fmt.Fprintf(out, "%s: %d not applied, the oldest for %d s\n", t.Name, t.Lag, t.OldestUnprocessedSeconds)
+		fmt.Fprintf(out, "%s: %d records not applied, the oldest waiting for %d s\n", t.Name, t.Lag, t.OldestUnprocessedSeconds)
 	}
 	fmt.Fprintf(out, "processor last seen %s, %d dead letters\n", shownOr(s.Pipeline.ProcessorHeartbeatAt), s.Pipeline.DeadLetters)
 	u := &s.UnitState
@@ -116,7 +116,7 @@ func (s *statusData) print(out io.Writer) error {
 		shownOr(u.Level), shownOr(u.AsOf), shownOr(u.RoomsKnown), shownOr(u.RoomsOccupied),
 		shownOr(u.UnplacedPatients), shownOr(u.CancelsWaiting))
 	t := &s.Terminology
-	_, err := fmt.Fprintf(out, "unmapped codes %s, %s times in 24 h; unconfirmed locations %s\n",
+	_, err := fmt.Fprintf(out, "unmapped codes %s, received %s times in 24 h; unconfirmed locations %s\n",
 		shownOr(t.UnmappedCodes), shownOr(t.UnmappedHits24h), shownOr(t.UnknownLocations))
 	return err
 }

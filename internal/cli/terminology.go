@@ -132,7 +132,7 @@ func (c *client) printImported(sum *imported) error {
 		}
 	}
 	if len(sum.Faults) > 0 {
-		return fmt.Errorf("nothing was imported: %d errors", len(sum.Faults))
+		return fmt.Errorf("nothing was imported; errors: %d", len(sum.Faults))
 	}
 	if c.json {
 		return nil

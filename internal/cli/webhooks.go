@@ -43,7 +43,7 @@ shows how far it is, and stop ends it.`,
 		verb(w, "remove WEBHOOK", "remove a webhook", request(http.MethodDelete, webhookPath, printID("removed %s")), ifVersion),
 		verb(w, "rotate WEBHOOK", "change the signing secret, and print the new one",
 			request(http.MethodPost, webhookPath+"/rotate", func(c *client, w *webhookData) error {
-				return c.printSecret(w, fmt.Sprintf("%s: X-Svc-Signature uses the new secret from %s, the old one ends at %s",
+				return c.printSecret(w, fmt.Sprintf("%s: X-Svc-Signature uses the new secret from %s; the old secret is valid until %s",
 					w.ID, w.PromoteAt, w.RetireAt))
 			}),
 			fields(field{"overlap", "overlapHours", "how long the old secret is used to sign: 0, 1h, 24h or 7d", overlapField}),
@@ -55,7 +55,7 @@ shows how far it is, and stop ends it.`,
 				cmd.Flags().String("event", "", "only deliveries of this `event`")
 			}),
 		verb(w, "retry DELIVERY", "send a delivery again, and wait for the outcome", order(deliveryPath+"/retry"), waitFor(30*time.Second)),
-		verb(w, "replay WEBHOOK", "send the events of a time window again", replayEvents,
+		verb(w, "replay WEBHOOK", "replay the events of a time window", replayEvents,
 			fields(
 				field{"since", "since", "from this `time`: RFC 3339, or a duration such as 2h for 2 hours ago", agoField},
 				field{"until", "until", "before this `time` (default: now)", agoField},
@@ -74,7 +74,7 @@ shows how far it is, and stop ends it.`,
 
 var webhookFields = fields(
 	field{"events", "events", "`events`, separated by commas (default: surge.level_changed,room.rescored)", listField},
-	field{"rooms", "rooms", "`ids` of rooms whose room.rescored is sent, separated by commas, or all (default: all)", roomsField},
+	field{"rooms", "rooms", "`ids` of rooms whose room.rescored events are sent, separated by commas, or all (default: all)", roomsField},
 	field{"rate", "ratePerSecond", "maximum `deliveries` per second (default: 50)", decimalField},
 	field{"timeout", "timeoutSeconds", "timeout of one attempt in `seconds` (default: 10)", wholeField},
 	field{"reader-keys", "readerKeyIds", "`ids` of keys that may list the deliveries, separated by commas", listField},

@@ -194,7 +194,7 @@ func (d *Demo) post(ctx context.Context, to string, body []byte) error {
 		refused, err := d.feed.Post(ctx, to, body)
 		if err == nil {
 			if refused != "" {
-				fmt.Fprintf(d.Stderr, "demo: %s is refused: %s\n", to, refused)
+				fmt.Fprintf(d.Stderr, "demo: %s was refused: %s\n", to, refused)
 			}
 			return nil
 		}

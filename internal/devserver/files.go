@@ -111,7 +111,7 @@ func lockData(dir string) (unlock func(), err error) {
 		return nil, fmt.Errorf("cannot write in the data folder %s: %w", dir, cli.WithoutPath(err))
 	}
 	if !ours {
-		return nil, fmt.Errorf("another svc dev runs on %s; stop it, or choose a different folder with --data", dir)
+		return nil, fmt.Errorf("another svc dev is using %s; stop it, or choose a different folder with --data", dir)
 	}
 	if err = checkWritable(dir); err != nil {
 		return nil, errors.Join(fmt.Errorf("cannot write in the data folder %s: %w", dir, cli.WithoutPath(err)), lock.Close())

@@ -41,12 +41,12 @@ var logLevels = []string{"debug", "info", "warn", "error"}
 func Command(o *Options) *cobra.Command {
 	cmd := &cobra.Command{Use: "dev", Short: "run everything in one process, for a demo or for development"}
 	flags := cmd.Flags()
-	flags.StringVar(&o.data, "data", cli.DefaultData, "`folder` of the data and of dev.json")
+	flags.StringVar(&o.data, "data", cli.DefaultData, "`folder` for the data and for dev.json")
 	flags.BoolVar(&o.ephemeral, "ephemeral", false, "store nothing except dev.json")
 	flags.StringVar(&o.listen, "listen", "127.0.0.1:8080", "`address` of the API, on this machine; port 0 selects a free port")
 	flags.IntVar(&o.kafkaPort, "kafka-port", 0, "`port` of the embedded Kafka (default: a free one)")
 	flags.BoolVar(&o.demo, "demo", false, "simulate a unit, with 28 days of history")
-	flags.StringVar(&o.speed, "speed", "", "refused, with the reason")
+	flags.StringVar(&o.speed, "speed", "", "not supported; an error explains why")
 	flags.Lookup("speed").Hidden = true
 	flags.StringVar(&o.LogLevel, "log-level", "warn", "debug, info, warn or error")
 	cmd.PreRunE = func(*cobra.Command, []string) error { return errors.Join(o.faults()...) }
@@ -66,8 +66,8 @@ func (o *Options) faults() []error {
 		faults = append(faults, errors.New("--kafka-port: must be a number up to 65535"))
 	}
 	if o.speed != "" {
-		faults = append(faults, errors.New("--speed: the demo runs in real time, because the timers of svc do "+
-			"(an hour of magnesium at 1:1, two hours of recovery); leave the flag out, and send a faster unit "+
+		faults = append(faults, errors.New("--speed: the demo runs in real time, because svc's timers do "+
+			"(an hour of magnesium at 1:1, two hours of recovery); omit the flag, and send a faster unit "+
 			"with svc simulate --to dev"))
 	}
 	return faults

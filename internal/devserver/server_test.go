@@ -45,5 +45,5 @@ func TestOpen(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	refused("another svc dev runs on " + o.data)
+	refused("another svc dev is using " + o.data)
 }

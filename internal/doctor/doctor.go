@@ -63,7 +63,7 @@ func Command(w cli.Env) *cobra.Command {
 		}
 		return nil
 	})
-	cmd.Long = "Check servers, topics, rights, schemas, keys, clocks, certificates, the collector of traces and capacity, with the options " +
+	cmd.Long = "Check servers, topics, rights, schemas, keys, clocks, certificates, the trace collector and capacity, with the options " +
 		"of a role. Nothing is changed. The exit code is 1 if there is a fault."
 	return cmd
 }
@@ -119,7 +119,7 @@ func (e *examination) checkCertificates() {
 			e.add(Fault, "certificates", "correct --"+option, "--%s: %v", option, cli.WithoutPath(err))
 			continue
 		}
-		e.expiry("--"+option, "replace the file of --"+option, expires)
+		e.expiry("--"+option, "replace the file in --"+option, expires)
 	}
 }
 
@@ -149,7 +149,7 @@ func (e *examination) checkKafka(ctx context.Context) {
 		}
 		reached = true
 		if !expires.IsZero() {
-			e.expiry("the broker "+address, "replace it on the broker", expires)
+			e.expiry("the broker "+address, "replace the certificate on the broker", expires)
 		}
 	}
 	if !reached {
@@ -200,18 +200,18 @@ func (e *examination) checkTopics(ctx context.Context, cluster *stream.Cluster) 
 		}
 	}
 	for _, name := range found.Missing {
-		e.add(Warning, "topics", "start a role that may create topics, or create it (docs/configuration.md#topics)",
+		e.add(Warning, "topics", "start a role that may create topics, or create the topic (docs/configuration.md#topics)",
 			"topic %s does not exist", name)
 	}
 	for _, right := range found.Denied {
-		e.add(Fault, "rights", "grant it to the user of --kafka-sasl-user (docs/configuration.md#rights)", "no right to %s", right)
+		e.add(Fault, "rights", "grant the right to the user in --kafka-sasl-user (docs/configuration.md#rights)", "no right to %s", right)
 	}
 	for _, group := range found.DeniedGroups {
-		e.add(Warning, "rights", "grant it if this is the user of the role that needs it (docs/configuration.md#rights)",
+		e.add(Warning, "rights", "grant the right if this user runs the role that needs it (docs/configuration.md#rights)",
 			"no right to Read on the group %s", group)
 	}
 	if len(found.Misfits)+len(found.Missing) == 0 {
-		e.ok("topics", "all topics are correct, on %d brokers", found.Brokers)
+		e.ok("topics", "all topics are correct; brokers: %d", found.Brokers)
 	}
 	if len(found.Denied) == 0 {
 		e.ok("rights", "Read, Write, Describe and DescribeConfigs on the topics")
@@ -233,7 +233,7 @@ func remedyOfTopic(line string) string {
 	case strings.Contains(line, "partitions"):
 		return "set --partitions to the number of partitions of the topic, which cannot be changed"
 	case strings.Contains(line, "replication factor"):
-		return "raise it with kafka-reassign-partitions.sh, or lower --replication-factor"
+		return "raise the replication factor with kafka-reassign-partitions.sh, or lower --replication-factor"
 	}
 	return "change this setting of the topic with kafka-configs.sh --alter --entity-type topics"
 }
@@ -273,7 +273,7 @@ func (e *examination) checkRedis(ctx context.Context) {
 	skew, err := v.ClockSkew(limited)
 	switch {
 	case err != nil:
-		e.add(Fault, "rights", "grant +time to the user of --redis (docs/configuration.md#rights)",
+		e.add(Fault, "rights", "grant +time to the user in --redis (docs/configuration.md#rights)",
 			"the Redis clock cannot be read: %v", err)
 	case skew.Abs() > skewAtMost:
 		e.add(Fault, "clocks", "synchronize the clocks of this machine and Redis (NTP)",
@@ -283,8 +283,8 @@ func (e *examination) checkRedis(ctx context.Context) {
 	}
 	m, err := v.Memory(limited)
 	if err != nil {
-		e.add(Warning, "rights", "grant +info to the user of --redis (docs/configuration.md#rights)",
-			"Redis does not report its memory or, after a failover, which Redis responds: %v", err)
+		e.add(Warning, "rights", "grant +info to the user in --redis (docs/configuration.md#rights)",
+			"Redis does not report its memory, or its identity after a failover: %v", err)
 		return
 	}
 	if m.Policy != "" && m.Policy != "noeviction" {
@@ -292,7 +292,7 @@ func (e *examination) checkRedis(ctx context.Context) {
 	}
 	switch used := float64(m.Used) / float64(m.Limit); {
 	case m.Limit == 0:
-		e.ok("capacity", "Redis uses %d MiB, without maxmemory", m.Used>>20)
+		e.ok("capacity", "Redis uses %d MiB; maxmemory is not set", m.Used>>20)
 	case used > mostMemory:
 		e.add(Fault, "capacity", "raise maxmemory in Redis", "Redis uses %.0f%% of maxmemory", 100*used)
 	default:

@@ -49,9 +49,9 @@ func (e *examination) key(
 		e.add(Fault, "keys", "use svc doctor from the release that wrote it",
 			"a different release wrote the %s, in a format that this release does not read", name)
 	case ring == nil && is:
-		e.add(Warning, "keys", "give "+option+" the key of "+roles, "the installation has a %s (%s), which was not compared", name, known)
+		e.add(Warning, "keys", "set "+option+" to the key of "+roles, "the installation has a %s (%s), which was not compared", name, known)
 	case ring == nil:
-		e.ok("keys", "the installation has no %s yet; %s need %s", name, roles, option)
+		e.ok("keys", "the installation has no %s yet; %s is required for %s", name, option, roles)
 	case !is:
 		e.ok("keys", "the installation has no %s yet; the first role that starts with this one (%s) records it", name, ring.Fingerprint())
 	case !ring.Use(known):

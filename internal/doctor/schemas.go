@@ -43,8 +43,8 @@ func (e *examination) checkSchemas(ctx context.Context, cluster *stream.Cluster,
 			return
 		}
 		if len(unknown) > 0 {
-			e.add(Fault, "schemas", "upgrade svc to the release that wrote them; if they have the ids of a schema registry, give "+
-				"--schema-registry its URL", "%s has records with schemas that this build does not read: %s", topic, strings.Join(unknown, ", "))
+			e.add(Fault, "schemas", "upgrade svc to the release that wrote the records; if their schema ids are from a schema registry, set "+
+				"--schema-registry to its URL", "%s has records with schemas that this build does not read: %s", topic, strings.Join(unknown, ", "))
 		}
 	}
 	if !slices.ContainsFunc(e.found, func(f Finding) bool { return f.Check == "schemas" && f.Result == Fault }) {

@@ -89,12 +89,12 @@ func TestDoctorKeys(t *testing.T) {
 	kafka, redis := servers(t, 3)
 	servers := []string{"--kafka", kafka, "--redis", redis, "--partitions", "3"}
 	with := func(args ...string) []string { return append(append([]string{}, servers...), args...) }
-	expect(t, 0, servers, "ok       keys: the installation has no secrets key yet; svc ingest, svc notify and svc read need --secrets-key")
+	expect(t, 0, servers, "ok       keys: the installation has no secrets key yet; --secrets-key is required for svc ingest, svc notify and svc read")
 	expect(t, 0, with("--secrets-key", secretsKey), "ok       keys: the installation has no secrets key yet; the first role")
 	install(t, kafka)
 	expect(t, 0, with("--secrets-key", secretsKey, "--pseudonym-key", pseudonymKey),
 		"ok       keys: the secrets key (", "ok       keys: the pseudonym key (", ") is the key of the installation")
-	expect(t, 0, servers, "warning  keys: the installation has a pseudonym key (", "give --pseudonym-key the key of svc ingest")
+	expect(t, 0, servers, "warning  keys: the installation has a pseudonym key (", "set --pseudonym-key to the key of svc ingest")
 	expect(t, 1, with("--secrets-key", otherKey, "--pseudonym-key", otherKey),
 		"fault    keys: the secrets key (", "set --secrets-key to the key of the installation",
 		"fault    keys: the pseudonym key (", "set --pseudonym-key to the key of the installation")

@@ -56,7 +56,7 @@ func TestTwoDevOnOneFolder(t *testing.T) {
 	dir := t.TempDir()
 	startDev(t, dir)
 	out, err := exec.Command(binary(t), "dev", "--data", dir, "--listen", "127.0.0.1:0").CombinedOutput()
-	wantRefusal(t, out, err, "another svc dev runs on "+dir)
+	wantRefusal(t, out, err, "another svc dev is using "+dir)
 }
 
 func TestDevRefusals(t *testing.T) {

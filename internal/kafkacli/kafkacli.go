@@ -83,7 +83,7 @@ func (c *Command) locate() error {
 	}
 	running, err := cli.RunningDev(c.Data, func(d *cli.DevFile) string { return d.Kafka })
 	if err != nil {
-		return fmt.Errorf("name a Kafka with --kafka or SVC_KAFKA, or start svc dev (%w)", err)
+		return fmt.Errorf("name a Kafka broker with --kafka or SVC_KAFKA, or start svc dev (%w)", err)
 	}
 	c.IsDev = true
 	c.Config.Kafka, c.Config.Redis = []string{running.Kafka}, running.Redis

@@ -194,7 +194,7 @@ type checkFigures struct {
 // Health registers the metric of the health checks.
 func (m *Registry) Health(h *lifecycle.Health) {
 	m.MustRegister(&checkFigures{h, prometheus.NewDesc("svc_healthy",
-		"1 if the check of /readyz passes, else 0, by check.", []string{"check"}, nil)})
+		"1 if the /readyz check passes, else 0, by check.", []string{"check"}, nil)})
 }
 
 // Describe implements [prometheus.Collector].
@@ -231,11 +231,11 @@ func (m *Registry) Notifier() *Notifier {
 		deliveries: counter("deliveries_total", "Completed deliveries, by channel and state.", "channel", "state"),
 		decisions:  counter("decisions_total", "Decisions about alerts, by reason.", "reason"),
 		seconds: prometheus.NewHistogramVec(prometheus.HistogramOpts{
-			Name: "svc_notify_attempt_seconds", Help: "Duration of an attempt, by channel.",
+			Name: "svc_notify_attempt_seconds", Help: "Duration of a delivery attempt, by channel.",
 			Buckets: prometheus.ExponentialBuckets(0.002, 2.5, 11), //nolint:mnd // 2 ms to 19 s
 		}, []string{"channel"}),
 		accepted: prometheus.NewHistogram(prometheus.HistogramOpts{
-			Name: "svc_notify_change_to_accept_seconds", Help: "Time from a change to its acceptance by a webhook.",
+			Name: "svc_notify_change_to_accept_seconds", Help: "Time from a change until a webhook accepted the event.",
 			Buckets: prometheus.ExponentialBuckets(0.005, 3, 14), //nolint:mnd // 5 ms to 2 h
 		}),
 		waiting: prometheus.NewGaugeVec(prometheus.GaugeOpts{

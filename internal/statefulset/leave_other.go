@@ -9,4 +9,6 @@ import "errors"
 func Leaving() func() bool { return nil }
 
 // askToLeave returns an error, because this system does not have a signal that asks to leave.
-func askToLeave(int) error { return errors.New("there is no signal for it on this system") }
+func askToLeave(int) error {
+	return errors.New("this operating system has no signal that asks a process to leave its group")
+}

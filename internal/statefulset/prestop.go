@@ -34,7 +34,8 @@ const preStopWithin = 5 * time.Second
 // assigned to it.
 func PreStopCommand(w cli.Env) *cobra.Command {
 	return &cobra.Command{
-		Use: "prestop", Short: "the preStop hook of a StatefulSet: have the process leave its group if it is scaled down", Hidden: true,
+		Use: "prestop", Hidden: true,
+		Short: "run the preStop hook of a StatefulSet: make the process leave its group if the StatefulSet is scaled down",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			ctx, cancel := context.WithTimeout(cmd.Context(), preStopWithin)
 			defer cancel()
@@ -105,7 +106,7 @@ func (k *kubernetes) scaledDown(ctx context.Context, pod string) (bool, error) {
 		return true, nil
 	}
 	if answer.StatusCode != http.StatusOK {
-		return false, fmt.Errorf("ask Kubernetes for the StatefulSet %s: %s", pod[:dash], answer.Status)
+		return false, fmt.Errorf("get the StatefulSet %s from Kubernetes: %s", pod[:dash], answer.Status)
 	}
 	var set struct {
 		Metadata struct{ DeletionTimestamp string }
@@ -118,7 +119,7 @@ func (k *kubernetes) scaledDown(ctx context.Context, pod string) (bool, error) {
 		return false, fmt.Errorf("read the StatefulSet %s: %w", pod[:dash], err)
 	}
 	if set.Spec.Replicas == nil {
-		return false, fmt.Errorf("the StatefulSet %s has no replicas", pod[:dash])
+		return false, fmt.Errorf("the StatefulSet %s does not set spec.replicas", pod[:dash])
 	}
 	return set.Metadata.DeletionTimestamp != "" || ordinal >= set.Spec.Ordinals.Start+*set.Spec.Replicas, nil
 }

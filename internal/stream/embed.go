@@ -106,7 +106,7 @@ func (b *Broker) Full() error {
 		return nil
 	}
 	if err := b.failed.Load(); err != nil {
-		return fmt.Errorf("a write to %s failed, start again: %w", b.dir, *err)
+		return fmt.Errorf("a write to %s failed; restart svc dev: %w", b.dir, *err)
 	}
 	free, err := b.checkSpace()
 	if full := err != nil; b.full.Swap(full) != full {
@@ -126,7 +126,7 @@ func (b *Broker) checkSpace() (free uint64, err error) {
 	case err != nil:
 		err = fmt.Errorf("measure the free space of %s: %w", b.dir, err)
 	case free < reserveBytes:
-		err = fmt.Errorf("no space: %d MiB are free for %s, but %d MiB are needed", free>>20, b.dir, reserveBytes>>20)
+		err = fmt.Errorf("no space left for %s: %d MiB free, %d MiB required", b.dir, free>>20, reserveBytes>>20)
 	}
 	return free, err
 }
@@ -168,7 +168,7 @@ func (b *Broker) seal(as bool) bool {
 		change = logfiles.Seal
 	}
 	if err := change(b.dir); err != nil {
-		b.log.Warn("copy of the list of topics not updated", "error", err)
+		b.log.Warn("copy of the topic list not updated", "error", err)
 	}
 	b.sealed = as
 	return false

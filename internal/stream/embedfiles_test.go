@@ -99,7 +99,7 @@ func TestFailedWrite(t *testing.T) {
 	free.Store(1 << 40)
 	b, c, out := onDisk(t, &free)
 	brokerLog{b}.Logf(kfake.LogLevelWarn, "persist batch %s-%d: %v", inTopic, 0, &os.PathError{Op: "write", Path: "0.dat", Err: syscall.EIO})
-	if err := b.Full(); err == nil || !strings.Contains(err.Error(), "start again") || !errors.Is(err, syscall.EIO) {
+	if err := b.Full(); err == nil || !strings.Contains(err.Error(), "restart svc dev") || !errors.Is(err, syscall.EIO) {
 		t.Error(err)
 	}
 	if _, err := c.Publisher(inTopic).Append(t.Context(), nil, nil, 0); !errors.Is(err, ErrAway) {

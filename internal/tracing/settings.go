@@ -62,7 +62,7 @@ func readSettings(getenv func(string) string) (s settings, err error) {
 	s.queue = sdktrace.DefaultMaxQueueSize
 	if name, size := first("OTEL_BSP_MAX_QUEUE_SIZE"); size != "" {
 		if s.queue, err = strconv.Atoi(size); err != nil || s.queue < 1 {
-			return s, fmt.Errorf("%s must be a number of spans from 1", name)
+			return s, fmt.Errorf("%s must be a number of spans, at least 1", name)
 		}
 	}
 	s.ignored = unsupportedPropagators(getenv("OTEL_PROPAGATORS"))

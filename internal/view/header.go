@@ -76,7 +76,7 @@ func (h *header) fault(most time.Duration) error {
 	case !h.whole:
 		return ErrNotWhole
 	case h.older:
-		return &BehindError{0, "Redis returned with an older state"}
+		return &BehindError{0, "Redis came back with an older state"}
 	case h.unproved:
 		return &BehindError{0, "no processor has checked the data in Redis yet"}
 	case h.pulse.IsZero():

@@ -358,7 +358,7 @@ func (d *Deliveries) putSign(ctx context.Context, partition int32, s *listSigns)
 	}
 	stored, err := answer.Int64()
 	if err != nil {
-		return fmt.Errorf("write signs of life: %w", err)
+		return fmt.Errorf("write heartbeat: %w", err)
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -20,7 +20,7 @@ func (t *Turns) Do(ctx context.Context, hospital string, change func() error) er
 	select {
 	case turn <- struct{}{}:
 	case <-ctx.Done():
-		return fmt.Errorf("wait for other changes of the hospital: %w", ctx.Err())
+		return fmt.Errorf("wait for other changes to the hospital: %w", ctx.Err())
 	}
 	defer func() { <-turn }()
 	return Retry(ctx, change)

@@ -30,7 +30,7 @@ func createHospitalCommand(w cli.Env) *cobra.Command {
 	a := kafkacli.New(w, 0)
 	var h access.Hospital
 	c := a.Cobra("create [ID]", "create a hospital", func(ctx context.Context, _ []string) error { return createHospital(ctx, a, &h) })
-	c.Long = "The id is given as ID, or by --id."
+	c.Long = "Give the id either as ID or with --id."
 	f := c.Flags()
 	f.StringVar(&h.ID, "id", "", "`id`: lower-case letters, digits and hyphens")
 	f.StringVar(&h.Name, "name", "", "display `name`")
@@ -39,7 +39,7 @@ func createHospitalCommand(w cli.Env) *cobra.Command {
 	a.Check = func() []error {
 		switch id := strings.Join(f.Args(), ""); {
 		case (id == "") == (h.ID == ""):
-			return []error{errors.New("ID, --id: give only one of them")}
+			return []error{errors.New("ID, --id: give exactly one of them")}
 		case id != "":
 			h.ID = id
 		}
@@ -141,7 +141,7 @@ type importedHospital struct {
 func importHospitalsCommand(w cli.Env) *cobra.Command {
 	o := &hospitalImport{keyOptions: keyOptions{Command: kafkacli.New(w, 0)}}
 	o.Within = importWithin
-	c := o.Cobra("import FILE", "create the hospitals of a CSV or JSON lines file, and print their keys: this is the only time they are "+
+	c := o.Cobra("import FILE", "create the hospitals in a CSV or JSON Lines file, and print their keys: this is the only time they are "+
 		"shown", func(ctx context.Context, args []string) error {
 		return o.run(ctx, args[0])
 	})
@@ -184,7 +184,7 @@ func (o *hospitalImport) run(ctx context.Context, file string) error {
 		if o.JSON {
 			return errors.Join(err, cli.PrintJSON(o.Stdout, &o.made))
 		}
-		fmt.Fprintf(o.Stderr, "%d hospitals created, %d existed; %d keys created\n", o.made.Hospitals, o.made.There, len(o.made.Keys))
+		fmt.Fprintf(o.Stderr, "hospitals created: %d, already existing: %d; keys created: %d\n", o.made.Hospitals, o.made.There, len(o.made.Keys))
 		return err
 	})
 }
@@ -207,7 +207,7 @@ func (o *hospitalImport) printCounts(s *settings.Store, rows []importedHospital)
 	if o.JSON {
 		return cli.PrintJSON(o.Stdout, made)
 	}
-	return o.Printf("would create %d hospitals and %d keys; %d hospitals exist\n", made.Hospitals, created, made.There)
+	return o.Printf("hospitals to create: %d, already existing: %d; keys to create: %d\n", made.Hospitals, made.There, created)
 }
 
 // refuse prints the errors in a file, and returns an error if there are any.
@@ -218,7 +218,7 @@ func (o *hospitalImport) refuse(faults []string) error {
 	for _, fault := range faults {
 		fmt.Fprintln(o.Stderr, fault)
 	}
-	return fmt.Errorf("nothing was imported: %d errors", len(faults))
+	return fmt.Errorf("nothing was imported; errors: %d", len(faults))
 }
 
 // differences reports the lines whose hospital exists with a different name or time zone. The import cannot decide

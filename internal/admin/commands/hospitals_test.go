@@ -64,7 +64,7 @@ func TestImportHospitals(t *testing.T) {
 	}
 	const many = 250
 	rows := manyHospitals(many)
-	if counted, _ := do("hospitals", "import", hospitalsFile(t, rows...), "--scopes", "all", "--dry-run"); counted != "would create 250 hospitals and 500 keys; 0 hospitals exist\n" {
+	if counted, _ := do("hospitals", "import", hospitalsFile(t, rows...), "--scopes", "all", "--dry-run"); counted != "hospitals to create: 250, already existing: 0; keys to create: 500\n" {
 		t.Errorf("a dry run says %q", counted)
 	}
 	if all, _ := do("hospitals", "list"); strings.Contains(all, "h-0001") {
@@ -72,7 +72,7 @@ func TestImportHospitals(t *testing.T) {
 	}
 	printed, said := do("hospitals", "import", hospitalsFile(t, rows...), "--scopes", "ingest:hl7,read:status", "--rate", "7")
 	lines, err := csv.NewReader(strings.NewReader(printed)).ReadAll()
-	if err != nil || len(lines) != 1+2*many || strings.Join(lines[0], ",") != "hospital,name,id,key" || !strings.Contains(said, "250 hospitals created, 0 existed; 500 keys created") {
+	if err != nil || len(lines) != 1+2*many || strings.Join(lines[0], ",") != "hospital,name,id,key" || !strings.Contains(said, "hospitals created: 250, already existing: 0; keys created: 500") {
 		t.Fatalf("%v: %d lines, says %q", err, len(lines), said)
 	}
 	tokens := map[string]bool{}
@@ -92,7 +92,7 @@ func TestImportHospitals(t *testing.T) {
 	}
 
 	printed, said = do("hospitals", "import", hospitalsFile(t, rows...), "--scopes", "all")
-	if strings.Count(printed, "\n") != 1 || !strings.Contains(said, "0 hospitals created, 250 existed; 0 keys created") {
+	if strings.Count(printed, "\n") != 1 || !strings.Contains(said, "hospitals created: 0, already existing: 250; keys created: 0") {
 		t.Errorf("the second time: %q, %q", printed, said)
 	}
 	rows[7] += ";Lab"
@@ -108,7 +108,7 @@ func TestImportHospitals(t *testing.T) {
 	// A hospital that exists with a different name or time zone is an error, because the import does not guess which is
 	// right.
 	code, stdout, stderr := say(t, append([]string{"hospitals", "import", hospitalsFile(t, "other,Other,UTC,", "h-0001,Another,UTC,"), "--scopes", "all"}, kafka...)...)
-	if code != 1 || stdout != "" || !strings.Contains(stderr, "line 3: name:") || !strings.Contains(stderr, "line 3: timezone:") || !strings.Contains(stderr, "nothing was imported: 2 errors") {
+	if code != 1 || stdout != "" || !strings.Contains(stderr, "line 3: name:") || !strings.Contains(stderr, "line 3: timezone:") || !strings.Contains(stderr, "nothing was imported; errors: 2") {
 		t.Errorf("code %d, says %q, %q", code, stdout, stderr)
 	}
 	if all, _ := do("hospitals", "list"); strings.Contains(all, "other") {
@@ -140,7 +140,7 @@ func TestImportHospitalsJSON(t *testing.T) {
 		`{"id":"a","name":"A","timezone":"UTC"} Secret`:                      "line 1: json: must be an object",
 		`{"id":5,"name":"Secret","timezone":"UTC"}`:                          "line 1: json: must be an object",
 		"{\"id\":\"a\",\n\"name\":\"Secret\"}":                               "line 1: json: must be an object",
-		`{"id":"a","name":"A","timezone":"UTC","keys":["K",""]}`:             "line 1: keys: each must be 1 to 100 characters",
+		`{"id":"a","name":"A","timezone":"UTC","keys":["K",""]}`:             "line 1: keys: each name must have 1 to 100 characters",
 		"{" + strings.Repeat(" ", importLine) + "}":                          "line 1: json: must be at most 1048575 bytes",
 		"{\"id\":\"a\",\"name\":\"A\",\"timezone\":\"UTC\"}\n[\"Secret\"]\n": "line 2: json: must be an object",
 	} {
@@ -168,7 +168,7 @@ func TestImportHospitalsFaults(t *testing.T) {
 	got := strings.Join(faults, "\n")
 	for _, want := range []string{
 		"line 3: id: must be", "line 4: id: is the same as in line 2", "line 4: name: must be", "line 4: timezone: must be", "line 4: keys: a name is listed twice",
-		"line 5: id: must be", "line 5: name: must be", "line 5: timezone: must be", "line 5: keys: each must be",
+		"line 5: id: must be", "line 5: name: must be", "line 5: timezone: must be", "line 5: keys: each name must have",
 	} {
 		if !strings.Contains(got, want) {
 			t.Errorf("missing %q in\n%s", want, got)

@@ -84,7 +84,7 @@ func (l *hospitalLines) readJSON(text io.Reader) error {
 			err = errors.New("more than one value")
 		}
 		if err != nil { // the decoder's error may quote a value
-			l.fault(n, "json", "must be an object with the text fields id, name and timezone and the list keys")
+			l.fault(n, "json", "must be an object with the string fields id, name and timezone and, optionally, the list keys")
 			continue
 		}
 		l.add(n, &row)
@@ -118,7 +118,7 @@ func (l *hospitalLines) add(line int, from *hospitalLine) {
 	for _, name := range from.Keys {
 		switch name = strings.TrimSpace(name); {
 		case !isLabel(name):
-			l.fault(line, "keys", "each must be 1 to 100 characters")
+			l.fault(line, "keys", "each name must have 1 to 100 characters")
 		case slices.Contains(row.keys, name):
 			l.fault(line, "keys", "a name is listed twice")
 		default:

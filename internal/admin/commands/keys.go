@@ -181,7 +181,7 @@ func revokeKeyCommand(w cli.Env) *cobra.Command {
 func rotateKeyCommand(w cli.Env) *cobra.Command {
 	a := kafkacli.New(w, 0)
 	overlap := ""
-	c := a.Cobra("rotate KEY", "create a successor of a key, and print it; the old key ends after an overlap",
+	c := a.Cobra("rotate KEY", "create a successor to a key, and print it; the old key expires after an overlap",
 		func(ctx context.Context, args []string) error {
 			return a.Connected(ctx, func(ctx context.Context, s *settings.Store, ring *keys.Ring) error {
 				seen := ring.Seen()

@@ -34,7 +34,7 @@ func SecretsCommand(w cli.Env) *cobra.Command {
 		func(ctx context.Context, s *settings.Store, a *kafkacli.Command, ring *keys.Ring) error {
 			return reseal(ctx, s, a, ring, lost)
 		})
-	reseal.Flags().BoolVar(&lost, "lost", false, "the key of the installation is lost; what it encrypted must be set again")
+	reseal.Flags().BoolVar(&lost, "lost", false, "accept that the key of the installation is lost; what it encrypted must be set again")
 	return group("secrets", "rotate the secrets key and the pseudonym key",
 		verb("status", "show what is encrypted with which key; exit code 1 unless everything uses the newest key", printSealed),
 		reseal, rewrapCommand(w))
@@ -106,7 +106,7 @@ func reseal(ctx context.Context, s *settings.Store, a *kafkacli.Command, ring *k
 		_, err = fmt.Fprintf(a.Stdout, "re-encrypted: %d of %d webhooks and recipients\n", n.Done, n.All)
 	}
 	if err == nil && n.Unknown > 0 {
-		err = fmt.Errorf("%d are encrypted with a key that is not configured", n.Unknown)
+		err = fmt.Errorf("webhooks and recipients that are encrypted with a key that is not configured: %d", n.Unknown)
 	}
 	return err
 }

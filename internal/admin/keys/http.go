@@ -48,7 +48,7 @@ const (
 func writes() []contract.Route[*server] {
 	ifMatch := contract.Parameter{
 		Name: "If-Match", In: "header", Example: "*",
-		About: "Entity tag of the key when it was read; if the key has changed since, nothing is done.",
+		About: "Entity tag of the key when it was read; if the key has changed since then, the request fails.",
 	}
 	id := contract.Parameter{Name: "id", In: "path", Example: "key_0123456789abcdef", About: "Id of the key."}
 	return []contract.Route[*server]{
@@ -65,7 +65,7 @@ func writes() []contract.Route[*server] {
 			Summary: "Rotate a key", About: "The old key stays valid for the overlap.",
 			Parameters: []contract.Parameter{id, ifMatch},
 			Bodies: []contract.Body{{Type: "application/json", Shape: rotateShape{}, Optional: true, Limit: maxBody, Examples: []contract.Example{
-				{Name: "A day to change over", Text: `{"overlap":"24h"}`},
+				{Name: "One day of overlap", Text: `{"overlap":"24h"}`},
 			}}},
 			Data: mintedKey{}, Refuses: []httpapi.Kind{httpapi.Missing, httpapi.Precondition, httpapi.Unprocessable},
 		}, Serve: (*server).rotate},
@@ -210,7 +210,7 @@ func (s *server) mint(w http.ResponseWriter, r *http.Request) {
 }
 
 var tooMany = httpapi.Problem{
-	Kind: httpapi.Unprocessable, Message: "The hospital has reached the limit of valid keys; revoke one.",
+	Kind: httpapi.Unprocessable, Message: "The hospital has reached the limit of 200 valid keys; revoke one.",
 	Details: []httpapi.Detail{{Path: "", Rule: "maxKeys:" + strconv.Itoa(Most)}},
 }
 

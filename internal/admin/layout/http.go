@@ -48,7 +48,7 @@ func writes() []contract.Route[*server] {
 		About:   "Rooms that the layout does not name are shown below it. Rooms and landmarks must not overlap.",
 		Parameters: []contract.Parameter{
 			{Name: "If-Match", In: "header", Example: "*", About: "Entity tag of the layout when it was read; if it has " +
-				"changed since, nothing is done."},
+				"changed since then, the request fails."},
 		},
 		Bodies: []contract.Body{{Type: "application/json", Shape: layoutShape{}, Limit: maxBody, Examples: []contract.Example{
 			{Name: "Two rooms and a desk", Text: `{"columns":4,"rows":2,"rooms":[{"roomId":1,"x":1,"y":1},{"roomId":2,"x":2,"y":1,"w":2}],"landmarks":[{"label":"Nurses' station","x":1,"y":2,"w":4}]}`},

@@ -32,7 +32,7 @@ func (e otherKey) Error() string { return string(e) }
 type otherRelease string
 
 func (e otherRelease) Error() string {
-	return "the " + string(e) + " of the installation was written by another release, in a form that this one does not read: " +
+	return "the " + string(e) + " of the installation was written by another release, in a format that this release does not read: " +
 		"start that release, or start with empty topics"
 }
 
@@ -53,7 +53,7 @@ func (s *Store) openPseudonyms(ring *seal.Keyring) ([]byte, error) {
 		err = seal.ErrBroken
 	}
 	if err != nil {
-		return nil, fmt.Errorf("decrypt the data of pseudonyms with the pseudonym key (%s): %w", ring.Fingerprint(), err)
+		return nil, fmt.Errorf("decrypt the pseudonym data with the pseudonym key (%s): %w", ring.Fingerprint(), err)
 	}
 	return data, nil
 }
@@ -155,7 +155,7 @@ func ReadInstalled(ctx context.Context, cluster *stream.Cluster, topic string) (
 func (s *Store) Rewrap(ctx context.Context, ring *seal.Keyring, now time.Time) error {
 	data, err := s.openPseudonyms(ring)
 	if err != nil {
-		return fmt.Errorf("%w; give the current one with --pseudonym-key-old", err)
+		return fmt.Errorf("%w; give the current key of the installation with --pseudonym-key-old", err)
 	}
 	ring.Use(ring.Fingerprint())
 	return s.install(ctx, PseudonymKey, ring, false, ring.Seal(installedName(PseudonymKey), data), now)

@@ -57,7 +57,7 @@ func openWebhook(seals *seal.Keyring, kept *administration.Webhook) (*outbound.W
 		if seals != nil {
 			clear, err := seals.Open(sealedName(webhookKey(w.Hospital, w.ID), k.ID), k.Sealed)
 			if err != nil {
-				fault = fmt.Errorf("open a secret of %s: %w", w.ID, err)
+				fault = fmt.Errorf("decrypt a secret of %s: %w", w.ID, err)
 			}
 			secret.Value = string(clear)
 		}
@@ -101,7 +101,7 @@ func openRecipient(seals *seal.Keyring, kept *administration.AlertRecipient) (*o
 		err = err2
 	}
 	if err != nil {
-		err = fmt.Errorf("open an address of %s: %w", p.ID, err)
+		err = fmt.Errorf("decrypt an address of %s: %w", p.ID, err)
 	}
 	return p, err
 }

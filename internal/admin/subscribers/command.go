@@ -41,10 +41,9 @@ func commands() []contract.Route[*webhooks] {
 		}, Serve: (*webhooks).test},
 		{Operation: contract.Operation{
 			Method: http.MethodPost, Path: "/api/admin/webhooks/{id}/replay", ID: "replayWebhook", Summary: "Replay the events of a time window",
-			About: "Events are selected by occurredAt and sent with their original ids and bodies, in parallel to new events at half the " +
-				"rate. only: failed " +
-				"replays failed deliveries, missing those never delivered to this endpoint, all everything. count is null if counting takes more " +
-				"than two seconds; the command shows the count later.",
+			About: "Events are selected by occurredAt and sent with their original ids and bodies, in parallel with new events, at half " +
+				"the rate of the endpoint. only selects the deliveries: failed for those that failed, missing for those that never reached " +
+				"this endpoint, all for all of them. count is null if counting takes more than two seconds; the command shows the count later.",
 			Parameters: []contract.Parameter{hook, {Name: dryRun, In: "query", About: "true: count the events without sending them. The " +
 				"command is done when they are counted.", Values: []string{"true", "false"}}},
 			Bodies: body(replayShape{},
@@ -54,7 +53,7 @@ func commands() []contract.Route[*webhooks] {
 		}, Serve: (*webhooks).replay},
 		{Operation: contract.Operation{
 			Method: http.MethodPost, Path: "/api/admin/deliveries/{id}/retry", ID: "retryDelivery", Summary: "Retry one delivery",
-			About:      "Sent once, with the same id and body.",
+			About:      "The delivery is sent once, with the same id and body.",
 			Parameters: []contract.Parameter{idOf("delivery", "dlv_0123456789abcdef0123456789abcdef")},
 			Data:       retriedRow{}, Refuses: []httpapi.Kind{httpapi.Missing},
 		}, Serve: (*webhooks).retry},

@@ -30,7 +30,7 @@ func deliveryReads() []contract.Route[*webhooks] {
 		{Name: "state", In: "query", About: "Only this value.", Values: stateNames},
 		{Name: "event", In: "query", About: "Only this value.", Values: eventNames},
 		contract.Since(), contract.Until(), contract.Limit(deliveriesUsual, deliveriesAtMost),
-		{Name: "cursor", In: "query", About: "next of the previous page."},
+		{Name: "cursor", In: "query", About: "The value of next in the previous page."},
 	}
 	hook := idOf("webhook", "whk_0123456789abcdef")
 	const about = "The newest 10,000 deliveries of an endpoint."

@@ -59,9 +59,10 @@ func recipientWrites() []contract.Route[*alerts] {
 			Data:       recipientRow{}, Refuses: []httpapi.Kind{httpapi.Missing, httpapi.Precondition, httpapi.Unprocessable},
 		}, Serve: (*alerts).deleteRecipient},
 		{Operation: contract.Operation{
-			Method: http.MethodPost, Path: "/api/admin/alerts/test", ID: "testAlert", Summary: "Send a test message to a recipient by one channel",
-			Bodies: body(alertTestShape{}, contract.Example{Name: "By SMS", Text: `{"recipientId":"rcp_0123456789abcdef","channel":"sms"}`}),
-			Data:   commanded{}, Refuses: []httpapi.Kind{httpapi.Missing, httpapi.Unprocessable},
+			Method: http.MethodPost, Path: "/api/admin/alerts/test", ID: "testAlert",
+			Summary: "Send a test message to a recipient through one channel",
+			Bodies:  body(alertTestShape{}, contract.Example{Name: "By SMS", Text: `{"recipientId":"rcp_0123456789abcdef","channel":"sms"}`}),
+			Data:    commanded{}, Refuses: []httpapi.Kind{httpapi.Missing, httpapi.Unprocessable},
 		}, Serve: (*alerts).testAlert},
 	}
 }
@@ -165,7 +166,8 @@ func (s *alerts) createRecipient(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if len(s.Register.Recipients(p.Hospital)) >= recipientsMax {
-		unprocessable(w, r, "The hospital has reached the limit of recipients; remove one first.", "", "maxItems:"+strconv.Itoa(recipientsMax))
+		unprocessable(w, r, "The hospital has reached the limit of 200 recipients; remove one first.",
+			"", "maxItems:"+strconv.Itoa(recipientsMax))
 		return
 	}
 	p.ID = "rcp_" + access.RandomHex(8)

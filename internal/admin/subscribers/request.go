@@ -35,7 +35,7 @@ func grouped[S any](group string, routes ...[]contract.Route[S]) []contract.Rout
 
 var ifMatch = contract.Parameter{
 	Name: "If-Match", In: "header", Example: "*",
-	About: "The version of the resource when it was read, in quotes; if it has changed since, nothing is done.",
+	About: "The version of the resource when it was read, in quotes; if it has changed since then, the request fails.",
 }
 
 func idOf(what, example string) contract.Parameter {
@@ -147,7 +147,7 @@ func (s *server) perform(
 	case errors.Is(err, access.ErrOvertaken):
 		httpapi.Fail(w, r, overtaken)
 	case errors.Is(err, ErrNoKey):
-		unprocessable(w, r, "The service cannot encrypt this; its operator must set SVC_SECRETS_KEY.", "", "secrets_key")
+		unprocessable(w, r, "The service cannot store secrets and addresses; its operator must set SVC_SECRETS_KEY.", "", "secrets_key")
 	default:
 		s.Shell.Log.WarnContext(r.Context(), "administrative action failed", "action", action, "error", err)
 		httpapi.Fail(w, r, httpapi.Problem{Kind: httpapi.Unavailable, RetryAfter: tryAgain})
@@ -178,7 +178,7 @@ func (s *server) failUnavailable(w http.ResponseWriter, r *http.Request, err err
 	s.Shell.Log.WarnContext(r.Context(), "deliveries not read", "error", err)
 	httpapi.Fail(w, r, httpapi.Problem{
 		Kind: httpapi.Unavailable, RetryAfter: tryAgain, Details: []httpapi.Detail{{Path: "data", Rule: s.Reason(err)}},
-		Message: "The lists may be incomplete. Retry after the time in Retry-After; the request is safe to repeat.",
+		Message: "The data may be incomplete, so it is not served. Retry after the time in Retry-After; the request is safe to repeat.",
 	})
 }
 

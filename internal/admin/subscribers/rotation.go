@@ -19,11 +19,11 @@ const overlapUsual = 24
 func rotation() []contract.Route[*webhooks] {
 	return []contract.Route[*webhooks]{{Operation: contract.Operation{
 		Method: http.MethodPost, Path: "/api/admin/webhooks/{id}/rotate", ID: "rotateSecret", Summary: "Rotate the secret of an endpoint",
-		About: "webhook-signature has a signature for each secret until retireAt. X-Svc-Signature has one: of the old secret until " +
-			"promoteAt (half the overlap), then of the new one. " +
+		About: "webhook-signature has a signature for each secret until retireAt. X-Svc-Signature has one: with the old secret until " +
+			"promoteAt (half the overlap), then with the new one. " +
 			"An overlap of 0 ends all old secrets at once. No other rotation can begin before promoteAt.",
 		Parameters: []contract.Parameter{idOf("webhook", "whk_0123456789abcdef"), ifMatch},
-		Bodies:     optionalBody(rotateShape{}, contract.Example{Name: "A day to change over", Text: `{"overlapHours":24}`}),
+		Bodies:     optionalBody(rotateShape{}, contract.Example{Name: "One day of overlap", Text: `{"overlapHours":24}`}),
 		Data:       rotated{}, Refuses: []httpapi.Kind{httpapi.Missing, httpapi.Precondition, httpapi.Unprocessable},
 	}, Serve: (*webhooks).rotate}}
 }

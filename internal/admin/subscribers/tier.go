@@ -17,7 +17,7 @@ func tierWrites() []contract.Route[*alerts] {
 	return []contract.Route[*alerts]{{Operation: contract.Operation{
 		Method: http.MethodPut, Path: "/api/admin/alerts/tiers/{tier}", ID: "putAlertTier",
 		Summary: "Set the recipients of a tier",
-		About:   "T1 is yellow, T2 orange, T3 red. Omitted fields get the default of the tier. A tier without recipients notifies nobody.",
+		About:   "T1 is yellow, T2 orange, T3 red. Omitted fields get the default of the tier. A tier without recipients notifies no one.",
 		Parameters: []contract.Parameter{
 			{Name: "tier", In: "path", About: "T1, T2 or T3.", Values: outbound.TierIDs(), Example: "T2"}, ifMatch,
 		},

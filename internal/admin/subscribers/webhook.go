@@ -41,11 +41,11 @@ func endpointWrites() []contract.Route[*webhooks] {
 			Method: http.MethodPost, Path: "/api/admin/webhooks", ID: "createWebhook", Summary: "Create a webhook",
 			About: "The response contains the signing secret, which cannot be shown again. The endpoint receives events from now on. The " +
 				"address is " +
-				"checked here and again at each connection; a name that does not resolve yet causes a warning.",
+				"checked now and at each connection; a name that does not resolve yet causes a warning.",
 			Bodies: body(webhookShape{},
-				contract.Example{Name: "Everything of the unit", Text: `{"url":"https://partner.example/svc/events"}`},
+				contract.Example{Name: "All events of the unit", Text: `{"url":"https://partner.example/svc/events"}`},
 				contract.Example{
-					Name: "Two rooms, with a secret of the partner's own",
+					Name: "Two rooms, with a secret chosen by the partner",
 					Text: `{"url":"https://partner.example/svc/rooms","events":["room.rescored"],"rooms":[1,4],` +
 						`"ratePerSecond":20,"timeoutSeconds":5,"secret":"an example, not a secret at all"}`,
 				}),
@@ -73,7 +73,7 @@ func endpointReads() []contract.Route[*webhooks] {
 	return []contract.Route[*webhooks]{
 		{Operation: contract.Operation{
 			Method: http.MethodGet, Path: "/api/admin/webhooks", ID: "listWebhooks", Summary: "List the webhooks of the hospital, oldest first",
-			About: "With their health; null if it is unknown at the moment.", Data: webhookList{},
+			About: "Each webhook includes its health; null if it is currently unknown.", Data: webhookList{},
 		}, Serve: (*webhooks).listWebhooks},
 		{Operation: contract.Operation{
 			Method: http.MethodGet, Path: "/api/admin/webhooks/{id}", ID: "getWebhook", Summary: "Get one webhook",
@@ -222,7 +222,7 @@ func (s *webhooks) createWebhook(w http.ResponseWriter, r *http.Request) {
 	seen, end := s.begin()
 	defer end()
 	if len(s.Register.Webhooks(hook.Hospital)) >= maxWebhooks {
-		unprocessable(w, r, "The hospital has reached the limit of webhooks; remove one first.", "", "maxItems:"+strconv.Itoa(maxWebhooks))
+		unprocessable(w, r, "The hospital has reached the limit of 50 webhooks; remove one first.", "", "maxItems:"+strconv.Itoa(maxWebhooks))
 		return
 	}
 	put := func(ctx context.Context) error { return s.Store.PutWebhook(ctx, seen, hook) }

@@ -53,7 +53,7 @@ func writes() []contract.Route[*server] {
 		Parameters: []contract.Parameter{
 			{Name: "id", In: "path", Example: "usr_0123456789abcdef", About: "Id of the user."},
 			{Name: "If-Match", In: "header", Example: "*", About: "Entity tag of the user when it was read; if it has " +
-				"changed since, nothing is done."},
+				"changed since then, the request fails."},
 		},
 		Bodies: []contract.Body{{Type: "application/json", Shape: changeShape{}, Limit: maxBody, Examples: []contract.Example{
 			{Name: "Sign a person out everywhere", Text: `{"endSessions":true}`},
@@ -71,14 +71,14 @@ func reads() []contract.Route[*server] {
 		Method: http.MethodGet, Path: "/api/admin/users", Scope: access.Admin, ID: "listUsers", Group: "Administration",
 		Summary: "List the users of the hospital",
 		About: "Users of the identity provider, users of sign-in links, and unused invitations. A " +
-			"user of a link expires with the role's longest session and is removed a day later.",
+			"user of a sign-in link expires when the longest session of the role would end, and is removed a day later.",
 		Data: userList{},
 	}, Serve: (*server).list}}
 }
 
 type changeShape struct {
 	Label       *string `json:"label,omitempty" pattern:"label" maxLength:"100" doc:"Display name of the person."`
-	Role        *string `json:"role,omitempty" enum:"viewer,charge,admin" doc:"Role of a user of a sign-in link; the identity provider controls the role of others."`
+	Role        *string `json:"role,omitempty" enum:"viewer,charge,admin" doc:"Role of a user of a sign-in link; the identity provider controls the roles of other users."`
 	Disabled    *bool   `json:"disabled,omitempty" doc:"The person is signed out and cannot sign in."`
 	EndSessions *bool   `json:"endSessions,omitempty" doc:"The person is signed out everywhere, and may sign in again."`
 }

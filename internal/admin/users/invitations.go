@@ -31,10 +31,9 @@ func Lifetimes() []string { return []string{"15m", "1h", "24h"} }
 
 var inviteOperation = contract.Operation{
 	Method: http.MethodPost, Path: "/api/admin/users", Scope: access.Admin, ID: "inviteUser", Group: "Administration",
-	Summary: "Invite a person by a single-use sign-in link",
-	About: "The response contains the link, which is not stored and cannot be shown again. The first person who opens it is signed in " +
-		"and is a user of " +
-		"the hospital until the longest session of the role ends.",
+	Summary: "Invite a person with a single-use sign-in link",
+	About: "The response contains the link, which is not stored and cannot be shown again. The first person who opens it is signed in, " +
+		"and is a user of the hospital until the longest session of the role would end.",
 	Bodies: []contract.Body{{Type: "application/json", Shape: inviteShape{}, Limit: maxBody, Examples: []contract.Example{
 		{Name: "A charge nurse", Text: `{"label":"night desk","role":"charge","ttl":"1h"}`},
 	}}},
@@ -74,7 +73,7 @@ func (s *server) invite(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case errors.Is(err, ErrTooMany):
 		httpapi.Fail(w, r, httpapi.Problem{
-			Kind: httpapi.Unprocessable, Message: "The hospital has reached its daily limit of links; try again later.",
+			Kind: httpapi.Unprocessable, Message: "The hospital has reached the limit of 200 links in 24 hours; try again later.",
 			Details: []httpapi.Detail{{Path: "", Rule: "maxLinks:" + strconv.Itoa(MostLinks)}},
 		})
 	case err != nil:
@@ -142,8 +141,8 @@ func (o *Office) Withdraw(ctx context.Context, by, hospital, user string) (link 
 var withdrawOperation = contract.Operation{
 	Method: http.MethodDelete, Path: "/api/admin/users/invitations/{id}", Scope: access.Admin, ID: "withdrawInvitation",
 	Group:   "Administration",
-	Summary: "Withdraw an unused invitation", About: "Its link is invalid everywhere within one " +
-		"second. An invitation that was used or has expired is not found.",
+	Summary: "Withdraw an unused invitation", About: "The link becomes invalid everywhere within one " +
+		"second. If the invitation was used or has expired, the response is 404.",
 	Parameters: []contract.Parameter{{Name: "id", In: "path", Example: "usr_0123456789abcdef", About: "Id of the invited user."}},
 	Data:       invitationRow{}, Refuses: []httpapi.Kind{httpapi.Missing},
 }

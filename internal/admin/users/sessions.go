@@ -118,7 +118,7 @@ func (o *Office) EndSessions(ctx context.Context, reason string, all ...Session)
 }
 
 // ErrShown means that a secret was already displayed, or that its session has ended.
-var ErrShown = errors.New("the secret was shown before")
+var ErrShown = errors.New("the secret was already shown")
 
 // ShowOnce records that a session displays the secret that was created at an instant. If several requests do so, even
 // at different instances, one succeeds and the others get [ErrShown].

@@ -73,7 +73,7 @@ func (l *Output) Pair(want func(c, next *acuity.Change) bool) (partition int32, 
 			return partition, places[i], places[i+1]
 		}
 	}
-	l.TB.Fatal("no two changes by inputs, one after the other")
+	l.TB.Fatal("no two consecutive changes caused by inputs")
 	return 0, 0, 0
 }
 
@@ -119,7 +119,7 @@ func (l *Output) SnapshotOf() (partition int32, place int, version int64) {
 			return partition, place, c.Version
 		}
 	}
-	l.TB.Fatal("no change cut the hour")
+	l.TB.Fatal("no change was applied after the hour")
 	return 0, 0, 0
 }
 
@@ -227,7 +227,7 @@ var Faults = map[string]Planted{
 			l.Changes[p] = slices.Delete(l.Changes[p], gone[key], gone[key]+1)
 			return key, l.Views[Victim].Version
 		}
-		l.TB.Fatal("no tombstone that ended anything")
+		l.TB.Fatal("no tombstone that deleted a row")
 		return "", 0
 	}, verify.LostTomb},
 }

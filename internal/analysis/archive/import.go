@@ -123,7 +123,7 @@ func (im *Import) readSegment(format tables.Format, files []File) ([]importedRow
 	for i := range files {
 		rows, err := readRows(format, filepath.Join(im.Dir, filepath.FromSlash(files[i].Path)))
 		if err == nil && int64(len(rows)) != files[i].Rows {
-			err = fmt.Errorf("it has %d rows, but the manifest lists %d", len(rows), files[i].Rows)
+			err = fmt.Errorf("the file has %d rows, but the manifest lists %d", len(rows), files[i].Rows)
 		}
 		if err != nil {
 			return nil, fmt.Errorf("read %s: %w", files[i].Path, err)

@@ -86,9 +86,9 @@ func Run(hours []*acuity.Snapshot, o Options) (*Report, error) {
 	switch {
 	case r.report.Forecasts > 0:
 	case int(r.model.Learnt) <= o.Warmup:
-		return nil, fmt.Errorf("no forecast to measure: %w: %d, of which the first %d are only learned from", ErrTooFew, r.model.Learnt, o.Warmup)
+		return nil, fmt.Errorf("no forecast to measure: %w: %d, but the first %d are used only to learn", ErrTooFew, r.model.Learnt, o.Warmup)
 	default:
-		return nil, errors.New("no forecast to measure: none of these hours is between from and to")
+		return nil, errors.New("no forecast to measure: no recorded hour is in the requested span")
 	}
 	if c := r.report.Compared; c != nil {
 		if c.Forecasts == 0 {

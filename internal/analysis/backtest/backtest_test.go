@@ -151,7 +151,7 @@ func TestRefusals(t *testing.T) {
 	}{
 		"no hours":         {each(nil), backtest.Options{}, "no forecast to measure"},
 		"too few":          {each(unit(1, 20)), backtest.Options{Warmup: 24}, "too few observed hours"},
-		"none that counts": {each(unit(1, 40)), backtest.Options{Warmup: 24, From: math.MaxInt32 - 1}, "between from and to"},
+		"none that counts": {each(unit(1, 40)), backtest.Options{Warmup: 24, From: math.MaxInt32 - 1}, "in the requested span"},
 		"unknown model":    {each(unit(1, 48)), backtest.Options{Models: []string{"oracle"}}, `model "oracle"`},
 	} {
 		t.Run(name, func(t *testing.T) {

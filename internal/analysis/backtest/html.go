@@ -199,7 +199,7 @@ func (r *Report) drawSample() template.HTML {
 		low[i], mid[i], high[i], came[i] = s.P10, s.P50, s.P90, s.Came
 		top = max(top, s.P90, s.Came)
 	}
-	p := newPicture("Nurses required: forecast from four hours before, and actual", xs[0], xs[n-1], 0, top*1.05)
+	p := newPicture("Nurses required: forecast four hours ahead, and actual", xs[0], xs[n-1], 0, top*1.05)
 	p.drawGrid("%.0f")
 	for _, x := range xs {
 		if at := time.Unix(int64(x)*3600, 0).In(r.zone); at.Hour() == 0 && at.Day()%2 == 0 {
@@ -254,7 +254,7 @@ func (r *Report) drawCurve() template.HTML {
 	for _, b := range r.Curve {
 		xs, ys = append(xs, 100*b.Forecast), append(ys, 100*b.Came)
 	}
-	p := newPicture("Orange or red: how often it occurred, by its forecast probability", 0, 100, 0, 100)
+	p := newPicture("Orange or red: observed frequency, by forecast probability", 0, 100, 0, 100)
 	p.drawGrid("%.0f %%")
 	for x := 0.0; x <= 100; x += 20 {
 		p.mark(x, fmt.Sprintf("%.0f %%", x))

@@ -223,14 +223,14 @@ func (r *Report) gate() Gate {
 	g := Gate{Faults: []string{}}
 	fault := func(format string, args ...any) { g.Faults = append(g.Faults, fmt.Sprintf(format, args...)) }
 	if least := leastDays * 24; r.Hours < least {
-		fault("%d hours compared, minimum %d", r.Hours, least)
+		fault("only %d hours compared, minimum %d", r.Hours, least)
 	}
 	if r.Best != "" && r.Gain < leastGain {
 		fault("gain over %s: %.1f%%, minimum %.0f%%", r.Best, 100*r.Gain, 100*leastGain)
 	}
 	for _, e := range r.Models {
 		if e.Name == "persistence" && r.Models[0].MAE[0] > e.MAE[0] {
-			fault("1 h: error %.3f, above persistence %.3f", r.Models[0].MAE[0], e.MAE[0])
+			fault("1 h: error %.3f, above that of persistence (%.3f)", r.Models[0].MAE[0], e.MAE[0])
 		}
 	}
 	for _, e := range r.Census[1:] {
@@ -239,7 +239,7 @@ func (r *Report) gate() Gate {
 		}
 		for h := range e.RMSE {
 			if r.Census[0].RMSE[h] > e.RMSE[h] {
-				fault("occupied rooms, %d h: root mean square error %.3f, above %s %.3f", h+1, r.Census[0].RMSE[h], e.Name, e.RMSE[h])
+				fault("occupied rooms, %d h: root mean square error %.3f, above that of %s (%.3f)", h+1, r.Census[0].RMSE[h], e.Name, e.RMSE[h])
 			}
 		}
 	}

@@ -60,7 +60,7 @@ func BacktestCommand(w cli.Env) *cobra.Command {
 	f.StringVar(&b.options.Hospital, "hospital", "", "`id` of the hospital")
 	f.StringVar(&b.from, "from", "",
 		"first `instant` whose forecast counts: a date in the hospital's time zone, or RFC 3339 (default: the first recorded hour)")
-	f.StringVar(&b.to, "to", "", "`instant` before which the last forecast counts (default: the last recorded hour)")
+	f.StringVar(&b.to, "to", "", "`instant` before which forecasts count (default: the last recorded hour)")
 	f.StringVar(&b.source, "source", fromSnapshots,
 		"snapshots: the recorded hours; observations: recomputed from the log; "+
 			"or a `FILE` with the output of svc simulate, - for standard input")
@@ -94,7 +94,7 @@ func (b *backtestCommand) run(ctx context.Context) error {
 	report, err := backtest.Run(list, b.options)
 	shown.End()
 	if errors.Is(err, backtest.ErrTooFew) {
-		return fmt.Errorf("%w; set the number with --warmup", err)
+		return fmt.Errorf("%w; set the number of hours to learn with --warmup", err)
 	} else if err != nil {
 		return err
 	}

@@ -34,7 +34,7 @@ func ExportCommand(w cli.Env) *cobra.Command {
 	formatFlag(c, &o.format, tables.Parquet)
 	c.Flags().StringVar(&o.out, "out", "", "`folder` with a subfolder for each topic; - is standard output")
 	c.Flags().Int64Var(&o.segment, "segment", 100_000, //nolint:mnd // about a minute or less
-		"`offsets` per file, the most that an interruption can lose")
+		"`offsets` per file, which is also the most that an interruption can lose")
 	cli.Require(c.Flags(), "topic", "out")
 	o.Check = func() []error {
 		faults := o.faults()
@@ -119,7 +119,7 @@ const namedAtMost = 20
 
 // printExported prints the amount of exported data, and the records that could not be decoded.
 func printExported(out io.Writer, m *archive.Manifest) {
-	fmt.Fprintf(out, "export: %d rows in %d files, of %d records", m.Counts.Rows, len(m.Files), m.Counts.Read)
+	fmt.Fprintf(out, "export: %d rows in %d files, from %d records", m.Counts.Rows, len(m.Files), m.Counts.Read)
 	if m.Counts.Undecoded > 0 {
 		fmt.Fprintf(out, "; %d could not be decoded", m.Counts.Undecoded)
 	}

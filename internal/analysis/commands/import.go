@@ -60,7 +60,7 @@ func (c *logCommand) importFrom(ctx context.Context, dir string) error {
 	}
 	fmt.Fprintf(c.Stderr, "import: %d observations\n", m.Counts.Rows)
 	if m.Counts.Undecoded > 0 {
-		fmt.Fprintf(c.Stderr, "import: the export lacks %d records that could not be decoded\n", m.Counts.Undecoded)
+		fmt.Fprintf(c.Stderr, "import: records that the export does not have because they could not be decoded: %d\n", m.Counts.Undecoded)
 	}
 	return nil
 }

@@ -54,7 +54,7 @@ func (c *logCommand) cobra(use, short string, run func(ctx context.Context, args
 // spanFlags adds --from and --to.
 func (c *logCommand) spanFlags() {
 	c.Flags.StringVar(&c.from, "from", "", "first `instant`: a date in UTC, or RFC 3339 (default: the beginning of the log)")
-	c.Flags.StringVar(&c.to, "to", "", "`instant` before which it ends (default: the end of the log at the start)")
+	c.Flags.StringVar(&c.to, "to", "", "`instant` before which records are read (default: the end of the log when the command starts)")
 }
 
 // allFlag adds --all.
@@ -79,7 +79,7 @@ func (c *logCommand) faults() (faults []error) {
 		faults = append(faults, errors.New("--to: must be after --from"))
 	}
 	if c.all && c.hospitals != "" {
-		faults = append(faults, errors.New("--all: leave out --hospital"))
+		faults = append(faults, errors.New("--all: cannot be combined with --hospital"))
 	}
 	if c.rate < 0 {
 		faults = append(faults, errors.New("--rate: must not be negative"))

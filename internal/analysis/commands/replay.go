@@ -38,7 +38,7 @@ func ReplayCommand(w cli.Env) *cobra.Command {
 	o.allFlag()
 	o.spanFlags()
 	f.StringVar(&o.file, "rules", "",
-		"`file` of rules to use: JSON in the format of /api/admin/rules, or CSV with factorId, line, text")
+		"`file` with the rules to use: JSON in the format of /api/admin/rules, or CSV with factorId, line, text")
 	f.StringVar(&o.speed, "speed", "max", "max, or the `speed` relative to real time")
 	f.BoolVar(&o.diff, "diff", false, "print the hours in which level, axes or rooms differ from the recorded verdicts, instead of the "+
 		"verdicts")
@@ -59,7 +59,7 @@ func (c *replayOptions) faults() []error {
 		faults = append(faults, err)
 	}
 	if c.times > 0 && c.out == "-" && len(c.hospitalList()) != 1 {
-		faults = append(faults, errors.New("--speed: standard output supports a speed for only one hospital; name it, or a folder with --out"))
+		faults = append(faults, errors.New("--speed: requires one --hospital, or a folder with --out"))
 	}
 	return faults
 }

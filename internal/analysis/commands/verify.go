@@ -25,7 +25,7 @@ import (
 )
 
 // errDiffers means that verify has found and printed a difference.
-var errDiffers = errors.New("the changelog, the snapshots or the view differ from those computed from the log")
+var errDiffers = errors.New("a changelog, snapshots or a view differ from those computed from the log")
 
 // verifyOptions are the flags of svc verify.
 type verifyOptions struct {
@@ -46,7 +46,7 @@ func VerifyCommand(w cli.Env, revision string) *cobra.Command {
 	f := c.Flags()
 	o.allFlag()
 	f.BoolVar(&o.continuous, "continuous", false, "repeat the check continuously, and serve the results as metrics")
-	f.DurationVar(&o.every, "every", time.Minute, "interval of the rounds of --continuous")
+	f.DurationVar(&o.every, "every", time.Minute, "time between two checks with --continuous")
 	f.StringVar(&o.listen, "metrics", "127.0.0.1:9095", "`address` of /metrics for --continuous")
 	f.DurationVar(&o.patience, "patience", 5*time.Second, "maximum lag of the view behind the log") //nolint:mnd // the limit for reads
 	f.BoolVar(&o.plain, "plain", false, "recompute everything at each step: the reference, about 100 times slower")
@@ -244,7 +244,7 @@ func NewVerifyMetrics(m *metrics.Registry) *VerifyMetrics {
 	const differences = "Hospitals whose changelog, snapshots or view differ from those computed from the log."
 	m.Gauge("svc_verify_differences", differences, f.differences.Load)
 	m.Gauge("svc_verify_pending_records", "Observations not yet applied in the last round.", f.pending.Load)
-	m.Gauge("svc_verify_last_round_timestamp_ms", "Time of the end of the last round, Unix ms.", f.last.Load)
+	m.Gauge("svc_verify_last_round_timestamp_ms", "Time at which the last round ended, Unix ms.", f.last.Load)
 	m.Counter("svc_verify_rounds_total", "Rounds completed.", f.rounds.Load)
 	m.Counter("svc_verify_failed_rounds_total", "Rounds not completed because a server was unavailable.", f.failed.Load)
 	return f

@@ -225,7 +225,7 @@ func Committed(cluster *stream.Cluster, topic string) Source {
 }
 
 // ErrPartitions means that changes cannot be in the same partitions as their inputs.
-var ErrPartitions = errors.New("the topics of observations, verdicts and snapshots have different numbers of partitions")
+var ErrPartitions = errors.New("the observations, verdicts and snapshots topics have different numbers of partitions")
 
 // Partition returns the current span of one partition.
 func (s *Source) Partition(ctx context.Context, n int32) (stream.Span, error) {

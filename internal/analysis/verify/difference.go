@@ -72,7 +72,7 @@ func position(p stream.Position) string { return fmt.Sprintf("%d:%d", p.Partitio
 func changedFields(got, want *acuity.Change) string {
 	text := joined(differentFields(reflect.ValueOf(*got), reflect.ValueOf(*want)))
 	if got.Level != want.Level {
-		text += fmt.Sprintf(": level %s, computed from the log %s", got.Level, want.Level)
+		text += fmt.Sprintf(": level %s, but %s computed from the log", got.Level, want.Level)
 	}
 	return text
 }

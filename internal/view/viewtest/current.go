@@ -39,7 +39,7 @@ func readable(t *testing.T, b *view.View) error {
 	token, err := b.Token(t.Context(), "north") // last, because a pulse may arrive between any two reads
 	for way, other := range map[string]error{"since": since, "settings": settings, "read": read} {
 		if errors.Is(before, view.ErrBehind) && errors.Is(err, view.ErrBehind) && other == nil {
-			t.Errorf("%s tells what is not current: %+v, %v", way, token, err)
+			t.Errorf("%s returns data that is not current: %+v, %v", way, token, err)
 		}
 	}
 	return errors.Join(err, read)
@@ -115,10 +115,10 @@ func testCurrent(t *testing.T, s Server) {
 // testDelays runs the tests that wait for seconds, in parallel, each with its own keys.
 func testDelays(t *testing.T, s Server) {
 	for name, test := range map[string]func(*testing.T, Server){
-		"an idle view stays current":     testIdle,
-		"the partition is released":      testReleased,
-		"clocks differ":                  testClockSkew,
-		"a former owner writes no signs": testLostPartition,
+		"an idle view stays current":    testIdle,
+		"the partition is released":     testReleased,
+		"clocks differ":                 testClockSkew,
+		"a former owner writes nothing": testLostPartition,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -210,11 +210,11 @@ func testRefusedWrites(t *testing.T, s Server) {
 					break
 				}
 				if past := asked.Sub(began); err != nil || past > 6*time.Second {
-					t.Fatalf("%v after Redis refuses to write a read says %v", past, err)
+					t.Fatalf("%v after Redis began to refuse writes, a read returns %v", past, err)
 				}
 			}
 			if v.Fault() == nil {
-				t.Error("the projector reports that it can write")
+				t.Error("the projector reports no fault although Redis refuses writes")
 			}
 			allow()
 			v.settle(t, 2)

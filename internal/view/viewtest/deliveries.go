@@ -87,7 +87,7 @@ func testDeliveries(t *testing.T, s Server) {
 		}
 		again, ok := view.ParseMark(last.String())
 		if behind = again; !ok || again != last {
-			t.Fatalf("mark %v is read as %v", last, again)
+			t.Fatalf("mark %v is parsed as %v", last, again)
 		}
 	}
 	if !slices.Equal(got, want) {
@@ -96,7 +96,7 @@ func testDeliveries(t *testing.T, s Server) {
 	seen := map[string]bool{}
 	if err := b.Lists().ScanDeliveries(t.Context(), "north", "", time.Time{}, time.Time{}, view.Mark{}, func(m view.Mark, _ []byte) bool {
 		if seen[m.ID] {
-			t.Errorf("%s comes twice if newer ones come meanwhile", m.ID)
+			t.Errorf("%s is listed twice if newer deliveries arrive during the scan", m.ID)
 		}
 		if seen[m.ID] = true; len(seen)%100 == 0 {
 			newer := fmt.Sprint("dlv_newer_", len(seen))
@@ -112,10 +112,10 @@ func testDeliveries(t *testing.T, s Server) {
 	}
 	part, _ := list("", begin.Add(10*time.Millisecond), begin.Add(12*time.Millisecond), view.Mark{}, count)
 	if fmt.Sprint(part) != "[35 34 33 32 31 30]" {
-		t.Errorf("of a time: %v", part)
+		t.Errorf("deliveries in a time window: %v", part)
 	}
 	if other, _ := list("whk_3", time.Time{}, time.Time{}, view.Mark{}, count); other != nil {
-		t.Errorf("of another endpoint: %v", other)
+		t.Errorf("deliveries to another endpoint: %v", other)
 	}
 
 	put(7, "whk_2", "older term", false, 4)
@@ -171,7 +171,7 @@ func testNotes(t *testing.T, s Server) {
 		d.PutLink("hash", []byte(value))
 		d.Written(t.Context())
 		if link, err := b.Lists().Link(t.Context(), "hash"); string(link) != value || err != nil {
-			t.Fatalf("written, and it is %q: %v", link, err)
+			t.Fatalf("after the write, the link is %q: %v", link, err)
 		}
 	}
 	if none, err := b.Lists().Command(t.Context(), "south", "cmd_1"); none != nil || err != nil {
@@ -202,7 +202,7 @@ func testOrder(t *testing.T, s Server) {
 	})
 	for n := range count {
 		if one, err := b.Lists().Delivery(t.Context(), "north", id(n)); string(one) != "ok" || err != nil {
-			t.Fatalf("done, and %s is %q: %v", id(n), one, err)
+			t.Fatalf("the command is done, but delivery %s is %q: %v", id(n), one, err)
 		}
 	}
 }

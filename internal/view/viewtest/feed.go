@@ -71,7 +71,7 @@ func testCounts(t *testing.T, s Server) {
 	}
 	now = now.Add(2 * time.Minute)
 	if got := h.Window(feeds.MinuteWindow, now); got.Received != 0 {
-		t.Errorf("the minute goes on: %+v", got)
+		t.Errorf("the counts of the minute did not expire: %+v", got)
 	}
 	// Messages that are restored late count in the windows in which they were received. They do not change the feed's
 	// LastReceived, LastApplied or LastEvent.
@@ -87,14 +87,14 @@ func testCounts(t *testing.T, s Server) {
 	}
 	h = &list[1]
 	if h.LastReceived != before.LastReceived || h.LastApplied != before.LastApplied || h.LastEvent != before.LastEvent {
-		t.Errorf("the times of %+v, before %+v", h, before)
+		t.Errorf("times %+v, want those of %+v", h, before)
 	}
 	if hour, day := h.Window(feeds.HourWindow, now).Received, h.Window(feeds.DayWindow, now).Received; hour != 130 || day != 1130 {
-		t.Errorf("%d in the last hour, %d in the last day", hour, day)
+		t.Errorf("%d received in the last hour, %d in the last day", hour, day)
 	}
 	now = now.Add(7 * 24 * time.Hour)
 	if list, err := one.Feeds().List(t.Context(), "north"); err != nil || len(list) > 0 {
-		t.Errorf("a week later: %+v %v", list, err)
+		t.Errorf("feeds still listed a week later: %+v, %v", list, err)
 	}
 }
 
@@ -163,7 +163,7 @@ func testNotices(t *testing.T, s Server) {
 func testProgress(t *testing.T, s Server) {
 	v := start(t, s.URL, "g1")
 	if p, err := v.Progress(t.Context(), "north"); p != (view.Progress{Partition: partition, Position: -1}) || err != nil {
-		t.Errorf("before anything: %+v %v", p, err)
+		t.Errorf("progress before the first write: %+v, %v", p, err)
 	}
 	v.whole(41, unit("north", 1))
 	v.settle(t, 41)

@@ -46,7 +46,7 @@ func testCompleteLists(t *testing.T, s Server) {
 	}
 	answers("nobody has written", view.ErrNotWhole)
 	pulse(0, 7, 7)
-	answers("nobody says that it is all", view.ErrNotWhole)
+	answers("no writer has completed the lists", view.ErrNotWhole)
 	fatal(t, b.Lists().SetListed(t.Context(), partition))
 	d.Complete(partition)
 	pulse(0, 7, 7)
@@ -59,11 +59,11 @@ func testCompleteLists(t *testing.T, s Server) {
 	answers("something has come", nil)
 	d.Pulse(now(), nil) // the partition is revoked and assigned again
 	pulse(4*time.Second, 7, 7)
-	answers("all that came until lately", nil)
+	answers("complete until a few seconds ago", nil)
 	pulse(3500*time.Millisecond, 7, 10)
-	answers("it has waited for too long", view.ErrBehind)
+	answers("a change has waited for too long", view.ErrBehind)
 	if value, err := b.Lists().Command(t.Context(), "north", "cmd_1"); string(value) != "begun" || !errors.Is(err, view.ErrBehind) {
-		t.Errorf("what is known of a command: %q, %v", value, err)
+		t.Errorf("command in lists that are behind: %q, %v", value, err)
 	}
 	if err := d.Fault(now()); !errors.Is(err, view.ErrBehind) {
 		t.Errorf("of the writer: %v", err)

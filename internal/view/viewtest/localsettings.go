@@ -44,7 +44,7 @@ func (v *fixture) lists(t *testing.T, hospital string, codes bool, want string) 
 func testLocalSettings(t *testing.T, s Server) {
 	v := start(t, s.URL, "g1")
 	if _, _, err := v.LocalSettings(t.Context(), "north", true); !errors.Is(err, view.ErrNotWhole) {
-		t.Errorf("%v before there is a view", err)
+		t.Errorf("%v before the first projection", err)
 	}
 	v.whole(1, with(unit("north", 5, 1), "mapping/a=1", "code/x=1"), unit("south", 1))
 	v.settle(t, 1)

@@ -105,13 +105,13 @@ func testOlderState(t *testing.T, s Server) {
 		lost     view.Unit      // a unit that is written between the dump and the restart
 		after    func(*fixture) // writes after the restart
 	}{
-		"an input":                  {position: 11, lost: unit("north", 6, 1)},
-		"an input of another":       {position: 11, lost: unit("south", 2, 1)},
-		"a change by time":          {position: 10, lost: unit("north", 6, 1)},
-		"a new hospital":            {position: 11, lost: unit("west", 1, 1)},
-		"then traffic of another":   {11, unit("north", 6, 1), func(v *fixture) { v.change(12, unit("south", 2, 1)) }},
-		"then traffic of the same":  {11, unit("north", 6, 1), func(v *fixture) { v.change(12, unit("north", 7, 2)) }},
-		"then traffic of a new one": {11, unit("north", 6, 1), func(v *fixture) { v.change(12, unit("east", 1, 1)) }},
+		"an input of the same hospital":     {position: 11, lost: unit("north", 6, 1)},
+		"an input of another hospital":      {position: 11, lost: unit("south", 2, 1)},
+		"a change caused by time":           {position: 10, lost: unit("north", 6, 1)},
+		"an input of a new hospital":        {position: 11, lost: unit("west", 1, 1)},
+		"later inputs of another hospital":  {11, unit("north", 6, 1), func(v *fixture) { v.change(12, unit("south", 2, 1)) }},
+		"later inputs of the same hospital": {11, unit("north", 6, 1), func(v *fixture) { v.change(12, unit("north", 7, 2)) }},
+		"later inputs of a new hospital":    {11, unit("north", 6, 1), func(v *fixture) { v.change(12, unit("east", 1, 1)) }},
 	} {
 		t.Run(name, func(t *testing.T) {
 			v := start(t, s.URL, "g1")
@@ -128,7 +128,7 @@ func testOlderState(t *testing.T, s Server) {
 			})
 			restore()
 			if _, err := b.Read(t.Context(), "north"); !errors.Is(err, view.ErrBehind) {
-				t.Errorf("a reader that has seen a later state reads the older one: %v", err)
+				t.Errorf("a reader that has read a later state reads the older state: %v", err)
 			}
 			dumped := signsAt(t, s.URL, t.Name()+":{3}whole")
 			if test.after != nil {
@@ -139,13 +139,13 @@ func testOlderState(t *testing.T, s Server) {
 			until(t, func() bool {
 				later := signsAt(t, s.URL, t.Name()+":{3}whole") != dumped
 				if got, err := fresh.Read(t.Context(), "north"); err == nil && later {
-					t.Fatalf("the past counts as current: %+v", got)
+					t.Fatalf("the restored older state is read as current: %+v", got)
 				}
 				return len(v.asked) > 0
 			})
 			v.wait(t) // the projector requests a whole projection
 			if got, err := fresh.Read(t.Context(), "north"); !errors.Is(err, view.ErrNotWhole) {
-				t.Fatalf("the past is shown: %+v, %v", got, err)
+				t.Fatalf("the restored older state is read: %+v, %v", got, err)
 			}
 			v.whole(12, unit("north", 9, 1), unit("south", 9, 1), unit("west", 9))
 			v.Pulse(v.now(), map[int32]int64{partition: 13})
@@ -207,7 +207,7 @@ func testOlderLists(t *testing.T, s Server) {
 			d.PutHealth("south", "whk_9", []byte("good")) // later writes continue
 			pulse(t, d, now(), 8)
 			if !d.Lacks(partition) || !errors.Is(read(), view.ErrNotWhole) || !errors.Is(readBy(openCurrent(t, s.URL, now)), view.ErrNotWhole) {
-				t.Errorf("the loss is not noticed: %v", read())
+				t.Errorf("the loss is not detected: %v", read())
 			}
 			complete()
 			pulse(t, d, now(), 8)
@@ -219,7 +219,7 @@ func testOlderLists(t *testing.T, s Server) {
 				next := deliveries(t, b)
 				pulse(t, next, now(), reached)
 				if next.Lacks(partition) != lacks {
-					t.Errorf("the next has to reach %d: the lists lack something: %v", reached, !lacks)
+					t.Errorf("next owner, position %d: the lists are incomplete: %v", reached, !lacks)
 				}
 				fatal(t, read())
 			}

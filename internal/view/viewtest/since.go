@@ -208,6 +208,6 @@ func testFollowers(t *testing.T, s Server) {
 		parts += followers[i].parts
 	}
 	if parts < versions/10 {
-		t.Errorf("%d reads told changes alone", parts)
+		t.Errorf("only %d partial reads", parts)
 	}
 }

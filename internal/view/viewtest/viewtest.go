@@ -29,36 +29,36 @@ type Server struct {
 // Run runs the suite, which needs exclusive use of the server.
 func Run(t *testing.T, s Server) {
 	tests := map[string]func(*testing.T, Server){
-		"an empty view is not whole":               testEmpty,
-		"whole without hospitals":                  testNoUnit,
-		"changes arrive":                           testChanges,
-		"equal tokens name one version":            testSameVersion,
-		"changes since a state":                    testSince,
-		"readers of changes have committed states": testFollowers,
-		"a late zombie is refused":                 testZombie,
-		"another generation replaces everything":   testGeneration,
-		"a lost view is made anew":                 testLostData,
-		"lost writes are noticed":                  testBehind,
-		"lists of administrators":                  testLocalSettings,
-		"waiters are released":                     testWait,
-		"waiters read the header":                  testHeaderReads,
-		"last use of keys":                         testUses,
-		"feeds add up":                             testCounts,
-		"notices of feeds":                         testNotices,
-		"progress of a partition":                  testProgress,
-		"only current views are read":              testCurrent,
-		"seconds pass":                             testDelays,
-		"a Redis that refuses to write":            testRefusedWrites,
-		"lists of deliveries":                      testDeliveries,
-		"notes beside the lists":                   testNotes,
-		"deliveries before commands":               testOrder,
-		"incomplete lists come with an error":      testCompleteLists,
-		"Redis comes back older":                   testOlderState,
-		"lists come back older":                    testOlderLists,
+		"an empty view is incomplete":               testEmpty,
+		"a complete view without hospitals":         testNoUnit,
+		"changes arrive":                            testChanges,
+		"equal tokens mean the same version":        testSameVersion,
+		"changes since a state":                     testSince,
+		"readers of changes see committed states":   testFollowers,
+		"a late write by a former owner is refused": testZombie,
+		"another generation replaces everything":    testGeneration,
+		"a lost view is rebuilt":                    testLostData,
+		"lost writes are noticed":                   testBehind,
+		"lists of administrators":                   testLocalSettings,
+		"waiters are released":                      testWait,
+		"waiters read the header":                   testHeaderReads,
+		"last use of keys":                          testUses,
+		"feeds add up":                              testCounts,
+		"notices of feeds":                          testNotices,
+		"progress of a partition":                   testProgress,
+		"only current views are read":               testCurrent,
+		"seconds pass":                              testDelays,
+		"Redis refuses writes":                      testRefusedWrites,
+		"lists of deliveries":                       testDeliveries,
+		"health, commands, episodes and links":      testNotes,
+		"deliveries before commands":                testOrder,
+		"incomplete lists cause an error":           testCompleteLists,
+		"Redis comes back with an older state":      testOlderState,
+		"lists come back in an older state":         testOlderLists,
 	}
 	if !s.Cluster {
-		tests["a Redis that is away"] = testAway
-		tests["a Redis that does not answer"] = testSilent
+		tests["Redis is unreachable"] = testAway
+		tests["Redis does not respond"] = testSilent
 		tests["watchers get notices"] = testWatch
 	}
 	for name, test := range tests {
@@ -163,7 +163,7 @@ func (v *fixture) settle(t *testing.T, position int64) {
 			return
 		}
 		if ctx.Err() != nil {
-			t.Fatalf("the view never had %d: %v", position, err)
+			t.Fatalf("the view never reached position %d: %v", position, err)
 		}
 	}
 }
@@ -176,10 +176,10 @@ func (v *fixture) wait(t *testing.T) {
 	select {
 	case p := <-v.asked:
 		if p != partition {
-			t.Errorf("asked for partition %d", p)
+			t.Errorf("the projector asked for partition %d", p)
 		}
 	case <-ctx.Done():
-		t.Fatal("the whole was never asked for")
+		t.Fatal("the projector never asked for a whole projection")
 	}
 }
 
@@ -251,7 +251,7 @@ func testSameVersion(t *testing.T, s Server) {
 		t.Errorf("token %+v", first.Token)
 	}
 	if again, fault := v.Token(t.Context(), "north"); fault != nil || again != first.Token {
-		t.Errorf("%+v, %v: want the same token", again, fault)
+		t.Errorf("token %+v, %v: want the same token", again, fault)
 	}
 	v.change(2, unit("north", 6))
 	v.settle(t, 2)
@@ -263,7 +263,7 @@ func testSameVersion(t *testing.T, s Server) {
 		t.Errorf("%+v, %v: want version 6", changed, err)
 	}
 	if _, err := v.Token(t.Context(), "nowhere"); !errors.Is(err, view.ErrNoUnit) {
-		t.Errorf("%v for a hospital that is not there", err)
+		t.Errorf("%v for an unknown hospital", err)
 	}
 }
 
@@ -351,7 +351,7 @@ func testAway(t *testing.T, s Server) {
 	v.expect(t, "north", view.ErrAway.Error())
 	for range 20 { // no time has passed, so Redis is not queried again, and the error has no cause
 		if _, err := v.Read(t.Context(), "north"); err != view.ErrAway { //nolint:errorlint // errors without a cause are not wrapped
-			t.Errorf("a read asked a Redis that was away a moment ago: %v", err)
+			t.Errorf("a read queried Redis, which was unreachable a moment ago: %v", err)
 		}
 	}
 	if err := v.Ping(t.Context()); err != view.ErrAway { //nolint:errorlint // errors without a cause are not wrapped

@@ -16,7 +16,7 @@ func testWait(t *testing.T, s Server) {
 	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 	defer cancel()
 	if err := v.follow.Wait(ctx, partition, 9); !errors.Is(err, context.DeadlineExceeded) {
-		t.Errorf("waiting for what never comes: %v", err)
+		t.Errorf("waiting for a position that never arrives: %v", err)
 	}
 	const crowd = 100
 	done := make(chan error, crowd)

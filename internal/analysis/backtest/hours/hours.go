@@ -75,7 +75,7 @@ func FromRequests(requests iter.Seq2[simulate.Request, error], hospital string, 
 			n++
 			o := &acuity.Observation{Hospital: hospital, ReceivedAt: acuity.At(r.At), Channel: acuity.Channel(path.Base(r.Path)), Source: "backtest"}
 			if path.Dir(r.Path) != "/api/ingest" || !slices.Contains(feeds, o.Channel) {
-				yield(inputlog.Input{}, fmt.Errorf("request %d: the path is not one of /api/ingest/%s", n, feeds))
+				yield(inputlog.Input{}, fmt.Errorf("request %d: the path must be /api/ingest/ followed by one of %s", n, feeds))
 				return
 			}
 			if _, err := ingest.Decode(o, r.Body, zone, pseudonyms); err != nil {
@@ -118,7 +118,7 @@ func FromInputs(inputs iter.Seq2[inputlog.Input, error], hospital string) hours 
 }
 
 // ErrNone means that there are no recorded hours.
-var ErrNone = errors.New("no full hour was recorded: there is nothing to measure a forecast on")
+var ErrNone = errors.New("no full hour was recorded, so there is no forecast to measure")
 
 // Ordered returns the hours in ascending order, each in its latest generation, because a backfill records past hours
 // again.
