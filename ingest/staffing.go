@@ -198,7 +198,7 @@ type nurseShape struct {
 }
 
 type pastStaffingShape struct {
-	AsOf               string `json:"asOf" pattern:"time" doc:"Start, not in the future. At most 28 days ago; older entries are ignored with a warning."`
+	AsOf               string `json:"asOf" pattern:"time" doc:"Start of the entry; must not be in the future. Entries that start more than 28 days ago are ignored with a warning."`
 	NursesOnDuty       int32  `json:"nursesOnDuty" minimum:"0" maximum:"1000"`
 	CallStaffAvailable bool   `json:"callStaffAvailable,omitempty" doc:"Default: as in the previous entry."`
 }

@@ -113,7 +113,7 @@ func idField(path string) option { return func(c *client, _ *cobra.Command) { c.
 
 // ifVersion adds the flag for a precondition: the command changes only the given version.
 func ifVersion(c *client, cmd *cobra.Command) {
-	cmd.Flags().StringVar(&c.version, "if-version", "", "change it only if it has this `version`")
+	cmd.Flags().StringVar(&c.version, "if-version", "", "make the change only if the resource has this `version`")
 }
 
 // required marks the flag of a field as required.

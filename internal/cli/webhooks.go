@@ -38,7 +38,7 @@ shows how far it is, and stop ends it.`,
 			}),
 			fields(
 				field{"url", "url", "`address` of the endpoint, https", textField},
-				field{"enabled", "enabled", "true, or false: paused", truthField},
+				field{"enabled", "enabled", "true, or false to pause", truthField},
 			), webhookFields, ifVersion),
 		verb(w, "remove WEBHOOK", "remove a webhook", request(http.MethodDelete, webhookPath, printID("removed %s")), ifVersion),
 		verb(w, "rotate WEBHOOK", "change the signing secret, and print the new one",

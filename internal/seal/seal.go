@@ -218,7 +218,7 @@ func Check(key string) error {
 		pairs[[2]byte{key[i], key[i+1]}] = true
 	}
 	if len(pairs) < leastPairs {
-		return errors.New("must be random, but this key has repetitions; create one with openssl rand -hex 32")
+		return errors.New("must be random, but this key has repetitions; create a key with openssl rand -hex 32")
 	}
 	return nil
 }

@@ -89,7 +89,7 @@ func (k *kubernetes) scaledDown(ctx context.Context, pod string) (bool, error) {
 	dash := strings.LastIndexByte(pod, '-')
 	ordinal, err := strconv.Atoi(pod[dash+1:])
 	if dash <= 0 || err != nil {
-		return false, fmt.Errorf("%q is not the name of a pod of a StatefulSet", pod)
+		return false, fmt.Errorf("%q is not the name of a StatefulSet pod", pod)
 	}
 	address := k.base + "/apis/apps/v1/namespaces/" + k.namespace + "/statefulsets/" + pod[:dash]
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)

@@ -62,7 +62,7 @@ func BacktestCommand(w cli.Env) *cobra.Command {
 		"first `instant` whose forecast counts: a date in the hospital's time zone, or RFC 3339 (default: the first recorded hour)")
 	f.StringVar(&b.to, "to", "", "`instant` before which forecasts count (default: the last recorded hour)")
 	f.StringVar(&b.source, "source", fromSnapshots,
-		"snapshots: the recorded hours; observations: recomputed from the log; "+
+		"snapshots: the recorded hours; observations: hours recomputed from the log; "+
 			"or a `FILE` with the output of svc simulate, - for standard input")
 	f.StringVar(&b.models, "model", "",
 		"`models` to compare with, separated by commas (default: all of "+strings.Join(backtest.Models(), ", ")+")")

@@ -25,7 +25,7 @@ type ObservationRow struct {
 	Census  []CensusRow `parquet:"census,list" json:"census,omitempty" about:"Rooms listed by a census"`
 
 	CensusAt     *Moment           `parquet:"census_at,timestamp(millisecond),optional" json:"census_at,omitzero" about:"Time of the census"`
-	StaffingAt   *Moment           `parquet:"staffing_at,timestamp(millisecond),optional" json:"staffing_at,omitzero" about:"Start of the staffing"`
+	StaffingAt   *Moment           `parquet:"staffing_at,timestamp(millisecond),optional" json:"staffing_at,omitzero" about:"Time from which the staffing applies"`
 	Nurses       *int32            `parquet:"nurses,optional" json:"nurses,omitempty" about:"Assignable nurses on duty, excluding the charge nurse"`
 	Call         *string           `parquet:"call,dict,optional" json:"call,omitempty" about:"Call staff available: yes or no"`
 	PastStaffing []PastStaffingRow `parquet:"past_staffing,list" json:"past_staffing,omitempty" about:"Staffing of past hours in a batch"`
@@ -71,7 +71,7 @@ type SignalRow struct {
 	Number     *float64 `parquet:"number,optional" json:"number,omitempty" about:"Numeric value, to three decimal places"`
 	Unit       *string  `parquet:"unit,dict,optional" json:"unit,omitempty" about:"Unit of number"`
 	Words      *string  `parquet:"words,dict,optional" json:"words,omitempty" about:"Coded text value from a closed vocabulary"`
-	ObservedAt *Moment  `parquet:"observed_at,timestamp(millisecond),optional" json:"observed_at,omitzero" about:"Time of the observation, or of the end"`
+	ObservedAt *Moment  `parquet:"observed_at,timestamp(millisecond),optional" json:"observed_at,omitzero" about:"Time of the observation, or of the end of the statement"`
 	StartedAt  *Moment  `parquet:"started_at,timestamp(millisecond),optional" json:"started_at,omitzero" about:"Start of a medication, or onset of a condition"`
 	Fetus      *string  `parquet:"fetus,dict,optional" json:"fetus,omitempty" about:"Fetus: a label A to I or a pseudonym; null if none is named"`
 }

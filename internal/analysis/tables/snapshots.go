@@ -20,12 +20,12 @@ type SnapshotRow struct {
 	Backfill     int32  `parquet:"backfill" json:"backfill" about:"Number of hours that remain in the same backfill, including this one; 0 for a live snapshot"`
 	Position     int64  `parquet:"position" json:"position" about:"Offset of the last observation before the snapshot"`
 	RulesVersion string `parquet:"rules_version,dict" json:"rules_version" about:"Version of the rules"`
-	Observed     bool   `parquet:"observed" json:"observed" about:"Whether a unit state exists whose last clinical fact is at most 12 hours old"`
+	Observed     bool   `parquet:"observed" json:"observed" about:"Whether the unit has a state whose last clinical fact is at most 12 hours old"`
 
 	Level    string  `parquet:"level,dict" json:"level" about:"Unit level: green, yellow, orange or red"`
 	Occupied int32   `parquet:"occupied" json:"occupied" about:"Occupied rooms"`
-	Rooms    *int32  `parquet:"rooms,optional" json:"rooms,omitempty" about:"Rooms of the last census, excluding blocked rooms; null if unknown"`
-	Boarders int32   `parquet:"boarders" json:"boarders" about:"Boarders, counted as the boarding axis does"`
+	Rooms    *int32  `parquet:"rooms,optional" json:"rooms,omitempty" about:"Rooms in the last census, excluding blocked rooms; null if unknown"`
+	Boarders int32   `parquet:"boarders" json:"boarders" about:"Boarders, counted as in the flow axis"`
 	Nurses   *int32  `parquet:"nurses,optional" json:"nurses,omitempty" about:"Nurses on duty; null if unknown"`
 	Call     *string `parquet:"call,dict,optional" json:"call,omitempty" about:"Call staff available: yes or no; null if unknown"`
 	Moves    int32   `parquet:"moves" json:"moves" about:"Admissions, transfers and discharges in the last 120 minutes"`

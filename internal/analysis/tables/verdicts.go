@@ -10,12 +10,12 @@ import (
 type VerdictRow struct {
 	Hospital    string  `parquet:"hospital,dict" json:"hospital" about:"Hospital ID"`
 	Version     int64   `parquet:"version,delta" json:"version" about:"Version of the hospital's verdict; each change adds 1"`
-	Partition   int32   `parquet:"partition" json:"partition" about:"Partition of both the verdicts and the observations topic"`
+	Partition   int32   `parquet:"partition" json:"partition" about:"Partition number, the same in the verdicts and observations topics"`
 	Offset      *int64  `parquet:"offset,optional" json:"offset,omitempty" about:"Offset in the verdicts topic; null in a replay"`
 	At          *Moment `parquet:"at,timestamp(millisecond),optional" json:"at,omitzero" about:"Record timestamp; null in a replay"`
 	InputOffset int64   `parquet:"input_offset,delta" json:"input_offset" about:"Offset of the observation; for a change caused by time, of the last observation before it"`
 	Cause       string  `parquet:"cause,dict" json:"cause" about:"Cause of the change: ingest or time"`
-	AppliedAt   Moment  `parquet:"applied_at,timestamp(millisecond)" json:"applied_at" about:"Hospital clock at the change"`
+	AppliedAt   Moment  `parquet:"applied_at,timestamp(millisecond)" json:"applied_at" about:"Time on the hospital's clock at which the change was applied"`
 	Outcome     string  `parquet:"outcome,dict" json:"outcome" about:"applied, duplicate, ignored or rejected; time if there was no input"`
 	Reason      *string `parquet:"reason,dict,optional" json:"reason,omitempty" about:"Reason code of the outcome"`
 	Level       string  `parquet:"level,dict" json:"level" about:"Unit level after the change: green, yellow, orange or red"`
