@@ -90,8 +90,8 @@ func TestFaultsOfACommandLine(t *testing.T) {
 		"reseal, bad key":         {[]string{"secrets", "reseal", "--data", nowhere, "--secrets-key", "short"}, []string{"--secrets-key", "--kafka"}},
 		"list":                    {[]string{"keys", "list", "--data", nowhere}, []string{"--kafka"}},
 		"rotate":                  {[]string{"keys", "rotate", "--data", nowhere, "--overlap", "2h"}, []string{"KEY: required", "--overlap", "--kafka"}},
-		"create, two ids":         {[]string{"hospitals", "create", "a", "--id", "b", "--name", "N", "--timezone", "UTC", "--data", nowhere}, []string{"ID, --id: give only one", "--kafka"}},
-		"create, no id":           {[]string{"hospitals", "create", "--name", "N", "--timezone", "UTC", "--data", nowhere}, []string{"ID, --id: give only one", "--kafka"}},
+		"create, two ids":         {[]string{"hospitals", "create", "a", "--id", "b", "--name", "N", "--timezone", "UTC", "--data", nowhere}, []string{"ID, --id: give exactly one", "--kafka"}},
+		"create, no id":           {[]string{"hospitals", "create", "--name", "N", "--timezone", "UTC", "--data", nowhere}, []string{"ID, --id: give exactly one", "--kafka"}},
 		"create, bare id":         {[]string{"hospitals", "create", "No-Id", "--name", "N", "--timezone", "UTC", "--data", nowhere}, []string{"hospital id", "--kafka"}},
 		"create": {
 			[]string{"hospitals", "create", "--data", nowhere, "--id", "No Id", "--timezone", "Mars/Base"},

@@ -322,7 +322,7 @@ func TestRotationOfThePseudonymKey(t *testing.T) {
 	visit := func(h *service) string { return h.pseudonyms.Pseudonym("north", "visit", "VN1") }
 	before, _ := i.start("ingest", nil)
 	i.await(before, "")
-	if code, said := i.secrets("rewrap", "SVC_PSEUDONYM_KEY", anotherKey); code != 1 || !strings.Contains(said, "give the current one with --pseudonym-key-old") {
+	if code, said := i.secrets("rewrap", "SVC_PSEUDONYM_KEY", anotherKey); code != 1 || !strings.Contains(said, "give the current key of the installation with --pseudonym-key-old") {
 		t.Errorf("without the old key: %d, %s", code, said)
 	}
 	if code, said := i.secrets("rewrap", "SVC_PSEUDONYM_KEY", anotherKey, "SVC_PSEUDONYM_KEY_OLD", oneKey); code != 0 || strings.Contains(said, "tests") {
