@@ -182,7 +182,7 @@ func (a *acts) perform(
 		got.change.Activated, got.change.Expired, got.change.Warnings = p.Activated, p.Expired, p.Warnings
 		reason = p.Reason
 	}
-	if problem := refusedAct(reason); problem != nil {
+	if problem := refusedAct(reason, o); problem != nil {
 		httpapi.Fail(w, r, *problem)
 		if !dry {
 			a.recordNotDone(r, o, action, subjects...)
@@ -197,16 +197,19 @@ func (a *acts) perform(
 }
 
 // refusedAct returns why an act was refused, or nil if it was not.
-func refusedAct(reason string) *httpapi.Problem {
+func refusedAct(reason string, o *acuity.Observation) *httpapi.Problem {
 	switch reason {
 	case facts.ReasonPrecondition:
 		return &httpapi.Problem{Kind: httpapi.Precondition}
 	case facts.ReasonNotThere:
 		return &httpapi.Problem{Kind: httpapi.Missing}
 	case facts.ReasonTooMany:
+		message := "The hospital has reached the limit of 5,000 locations; remove one first."
+		if len(o.Mappings) > 0 {
+			message = "The hospital has reached the limit of 20,000 code mappings; remove one first."
+		}
 		return &httpapi.Problem{
-			Kind: httpapi.Unprocessable, Message: "The hospital has reached the limit of 20,000 code mappings or 5,000 locations; remove one first.",
-			Details: []httpapi.Detail{{Path: "", Rule: "maxItems"}},
+			Kind: httpapi.Unprocessable, Message: message, Details: []httpapi.Detail{{Path: "", Rule: "maxItems"}},
 		}
 	default:
 		return nil

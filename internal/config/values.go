@@ -52,7 +52,7 @@ func (c *Config) setBrokers(value string) error {
 	for server := range strings.SplitSeq(value, ",") {
 		server = strings.TrimSpace(server)
 		if _, _, err := net.SplitHostPort(server); err != nil {
-			return errors.New("must be one or more host:port, separated by commas")
+			return errors.New("must be one or more host:port addresses, separated by commas")
 		}
 		c.Kafka = append(c.Kafka, server)
 	}
