@@ -11,6 +11,7 @@ import (
 
 	"svc/acuity"
 	"svc/acuity/hospital"
+	"svc/acuity/hospital/hospitaltest"
 	"svc/ingest/fhir"
 	"svc/ingest/hl7"
 )
@@ -211,7 +212,7 @@ func TestCancelFindsItsEventWhenTheClockChanges(t *testing.T) {
 		if back := patients == 1; back != near {
 			t.Fatalf("discharged at %s, cancelled at %s: taken back %v, want %v", named, keyed, back, near)
 		}
-		if got, want := chart(u.Chart()), chart(hospital.Fold(said, received).Chart); got != want {
+		if got, want := chart(u.Chart()), chart(hospitaltest.Fold(said, received).Chart); got != want {
 			t.Fatalf("got %s\nwant %s", got, want)
 		}
 	})

@@ -9,6 +9,7 @@ import (
 
 	"svc/acuity"
 	"svc/acuity/hospital"
+	"svc/acuity/hospital/hospitaltest"
 )
 
 // openUnit starts a service whose processor is a single unit.
@@ -249,7 +250,7 @@ func TestConditionalCreate(t *testing.T) {
 			for i, o := range d.stored {
 				list[i] = *o
 			}
-			if again := hospital.Fold(list, acuity.At(now)); len(again.Chart.Rooms) != len(u.Chart().Rooms) {
+			if again := hospitaltest.Fold(list, acuity.At(now)); len(again.Chart.Rooms) != len(u.Chart().Rooms) {
 				t.Errorf("made anew: %d rooms", len(again.Chart.Rooms))
 			}
 		})

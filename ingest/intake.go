@@ -247,6 +247,6 @@ func (r *reader) drainNotices() []Notice {
 // placesForWarnings returns the places of the body's facts, to which the warnings from applying these facts refer.
 func (r *reader) placesForWarnings() *Places {
 	kept := r.places
-	kept.readWarnings = r.warnings
+	kept.ReadWarnings = r.warnings
 	return &kept
 }

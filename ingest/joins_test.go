@@ -7,7 +7,7 @@ import (
 
 	"svc/acuity"
 	"svc/acuity/catalogue"
-	"svc/acuity/hospital"
+	"svc/acuity/hospital/hospitaltest"
 )
 
 // TestNamesOfOneVisit: messages that identify a visit in several ways are about one patient, in any order of arrival.
@@ -60,7 +60,7 @@ func TestNamesOfOneVisit(t *testing.T) {
 			for range len(list) {
 				for range 2 {
 					slices.Reverse(list)
-					f := hospital.Fold(list, evening)
+					f := hospitaltest.Fold(list, evening)
 					occupied, ill := 0, false
 					for i := range f.Verdict.Rooms {
 						if r := &f.Verdict.Rooms[i]; r.Demand > 0 {

@@ -12,6 +12,7 @@ import (
 
 	"svc/acuity"
 	"svc/acuity/hospital"
+	"svc/acuity/hospital/hospitaltest"
 	"svc/ingest/fhir"
 	"svc/ingest/hl7"
 )
@@ -201,7 +202,7 @@ func state(list []acuity.Observation) string {
 
 // referenceState returns the state according to the plain reference implementation.
 func referenceState(list []acuity.Observation) string {
-	return chart(hospital.Fold(list, evening).Chart)
+	return chart(hospitaltest.Fold(list, evening).Chart)
 }
 
 func chart(c *acuity.Chart) string {

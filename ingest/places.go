@@ -21,12 +21,9 @@ type Places struct {
 	adt          bool                            // the body has events of the JSON feeds
 	encounters   []string                        // FHIR only: for each event, the resource from which it was made
 	resource     func(list string, i int) string // FHIR only: returns the resource from which element i of a list was made
-	readWarnings []acuity.Warning                // warnings that were reported while the body was parsed
+	ReadWarnings []acuity.Warning                // warnings that were reported while the body was parsed
 	pseudonym    func(kind, value string) string
 }
-
-// PlacesRead returns the places of a body of one message, with the warnings from parsing it.
-func PlacesRead(warnings []acuity.Warning) *Places { return &Places{readWarnings: warnings} }
 
 // Events returns the number of events for which p has places, at least 1.
 func (p *Places) Events() int { return max(len(p.origins), len(p.controlIDs), len(p.encounters), 1) }
@@ -38,7 +35,7 @@ func (p *Places) Notice(w acuity.Warning) (Notice, bool) {
 	if p.encounters != nil {
 		path = p.encounter(w)
 	}
-	if slices.ContainsFunc(p.readWarnings, func(t acuity.Warning) bool { return t.Code == w.Code && strings.HasPrefix(t.Path, path) }) {
+	if slices.ContainsFunc(p.ReadWarnings, func(t acuity.Warning) bool { return t.Code == w.Code && strings.HasPrefix(t.Path, path) }) {
 		return Notice{}, false
 	}
 	return Notice{ControlID: p.controlID(path), Code: w.Code, Path: path}, true

@@ -68,15 +68,6 @@ func (l *Statements) All(yield func(*Statement) bool) {
 	}
 }
 
-// ByCode yields one list for each identity, with its statements in order of arrival.
-func (l *Statements) ByCode(yield func([]Statement) bool) {
-	for i := range l.list {
-		if !yield(l.list[i].statements) {
-			return
-		}
-	}
-}
-
 // ByArrival returns copies of the statements that satisfy the given predicate, in order of arrival.
 func (l *Statements) ByArrival(which func(*Statement) bool) []Statement {
 	var list []Statement

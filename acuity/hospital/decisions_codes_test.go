@@ -8,7 +8,7 @@ import (
 	"svc/acuity"
 	"svc/acuity/catalogue"
 	"svc/acuity/codes"
-	"svc/acuity/hospital"
+	"svc/acuity/hospital/hospitaltest"
 )
 
 // The table lists each code in the specification's default routes, with its effect on a patient in labor, and similar
@@ -71,7 +71,7 @@ func TestDecisionsCodes(t *testing.T) {
 // says checks which factors an observation adds to a patient in labor.
 func says(t *testing.T, name string, o acuity.Observation, want string) {
 	t.Helper()
-	f := hospital.Fold([]acuity.Observation{census(0, holds(4, "labor-epidural")), o}, o.ReceivedAt)
+	f := hospitaltest.Fold([]acuity.Observation{census(0, holds(4, "labor-epidural")), o}, o.ReceivedAt)
 	var got []string
 	for i := range f.Verdict.Rooms[0].Factors {
 		if id := f.Verdict.Rooms[0].Factors[i].Factor.ID(); id != "labor-epidural" {

@@ -7,6 +7,7 @@ import (
 
 	"svc/acuity"
 	"svc/acuity/hospital"
+	"svc/acuity/hospital/hospitaltest"
 	"svc/acuity/score"
 )
 
@@ -229,7 +230,7 @@ func TestDecisionsJoins(t *testing.T) {
 					}
 					u.Apply(&say[i], int64(i))
 				}
-				f := hospital.Fold(say, now)
+				f := hospitaltest.Fold(say, now)
 				v := score.Judge(u.Chart(), now)
 				got, folded := rendered(&v), rendered(&f.Verdict)
 				if unplaced := u.Chart().Unit.Unplaced; got != want || folded != want || unplaced != row.unplaced {

@@ -13,6 +13,7 @@ import (
 	"svc/acuity/catalogue"
 	"svc/acuity/codes"
 	"svc/acuity/hospital"
+	"svc/acuity/hospital/hospitaltest"
 	"svc/acuity/score"
 )
 
@@ -77,7 +78,7 @@ func decide(t *testing.T, rows map[string]decision) {
 				if got := rendered(&v); got != want {
 					t.Errorf("at %v min:\n got %s\nwant %s", r.at, got, want)
 				}
-				f := hospital.Fold(row.say[:said], now)
+				f := hospitaltest.Fold(row.say[:said], now)
 				if got := rendered(&f.Verdict); got != want {
 					t.Errorf("at %v min, folded:\n got %s\nwant %s", r.at, got, want)
 				}

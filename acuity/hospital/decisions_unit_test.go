@@ -7,6 +7,7 @@ import (
 
 	"svc/acuity"
 	"svc/acuity/hospital"
+	"svc/acuity/hospital/hospitaltest"
 	"svc/acuity/score"
 )
 
@@ -131,7 +132,7 @@ func TestDecisionsUnit(t *testing.T) {
 			for i := range row.say {
 				row.say[i].Hospital = "st-test"
 			}
-			f := hospital.Fold(row.say, minute(row.at))
+			f := hospitaltest.Fold(row.say, minute(row.at))
 			if missing := lacks(&f.Verdict, row.want); missing != "" {
 				t.Errorf("want %s\ngot %s", row.want, missing)
 			}

@@ -4,57 +4,15 @@ import (
 	"svc/acuity"
 	"svc/acuity/facts"
 	"svc/acuity/registry"
-	"svc/acuity/score"
 	"svc/acuity/stays"
 )
 
-// Folded is the result of folding a log of observations.
-type Folded struct {
-	Chart   *acuity.Chart
-	Verdict score.Verdict   // at the requested instant
-	Changes []acuity.Change // one for each observation or due instant, in order
-}
-
-// Fold is the reference implementation for [State]. It applies the observations of one hospital in log order and, after
-// each one, derives everything again from all facts. A State to which the same observations are applied has the same
-// chart and makes the same changes. In the changes, an observation's offset is its index.
-func Fold(observations []acuity.Observation, now acuity.Instant) Folded {
-	hospital := ""
-	if len(observations) > 0 {
-		hospital = observations[0].Hospital
-	}
-	u := NewPlain(hospital)
-	var out Folded
-	for i := range observations {
-		o := &observations[i]
-		out.Changes = u.advance(out.Changes, max(o.ReceivedAt, o.AppliedAt))
-		out.Changes = append(out.Changes, u.Apply(o, int64(i)))
-	}
-	for c, more := u.Elapse(now); more; c, more = u.Elapse(now) {
-		out.Changes = append(out.Changes, c)
-	}
-	out.Chart = u.Chart()
-	out.Verdict = score.Judge(out.Chart, now)
-	return out
-}
-
-// NewPlain returns an empty unit that never reuses derived state from the previous step, so it can serve as a reference
-// implementation; see [Fold]. It is about a hundred times slower than a State from [New].
+// NewPlain returns an empty unit that, after each step, derives everything again from all facts, so it is the reference
+// implementation for a State from [New]. It is about a hundred times slower.
 func NewPlain(hospital string) *State {
 	u := New(hospital)
 	u.registry.Work.Plain = true
 	return u
-}
-
-// advance processes all due instants up to now and appends their changes.
-func (u *State) advance(changes []acuity.Change, now acuity.Instant) []acuity.Change {
-	for {
-		c, more := u.Advance(now)
-		if !more {
-			return changes
-		}
-		changes = append(changes, c)
-	}
 }
 
 // recallDaily is the minimum number of replayed events for which the reference implementation replays the past hours of

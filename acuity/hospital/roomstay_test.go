@@ -8,6 +8,7 @@ import (
 
 	"svc/acuity"
 	"svc/acuity/hospital"
+	"svc/acuity/hospital/hospitaltest"
 	"svc/acuity/score"
 )
 
@@ -56,7 +57,7 @@ func TestWithdrawnPlacementLeavesNobody(t *testing.T) {
 				if got := rendered(&v); got != want {
 					t.Fatalf("order %v:\n got %s\nwant %s", kinds(order), got, want)
 				}
-				f := hospital.Fold(order, minute(45))
+				f := hospitaltest.Fold(order, minute(45))
 				if got := rendered(&f.Verdict); got != want {
 					t.Fatalf("order %v, folded:\n got %s\nwant %s", kinds(order), got, want)
 				}

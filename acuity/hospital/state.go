@@ -1,7 +1,7 @@
 // Package hospital applies observations to the state of one hospital.
 //
 // [State.Apply] applies one observation, updates all derived state, and returns the change. A patient's place is a
-// function of the set of events, never of their order. The package never reads the clock: the caller passes now. [Fold]
+// function of the set of events, never of their order. The package never reads the clock: the caller passes now. [NewPlain]
 // is the reference implementation.
 package hospital
 
@@ -155,15 +155,6 @@ func (u *State) Advance(now acuity.Instant) (acuity.Change, bool) {
 		u.hours.addSnapshot(&in)
 	}
 	return in.Change, true
-}
-
-// Elapse is like Advance, for the wall clock. It delays an hourly snapshot until [State.Due], because inputs received
-// before the hour may not have been applied yet.
-func (u *State) Elapse(now acuity.Instant) (acuity.Change, bool) {
-	if due := u.Due(); due == 0 || due > now {
-		return acuity.Change{}, false
-	}
-	return u.Advance(now)
 }
 
 // Reject records an input that cannot be decoded. It changes only the version. As with Apply, the caller must first

@@ -29,6 +29,17 @@ func feed(u *State, list ...acuity.Observation) []acuity.Change {
 	return changes
 }
 
+// advance advances through all due instants up to now.
+func (u *State) advance(changes []acuity.Change, now acuity.Instant) []acuity.Change {
+	for {
+		c, more := u.Advance(now)
+		if !more {
+			return changes
+		}
+		changes = append(changes, c)
+	}
+}
+
 // clinicalRequest returns a clinical request about one room.
 func clinicalRequest(at acuity.Instant, room int32, signals ...acuity.Signal) acuity.Observation {
 	for i := range signals {

@@ -100,7 +100,7 @@ func TestFactsOfAFeed(t *testing.T) {
 				Warnings: test.warnings, Unused: test.unused, Position: &ingest.Position{},
 			}
 			if test.places {
-				in.Places = ingest.PlacesRead(read)
+				in.Places = &ingest.Places{ReadWarnings: read}
 			}
 			n.Received(in)
 			test.change.Hospital, test.change.Version, test.change.AppliedAt = "north", 1, acuity.At(at)

@@ -149,6 +149,7 @@ var plan = map[string]folder{
 	"internal/signature":             {imports: []string{"internal/outbound"}},      // signs outgoing requests; checks requests to svc's receivers and receipts of providers
 
 	"internal/analysis/backtest/hours/hourstest": {imports: []string{"acuity", "internal/analysis/backtest/hours", "internal/analysis/simulate"}},
+	"acuity/hospital/hospitaltest":               {imports: []string{"=acuity", "=acuity/hospital", "=acuity/score"}, std: domainStd},
 	"internal/analysis/backtest/hours": {
 		imports: []string{"acuity", "ingest", "internal/analysis/inputlog", "internal/analysis/replay", "internal/analysis/simulate"},
 	},

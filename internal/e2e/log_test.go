@@ -13,7 +13,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"svc/acuity"
-	"svc/acuity/hospital"
+	"svc/acuity/hospital/hospitaltest"
 	"svc/schemas"
 )
 
@@ -94,7 +94,7 @@ func readSettled(t testing.TB, partners []*partner, broker, prefix string) (l *s
 	eventually(t, time.Minute, func() error {
 		l = readLog(t, broker, prefix) // including the changes that timers caused
 		for _, p := range partners {
-			soon := hospital.Fold(l.inputs(p.hospital), acuity.At(time.Now().Add(10*time.Second)))
+			soon := hospitaltest.Fold(l.inputs(p.hospital), acuity.At(time.Now().Add(10*time.Second)))
 			if due := len(soon.Changes) - len(l.changes[p.hospital]); due > 0 {
 				return fmt.Errorf("%s: %d changes are due", p.hospital, due)
 			}

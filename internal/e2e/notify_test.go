@@ -16,7 +16,7 @@ import (
 	"time"
 
 	"svc/acuity"
-	"svc/acuity/hospital"
+	"svc/acuity/hospital/hospitaltest"
 	"svc/notifier/event"
 )
 
@@ -169,7 +169,7 @@ func (s *system) notifier(instance string) *node {
 func (l *systemLog) expected(t testing.TB, hospitalID string, at acuity.Instant) (ids []string, bodies map[string]string) {
 	t.Helper()
 	bodies = map[string]string{}
-	for _, c := range hospital.Fold(l.inputs(hospitalID), at).Changes {
+	for _, c := range hospitaltest.Fold(l.inputs(hospitalID), at).Changes {
 		c.Hospital = hospitalID
 		events, err := event.FromChange(&c, 0)
 		if err != nil {

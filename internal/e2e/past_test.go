@@ -13,7 +13,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"svc/acuity"
-	"svc/acuity/hospital"
+	"svc/acuity/hospital/hospitaltest"
 	"svc/internal/testkit/loadgen"
 	"svc/processors/verdict"
 	"svc/schemas"
@@ -104,7 +104,7 @@ func caughtUp(ctx context.Context, client *kgo.Client, prefix string) error {
 // sameInstants compares the changes of a hospital with those that the plain reference derives only from the log.
 func sameInstants(t *testing.T, log *systemLog, hospitalID string, said []acuity.Observation) {
 	t.Helper()
-	want := hospital.Fold(said, 0).Changes
+	want := hospitaltest.Fold(said, 0).Changes
 	got := log.changes[hospitalID]
 	timed := 0
 	for i := range want {

@@ -19,7 +19,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"svc/acuity"
-	"svc/acuity/hospital"
+	"svc/acuity/hospital/hospitaltest"
 	"svc/internal/stream"
 	"svc/processors/verdict"
 	"svc/readapi"
@@ -213,7 +213,7 @@ func (l *systemLog) refold(t testing.TB, p *partner) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := hospital.Fold(l.inputs(p.hospital), acuity.At(at))
+	want := hospitaltest.Fold(l.inputs(p.hospital), acuity.At(at))
 	for i, c := range changes {
 		if i >= len(want.Changes) {
 			t.Errorf("%s: the log has %d changes, the reference %d", p.hospital, len(changes), len(want.Changes))

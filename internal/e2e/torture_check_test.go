@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"svc/acuity"
-	"svc/acuity/hospital"
+	"svc/acuity/hospital/hospitaltest"
 	"svc/internal/testkit/loadgen"
 	"svc/notifier/event"
 )
@@ -278,7 +278,7 @@ func soundEvidence(t testing.TB) *evidence {
 // placeChanges returns the changes that the reference derives from inputs, as the log contains them.
 func placeChanges(inputs []acuity.Observation, at []position) (changes []placed) {
 	applied := 0
-	for _, c := range hospital.Fold(inputs, inputs[len(inputs)-1].AppliedAt).Changes {
+	for _, c := range hospitaltest.Fold(inputs, inputs[len(inputs)-1].AppliedAt).Changes {
 		if c.Cause == acuity.CauseIngest {
 			c.Offset = at[applied].offset
 			applied++

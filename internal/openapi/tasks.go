@@ -85,9 +85,3 @@ func groupByTask(operations []contract.Operation) (all []reader, rest []contract
 	}
 	return all, rest
 }
-
-// Ungrouped returns the operations that the page does not list under any task.
-func Ungrouped(operations []contract.Operation) []contract.Operation {
-	_, rest := groupByTask(operations)
-	return rest
-}

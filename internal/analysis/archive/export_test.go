@@ -21,7 +21,7 @@ import (
 	"github.com/parquet-go/parquet-go"
 
 	"svc/acuity"
-	"svc/acuity/hospital"
+	"svc/acuity/hospital/hospitaltest"
 	"svc/internal/analysis/analysistest"
 	"svc/internal/analysis/archive"
 	"svc/internal/analysis/inputlog"
@@ -361,7 +361,7 @@ func exportVerdicts(t *testing.T, read func(first, r stream.Record) []stream.Rec
 	t.Helper()
 	b := analysistest.NewKafka(t)
 	list := analysistest.Shifts(400, 1, time.Minute)
-	folded := hospital.Fold(analysistest.ObservationsOf("h000", list), list[399].ReceivedAt)
+	folded := hospitaltest.Fold(analysistest.ObservationsOf("h000", list), list[399].ReceivedAt)
 	var records []stream.Record
 	partition := schemas.Partition([]byte("h000"), analysistest.Partitions)
 	for i := range folded.Changes {

@@ -14,10 +14,9 @@ func (f *Refold) Chart() *acuity.Chart { return f.unit.Chart() }
 
 // ElapseTo calls fn with every change that the live processor has made up to an instant of its clock.
 func (f *Refold) ElapseTo(now acuity.Instant, fn func(*acuity.Change)) {
-	for more := true; more; {
-		if f.change, more = f.unit.Elapse(now); more {
-			fn(&f.change)
-		}
+	for due := f.unit.Due(); due != 0 && due <= now; due = f.unit.Due() {
+		f.change, _ = f.unit.Advance(now)
+		each(&f.change)
 	}
 }
 

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"svc/acuity"
-	"svc/acuity/hospital"
+	"svc/acuity/hospital/hospitaltest"
 	"svc/internal/analysis/analysistest"
 	"svc/internal/analysis/inputlog"
 	"svc/internal/analysis/replay"
@@ -40,7 +40,7 @@ func TestRefoldIsTheReference(t *testing.T) {
 	b.Put(list)
 	end := list[len(list)-1].ReceivedAt.Add(3 * time.Hour)
 	for _, hospitalID := range []string{"h000", "h001", "h002", "h003"} {
-		want := hospital.Fold(analysistest.ObservationsOf(hospitalID, list), end)
+		want := hospitaltest.Fold(analysistest.ObservationsOf(hospitalID, list), end)
 		got, _ := refold(t, b.Log(), hospitalID, end)
 		if len(got) != len(want.Changes) || len(got) < 200 {
 			t.Fatalf("%s: %d changes, want %d", hospitalID, len(got), len(want.Changes))

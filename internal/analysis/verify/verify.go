@@ -54,7 +54,7 @@ type Verify struct {
 	// for that time, the log is folded without a comparison.
 	Held acuity.Instant
 	// If Plain is true, everything is derived again at every step, which is about a hundred times slower; see
-	// [hospital.Fold]. If it is false, everything is derived again once per day of the log and at the end.
+	// [hospital.NewPlain]. If it is false, everything is derived again once per day of the log and at the end.
 	Plain bool
 	Pace  *rate.Limiter
 	// Progress is called with the number of processed inputs and their total.

@@ -20,9 +20,6 @@ const (
 	Refused               // the message, resource or item with the fact was refused
 )
 
-// String returns the name of the effect in docs/.
-func (e Effect) String() string { return [...]string{"used", "known", "not used", "refused"}[e] }
-
 // Raised is a set of the places where a code is raised.
 type Raised uint8
 

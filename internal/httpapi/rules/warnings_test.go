@@ -169,6 +169,7 @@ func TestEveryCodeHasASentence(t *testing.T) {
 func TestPageOfWarnings(t *testing.T) {
 	var table strings.Builder
 	table.WriteString("| Code | Feeds | The fact is | Message |\n|---|---|---|---|\n")
+	effects := [...]string{Used: "used", Known: "known", Unused: "not used", Refused: "refused"}
 	for _, w := range Warnings {
 		feeds := "all"
 		if w.Raised&ByState == 0 {
@@ -183,7 +184,7 @@ func TestPageOfWarnings(t *testing.T) {
 			}
 			feeds = strings.Join(some, ", ")
 		}
-		fmt.Fprintf(&table, "| `%s` | %s | %s | %s |\n", w.Code, feeds, w.Effect, strings.ReplaceAll(w.Message, "|", `\|`))
+		fmt.Fprintf(&table, "| `%s` | %s | %s | %s |\n", w.Code, feeds, effects[w.Effect], strings.ReplaceAll(w.Message, "|", `\|`))
 	}
 	docpage.Hold(t, "../../../docs/reference/warnings.md", "warnings", table.String(), *update)
 }
