@@ -1,8 +1,8 @@
 // Package hospital applies observations to the state of one hospital.
 //
 // [State.Apply] applies one observation, updates all derived state, and returns the change. A patient's place is a
-// function of the set of events, never of their order. The package never reads the clock: the caller passes now. [NewPlain]
-// is the reference implementation.
+// function of the set of events, never of their order. The package never reads the clock: the caller passes now.
+// [NewPlain] is the reference implementation.
 package hospital
 
 import (

@@ -150,6 +150,7 @@ var plan = map[string]folder{
 
 	"internal/analysis/backtest/hours/hourstest": {imports: []string{"acuity", "internal/analysis/backtest/hours", "internal/analysis/simulate"}},
 	"acuity/hospital/hospitaltest":               {imports: []string{"=acuity", "=acuity/hospital", "=acuity/score"}, std: domainStd},
+	"internal/receiver/receivertest":             {imports: []string{"internal/outbound", "internal/signature"}},
 	"internal/analysis/backtest/hours": {
 		imports: []string{"acuity", "ingest", "internal/analysis/inputlog", "internal/analysis/replay", "internal/analysis/simulate"},
 	},

@@ -3,7 +3,6 @@ package cli
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -14,42 +13,8 @@ import (
 	"time"
 
 	"svc/internal/outbound"
-	"svc/internal/signature"
+	"svc/internal/receiver/receivertest"
 )
-
-const (
-	hookTestSecret = "whsec_AQIDBAUGBwgJCgsMDQ4PEBESExQVFhcY"
-	otherSecret    = "whsec_GBcWFRQTEhEQDw4NDAsKCQgHBgUEAwIB"
-)
-
-// signedRequest returns a delivery as the service sends it.
-func signedRequest(t *testing.T, url, secret, id, summary string, at time.Time) *http.Request {
-	t.Helper()
-	body, err := json.Marshal(map[string]any{"protocol": "svc.v1", "id": id, "event": "ping", "hospitalId": "demo", "summary": summary})
-	if err != nil {
-		t.Fatal(err)
-	}
-	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url, bytes.NewReader(body))
-	if err != nil {
-		t.Fatal(err)
-	}
-	signed, _ := signature.Sign([]outbound.Secret{{Value: secret, State: outbound.SecretCurrent}}, id, at, body)
-	r.Header.Set(signature.HeaderBody, signed.Body)
-	r.Header.Set(signature.HeaderID, id)
-	r.Header.Set(signature.HeaderTimestamp, signed.Timestamp)
-	r.Header.Set(signature.HeaderStandard, signed.Standard)
-	return r
-}
-
-func statusOf(t *testing.T, r *http.Request) int {
-	t.Helper()
-	answer, err := http.DefaultClient.Do(r)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer answer.Body.Close()
-	return answer.StatusCode
-}
 
 // lines is an output; a test can wait for a line in it.
 type lines struct {
@@ -97,23 +62,23 @@ func listening(t *testing.T, args ...string) (url string, printed *lines) {
 }
 
 func TestListen(t *testing.T) {
-	url, printed := listening(t, "--secret", otherSecret, "--secret", hookTestSecret)
+	url, printed := listening(t, "--secret", receivertest.OtherSecret, "--secret", receivertest.Secret)
 	now := time.Now()
-	strange := signedRequest(t, url, hookTestSecret, "evt_5", "\x1b[31mred\x07", now)
+	strange := receivertest.SignedRequest(t, url, receivertest.Secret, "evt_5", "\x1b[31mred\x07", now)
 	for i, tt := range []struct {
 		request *http.Request
 		status  int
 		want    string
 	}{
-		{signedRequest(t, url+"any/path", hookTestSecret, "evt_1", "first", now), 204, `verified  ping  evt_1  first$`},
-		{signedRequest(t, url, otherSecret, "evt_2", "second", now), 204, `verified  ping  evt_2  second$`},
-		{signedRequest(t, url, hookTestSecret, "evt_1", "first", now), 204, `verified  ping  evt_1  DUPLICATE, 2 times  first$`},
-		{signedRequest(t, url, "a secret of somebody else", "evt_3", "", now), 401, `REFUSED \(X-Svc-Signature wrong, webhook-signature wrong\)  ping  evt_3$`},
-		{signedRequest(t, url, hookTestSecret, "evt_1", "first", now.Add(-time.Hour)), 401, `REFUSED \(X-Svc-Signature valid, webhook-signature stale\)  ping  evt_1  first$`},
-		{signedRequest(t, url, "a secret of somebody else", "evt_3", "", now), 401, `ping  evt_3$`}, // the first delivery was not verified, so this one is not a duplicate
+		{receivertest.SignedRequest(t, url+"any/path", receivertest.Secret, "evt_1", "first", now), 204, `verified  ping  evt_1  first$`},
+		{receivertest.SignedRequest(t, url, receivertest.OtherSecret, "evt_2", "second", now), 204, `verified  ping  evt_2  second$`},
+		{receivertest.SignedRequest(t, url, receivertest.Secret, "evt_1", "first", now), 204, `verified  ping  evt_1  DUPLICATE, 2 times  first$`},
+		{receivertest.SignedRequest(t, url, "a secret of somebody else", "evt_3", "", now), 401, `REFUSED \(X-Svc-Signature wrong, webhook-signature wrong\)  ping  evt_3$`},
+		{receivertest.SignedRequest(t, url, receivertest.Secret, "evt_1", "first", now.Add(-time.Hour)), 401, `REFUSED \(X-Svc-Signature valid, webhook-signature stale\)  ping  evt_1  first$`},
+		{receivertest.SignedRequest(t, url, "a secret of somebody else", "evt_3", "", now), 401, `ping  evt_3$`}, // the first delivery was not verified, so this one is not a duplicate
 		{strange, 204, `verified  ping  evt_5  \[31mred$`},
 	} {
-		if got := statusOf(t, tt.request); got != tt.status {
+		if got := receivertest.StatusOf(t, tt.request); got != tt.status {
 			t.Errorf("%d: answered %d, want %d", i, got, tt.status)
 		}
 		all := strings.Split(strings.TrimSpace(printed.String()), "\n")
@@ -128,7 +93,7 @@ const ownSecret = "a secret of the partner's own"
 
 func TestListenForms(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "secrets")
-	if err := os.WriteFile(file, []byte(otherSecret+"\r\n\n"+hookTestSecret+"\n"+ownSecret+"\n"), 0o600); err != nil {
+	if err := os.WriteFile(file, []byte(receivertest.OtherSecret+"\r\n\n"+receivertest.Secret+"\n"+ownSecret+"\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	for name, tt := range map[string]struct {
@@ -137,14 +102,14 @@ func TestListenForms(t *testing.T) {
 		want   string
 	}{
 		"without a secret": {nil, 204, `not checked  ping  evt_1`},
-		"another status":   {[]string{"--answer", "503", "--secret", hookTestSecret}, 503, `verified  ping  evt_1`},
+		"another status":   {[]string{"--answer", "503", "--secret", receivertest.Secret}, 503, `verified  ping  evt_1`},
 		"from a file":      {[]string{"--secret-file", file}, 204, `verified  ping  evt_1`},
-		"with the body":    {[]string{"--secret", hookTestSecret, "--body"}, 204, `(?s)verified.*\n    "protocol": "svc.v1",\n.*\n  }\n$`},
-		"as JSON":          {[]string{"--secret", hookTestSecret, "--json"}, 204, `"signature":"verified","xSvcSignature":"valid","webhookSignature":"valid","times":1,"payload":\{"event":"ping"`},
+		"with the body":    {[]string{"--secret", receivertest.Secret, "--body"}, 204, `(?s)verified.*\n    "protocol": "svc.v1",\n.*\n  }\n$`},
+		"as JSON":          {[]string{"--secret", receivertest.Secret, "--json"}, 204, `"signature":"verified","xSvcSignature":"valid","webhookSignature":"valid","times":1,"payload":\{"event":"ping"`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			url, printed := listening(t, tt.args...)
-			if got := statusOf(t, signedRequest(t, url, hookTestSecret, "evt_1", "one", time.Now())); got != tt.status {
+			if got := receivertest.StatusOf(t, receivertest.SignedRequest(t, url, receivertest.Secret, "evt_1", "one", time.Now())); got != tt.status {
 				t.Errorf("answered %d, want %d", got, tt.status)
 			}
 			if !regexp.MustCompile(tt.want).MatchString(printed.String()) {
@@ -153,7 +118,7 @@ func TestListenForms(t *testing.T) {
 		})
 	}
 	url, _ := listening(t, "--secret-file", file)
-	if got := statusOf(t, signedRequest(t, url, ownSecret, "evt_1", "one", time.Now())); got != http.StatusNoContent {
+	if got := receivertest.StatusOf(t, receivertest.SignedRequest(t, url, ownSecret, "evt_1", "one", time.Now())); got != http.StatusNoContent {
 		t.Errorf("a secret with blanks in it: answered %d", got)
 	}
 }

@@ -1,7 +1,6 @@
 package devserver
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -15,42 +14,8 @@ import (
 	"svc/internal/admin/subscribers"
 	"svc/internal/httpapi"
 	"svc/internal/outbound"
-	"svc/internal/signature"
+	"svc/internal/receiver/receivertest"
 )
-
-const (
-	hookTestSecret = "whsec_AQIDBAUGBwgJCgsMDQ4PEBESExQVFhcY"
-	otherSecret    = "whsec_GBcWFRQTEhEQDw4NDAsKCQgHBgUEAwIB"
-)
-
-// signedRequest returns a delivery as svc sends it.
-func signedRequest(t *testing.T, url, secret, id, summary string, at time.Time) *http.Request {
-	t.Helper()
-	body, err := json.Marshal(map[string]any{"protocol": "svc.v1", "id": id, "event": "ping", "hospitalId": "demo", "summary": summary})
-	if err != nil {
-		t.Fatal(err)
-	}
-	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url, bytes.NewReader(body))
-	if err != nil {
-		t.Fatal(err)
-	}
-	signed, _ := signature.Sign([]outbound.Secret{{Value: secret, State: outbound.SecretCurrent}}, id, at, body)
-	r.Header.Set(signature.HeaderBody, signed.Body)
-	r.Header.Set(signature.HeaderID, id)
-	r.Header.Set(signature.HeaderTimestamp, signed.Timestamp)
-	r.Header.Set(signature.HeaderStandard, signed.Standard)
-	return r
-}
-
-func statusOf(t *testing.T, r *http.Request) int {
-	t.Helper()
-	answer, err := http.DefaultClient.Do(r)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer answer.Body.Close()
-	return answer.StatusCode
-}
 
 // hookServer starts the receiver of svc dev with the given webhooks in the settings.
 func hookServer(t *testing.T, webhooks ...*outbound.Webhook) string {
@@ -83,8 +48,8 @@ func page(t *testing.T, url string) string {
 func TestHook(t *testing.T) {
 	now := time.Now()
 	url := hookServer(t, &outbound.Webhook{ID: "whk_1", Hospital: "demo", Secrets: []outbound.Secret{
-		{Value: otherSecret, State: outbound.SecretNext, Until: now.Add(time.Hour)},
-		{Value: hookTestSecret, State: outbound.SecretCurrent, Until: now.Add(2 * time.Hour)},
+		{Value: receivertest.OtherSecret, State: outbound.SecretNext, Until: now.Add(time.Hour)},
+		{Value: receivertest.Secret, State: outbound.SecretCurrent, Until: now.Add(2 * time.Hour)},
 	}}, &outbound.Webhook{ID: "whk_2", Hospital: "demo", Secrets: []outbound.Secret{
 		{Value: "a secret that has been retired", State: outbound.SecretPrevious, Until: now.Add(-time.Hour)},
 	}})
@@ -95,12 +60,12 @@ func TestHook(t *testing.T) {
 		secret string
 		status int
 	}{
-		{hookTestSecret, 204},
-		{otherSecret, 204}, // the next secret may already sign
+		{receivertest.Secret, 204},
+		{receivertest.OtherSecret, 204}, // the next secret may already sign
 		{"a secret that has been retired", 401},
 		{"", 401},
 	} {
-		if got := statusOf(t, signedRequest(t, url, tt.secret, "evt_1", "<script>alert(1)</script>", now)); got != tt.status {
+		if got := receivertest.StatusOf(t, receivertest.SignedRequest(t, url, tt.secret, "evt_1", "<script>alert(1)</script>", now)); got != tt.status {
 			t.Errorf("%d: answered %d, want %d", i, got, tt.status)
 		}
 	}
@@ -136,8 +101,8 @@ func TestHook(t *testing.T) {
 // TestHookWithoutWebhooks: without webhooks, every request is refused, even if it is signed with an empty secret.
 func TestHookWithoutWebhooks(t *testing.T) {
 	url := hookServer(t)
-	for _, secret := range []string{"", hookTestSecret} {
-		if got := statusOf(t, signedRequest(t, url, secret, "evt_1", "", time.Now())); got != http.StatusUnauthorized {
+	for _, secret := range []string{"", receivertest.Secret} {
+		if got := receivertest.StatusOf(t, receivertest.SignedRequest(t, url, secret, "evt_1", "", time.Now())); got != http.StatusUnauthorized {
 			t.Errorf("answered %d", got)
 		}
 	}

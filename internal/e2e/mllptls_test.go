@@ -1,19 +1,11 @@
 package e2e
 
 import (
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
 	"crypto/tls"
-	"crypto/x509"
-	"crypto/x509/pkix"
 	"encoding/json"
-	"encoding/pem"
 	"fmt"
 	"io"
-	"math/big"
 	"net"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -22,48 +14,6 @@ import (
 
 	"svc/ingest/mllp"
 )
-
-// authority signs the certificates of a test.
-type authority struct {
-	certificate *x509.Certificate
-	key         *ecdsa.PrivateKey
-}
-
-// trusted returns the TLS configuration of a client that trusts the authority.
-func (a *authority) trusted(own ...tls.Certificate) *tls.Config {
-	roots := x509.NewCertPool()
-	roots.AddCert(a.certificate)
-	return &tls.Config{RootCAs: roots, ServerName: "127.0.0.1", Certificates: own, MinVersion: tls.VersionTLS12}
-}
-
-// bridge creates the client certificate of a sender. certFile and keyFile are for svc send.
-func (a *authority) bridge(t *testing.T, name string) (pair tls.Certificate, certFile, keyFile string) {
-	t.Helper()
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
-	leaf := &x509.Certificate{
-		SerialNumber: big.NewInt(3), Subject: pkix.Name{CommonName: name}, NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
-		KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth},
-	}
-	der, err := x509.CreateCertificate(rand.Reader, leaf, a.certificate, &key.PublicKey, a.key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	keyDER, err := x509.MarshalPKCS8PrivateKey(key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	dir := t.TempDir()
-	certFile, keyFile = filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem")
-	for file, block := range map[string]*pem.Block{certFile: {Type: "CERTIFICATE", Bytes: der}, keyFile: {Type: "PRIVATE KEY", Bytes: keyDER}} {
-		if err := os.WriteFile(file, pem.EncodeToMemory(block), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}, certFile, keyFile
-}
 
 // TestMLLPOverTLS: only messages from a sender with the right client certificate are answered and applied. A peer is
 // refused if it does not use TLS, has no certificate, or has a certificate from a different authority or with a

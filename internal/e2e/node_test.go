@@ -278,6 +278,14 @@ func readDev(t testing.TB, dir string) (f devFile) {
 	return f
 }
 
+// must fails the test if there is an error.
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
 func mustFreePort(t testing.TB) string {
 	t.Helper()
 	port, err := freePort()

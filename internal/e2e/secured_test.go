@@ -2,15 +2,9 @@ package e2e
 
 import (
 	"context"
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
 	"crypto/x509"
-	"crypto/x509/pkix"
-	"encoding/pem"
 	"errors"
 	"maps"
-	"math/big"
 	"net"
 	"os"
 	"path/filepath"
@@ -178,51 +172,6 @@ func allow(t *testing.T, admin *kadm.Client, prefix string) {
 			}
 		}
 	}
-}
-
-// makeCertificates writes a certificate authority and a server certificate for 127.0.0.1, and
-// returns the authority.
-func makeCertificates(t *testing.T) (dir string, signer *authority) {
-	t.Helper()
-	dir = t.TempDir()
-	if err := os.Chmod(dir, 0o755); err != nil {
-		t.Fatal(err)
-	}
-	must := func(err error) {
-		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
-	authorityKey, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	must(err)
-	root := &x509.Certificate{
-		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "test authority"}, NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(24 * time.Hour),
-		IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign,
-	}
-	authorityDER, err := x509.CreateCertificate(rand.Reader, root, root, &authorityKey.PublicKey, authorityKey)
-	must(err)
-	parsed, err := x509.ParseCertificate(authorityDER)
-	must(err)
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	must(err)
-	leaf := &x509.Certificate{
-		SerialNumber: big.NewInt(2), Subject: pkix.Name{CommonName: "test server"}, NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
-		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
-	}
-	leafDER, err := x509.CreateCertificate(rand.Reader, leaf, root, &key.PublicKey, authorityKey)
-	must(err)
-	keyDER, err := x509.MarshalPKCS8PrivateKey(key)
-	must(err)
-	ca := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: authorityDER})
-	cert := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: leafDER})
-	private := pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: keyDER})
-	for name, content := range map[string][]byte{
-		"ca.pem": ca, "cert.pem": cert, "key.pem": private, "keystore.pem": append(append(append([]byte{}, private...), cert...), ca...),
-	} {
-		must(os.WriteFile(filepath.Join(dir, name), content, 0o644))
-	}
-	return dir, &authority{parsed, authorityKey}
 }
 
 // startSecureKafka starts a Kafka and returns the address of the listener with TLS and SASL. It grants kafkaRights

@@ -41,12 +41,6 @@ func TestBrokerFailover(t *testing.T) {
 		eventually(t, 5*time.Minute, b.answers)
 		all = append(all, b.address)
 	}
-	must := func(t *testing.T, err error) {
-		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
 	for _, row := range []struct {
 		name  string
 		lasts time.Duration

@@ -2,7 +2,6 @@ package e2e
 
 import (
 	"cmp"
-	"context"
 	"fmt"
 	"maps"
 	"os"
@@ -33,40 +32,24 @@ func (s *system) witness(t *testing.T) *witness {
 	t.Helper()
 	w := &witness{written: map[position]time.Time{}, visible: map[position]time.Time{}, owner: map[position]string{}}
 	observations, verdicts := s.prefix+schemas.Observations().Name, s.prefix+schemas.Verdicts().Name
-	client, err := kgo.NewClient(kgo.SeedBrokers(strings.Split(s.kafka.address, ",")...), kgo.AlwaysRetryEOF(),
-		kgo.ConsumeTopics(observations, verdicts),
-		kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()), kgo.FetchIsolationLevel(kgo.ReadCommitted()),
-		// A paused broker must not keep the witness from reading from the broker that took over its partitions.
-		kgo.RequestTimeoutOverhead(time.Second), kgo.FetchMaxWait(500*time.Millisecond),
-		kgo.MetadataMinAge(100*time.Millisecond), kgo.DialTimeout(time.Second), kgo.RetryBackoffFn(func(int) time.Duration { return 100 * time.Millisecond }))
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, stop := context.WithCancel(context.Background())
-	done := make(chan struct{})
-	t.Cleanup(func() { stop(); <-done; client.Close() })
-	go func() {
-		defer close(done)
-		for ctx.Err() == nil {
-			fetches := client.PollFetches(ctx)
-			now := time.Now()
-			w.mu.Lock()
-			for iter := fetches.RecordIter(); !iter.Done(); {
-				r := iter.Next()
-				if r.Topic == observations {
-					w.written[position{r.Partition, r.Offset}] = r.Timestamp
-				} else if schemas.IsChange(r.Key) {
-					c, err := schemas.ChangeCodec.Decode(r.Value)
-					if err != nil {
-						t.Errorf("change %d:%d: %v", r.Partition, r.Offset, err)
-					} else if at := (position{r.Partition, c.Offset}); c.Cause == acuity.CauseIngest && w.visible[at].IsZero() {
-						w.visible[at], w.owner[at] = now, string(r.Key)
-					}
+	followTopics(t, s.kafka.address, func(fetches kgo.Fetches) {
+		now := time.Now()
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		for iter := fetches.RecordIter(); !iter.Done(); {
+			r := iter.Next()
+			if r.Topic == observations {
+				w.written[position{r.Partition, r.Offset}] = r.Timestamp
+			} else if schemas.IsChange(r.Key) {
+				c, err := schemas.ChangeCodec.Decode(r.Value)
+				if err != nil {
+					t.Errorf("change %d:%d: %v", r.Partition, r.Offset, err)
+				} else if at := (position{r.Partition, c.Offset}); c.Cause == acuity.CauseIngest && w.visible[at].IsZero() {
+					w.visible[at], w.owner[at] = now, string(r.Key)
 				}
 			}
-			w.mu.Unlock()
 		}
-	}()
+	}, observations, verdicts)
 	return w
 }
 

@@ -1,12 +1,10 @@
 package e2e
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
 	"net/http"
-	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -193,21 +191,9 @@ type bystander struct {
 func watchChanges(t *testing.T, brokers, prefix string) *bystander {
 	t.Helper()
 	b := &bystander{applied: map[position]time.Time{}, visible: map[string][]time.Time{}}
-	client, err := kgo.NewClient(kgo.SeedBrokers(strings.Split(brokers, ",")...), kgo.AlwaysRetryEOF(), kgo.ConsumeTopics(prefix+schemas.Verdicts().Name),
-		kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()), kgo.FetchIsolationLevel(kgo.ReadCommitted()),
-		kgo.MetadataMinAge(100*time.Millisecond), kgo.DialTimeout(time.Second), kgo.RetryBackoffFn(func(int) time.Duration { return 100 * time.Millisecond }))
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, stop := context.WithCancel(context.Background())
-	done := make(chan struct{})
-	t.Cleanup(func() { stop(); <-done; client.Close() })
-	go func() {
-		defer close(done)
-		for ctx.Err() == nil {
-			client.PollFetches(ctx).EachRecord(func(r *kgo.Record) { b.record(t, r) })
-		}
-	}()
+	followTopics(t, brokers, func(fetches kgo.Fetches) {
+		fetches.EachRecord(func(r *kgo.Record) { b.record(t, r) })
+	}, prefix+schemas.Verdicts().Name)
 	return b
 }
 

@@ -1,0 +1,33 @@
+package e2e
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+)
+
+// followTopics passes the committed records of topics to read, batch by batch, from the start of the topics until the
+// test ends. A broker that is paused or away must not keep the client from reading from the broker that took over its
+// partitions.
+func followTopics(t *testing.T, brokers string, read func(kgo.Fetches), topics ...string) {
+	t.Helper()
+	client, err := kgo.NewClient(kgo.SeedBrokers(strings.Split(brokers, ",")...), kgo.AlwaysRetryEOF(),
+		kgo.ConsumeTopics(topics...), kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()), kgo.FetchIsolationLevel(kgo.ReadCommitted()),
+		kgo.RequestTimeoutOverhead(time.Second), kgo.FetchMaxWait(500*time.Millisecond),
+		kgo.MetadataMinAge(100*time.Millisecond), kgo.DialTimeout(time.Second), kgo.RetryBackoffFn(func(int) time.Duration { return 100 * time.Millisecond }))
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	done := make(chan struct{})
+	t.Cleanup(func() { stop(); <-done; client.Close() })
+	go func() {
+		defer close(done)
+		for ctx.Err() == nil {
+			read(client.PollFetches(ctx))
+		}
+	}()
+}
