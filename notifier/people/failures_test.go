@@ -1,0 +1,82 @@
+package people_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/emersion/go-smtp"
+
+	"svc/internal/outbound"
+)
+
+// TestSMTP451 checks a row of the failure matrix: the mail is retried until it expires.
+func TestSMTP451(t *testing.T) {
+	busy := func(string) error { return &smtp.SMTPError{Code: 451, Message: "try again"} }
+	t.Run("then taken", func(t *testing.T) {
+		run(t, func(r *rig) {
+			r.relay.answers(busy)
+			r.level(yellow)
+			r.wait(29 * time.Second)
+			r.want()
+			r.relay.answers(nil)
+			r.wait(2 * time.Second)
+			r.want("mail charge YELLOW")
+		})
+	})
+	t.Run("too late", func(t *testing.T) {
+		run(t, func(r *rig) {
+			r.relay.answers(busy)
+			r.tier("T1", func(t *outbound.Tier) { t.ExpireMinutes = 20 })
+			r.level(yellow)
+			r.wait(21 * time.Minute)
+			if got := r.lists.charge(outbound.ChannelMail); got != outbound.Expired || r.relay.tries != 6 {
+				t.Errorf("state %s after %d attempts; want 0, 0:30, 1:30, 3:30, 8:30, 18:30", got, r.relay.tries)
+			}
+			r.want("sms charge YELLOW") // replaces the mail
+		})
+	})
+}
+
+// TestSMTP550 checks a row of the failure matrix: the mail fails at once, and T1 gets an SMS.
+func TestSMTP550(t *testing.T) {
+	run(t, func(r *rig) {
+		r.relay.answers(func(string) error { return &smtp.SMTPError{Code: 550, Message: "no such user"} })
+		r.level(yellow)
+		r.want("sms charge YELLOW")
+		if got := r.lists.charge(outbound.ChannelMail); got != outbound.Failed || r.relay.tries != 1 {
+			t.Errorf("state %s after %d attempts", got, r.relay.tries)
+		}
+		r.wait(time.Hour)
+		r.want()
+	})
+}
+
+// TestSMS4xx checks a row of the failure matrix: the SMS fails, and the alert escalates if no channel is left.
+func TestSMS4xx(t *testing.T) {
+	t.Run("e-mail arrived", func(t *testing.T) {
+		run(t, func(r *rig) {
+			r.provider.answers(400)
+			r.level(orange)
+			r.want("mail charge ORANGE", "mail manager ORANGE")
+			if got := r.lists.charge(outbound.ChannelSMS); got != outbound.Failed {
+				t.Errorf("state %s", got)
+			}
+		})
+	})
+	t.Run("none left", func(t *testing.T) {
+		run(t, func(r *rig) {
+			r.provider.answers(400)
+			r.relay.answers(func(to string) error {
+				if strings.HasPrefix(to, "director") {
+					return nil
+				}
+				return &smtp.SMTPError{Code: 550, Message: "no such user"}
+			})
+			r.level(yellow)
+			r.want() // T1 has no channel left, so the alert only escalates
+			r.level(orange)
+			r.want("mail director ORANGE")
+		})
+	})
+}
