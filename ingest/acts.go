@@ -12,6 +12,7 @@ import (
 	"svc/internal/admin/audit"
 	"svc/internal/httpapi"
 	"svc/internal/httpapi/access"
+	"svc/internal/httpapi/problem"
 )
 
 // Settings stores the settings of hospitals that do not directly change a verdict.
@@ -53,12 +54,12 @@ func (a *acts) beginAct(w http.ResponseWriter, r *http.Request, channel acuity.C
 	o.Source = httpapi.Caller(r.Context()).ID // the acting administrator, not the owner of the data
 	in := a.reader(o)
 	o.Act = in.parseAct(r)
-	if problem := in.problem(); problem != nil {
-		httpapi.Fail(w, r, *problem)
+	if refusal := in.problem(); refusal != nil {
+		httpapi.Fail(w, r, *refusal)
 		return nil, nil
 	}
 	if given(r, "If-Match") != nil && given(r, "If-None-Match") != nil { // a resource cannot both exist and not exist
-		httpapi.Fail(w, r, httpapi.Problem{Kind: httpapi.Precondition})
+		httpapi.Fail(w, r, httpapi.Problem{Kind: problem.Precondition})
 		return nil, nil
 	}
 	return o, in
@@ -83,10 +84,10 @@ func serveAct(channel acuity.Channel, action string, read readAct) func(*acts, h
 			return
 		}
 		subjects, answer := read(in, r, body, o)
-		if problem := in.problem(); problem != nil {
-			httpapi.Fail(w, r, *problem)
+		if refusal := in.problem(); refusal != nil {
+			httpapi.Fail(w, r, *refusal)
 		} else if subjects == nil {
-			httpapi.Fail(w, r, httpapi.Problem{Kind: httpapi.Missing})
+			httpapi.Fail(w, r, httpapi.Problem{Kind: problem.Missing})
 		} else if effects, ok := a.perform(w, r, o, in, action, subjects...); ok {
 			httpapi.OK(w, r, answer(effects))
 		}
@@ -182,8 +183,8 @@ func (a *acts) perform(
 		got.change.Activated, got.change.Expired, got.change.Warnings = p.Activated, p.Expired, p.Warnings
 		reason = p.Reason
 	}
-	if problem := refusedAct(reason, o); problem != nil {
-		httpapi.Fail(w, r, *problem)
+	if refusal := refusedAct(reason); refusal != nil {
+		httpapi.Fail(w, r, *refusal)
 		if !dry {
 			a.recordNotDone(r, o, action, subjects...)
 		}
@@ -200,16 +201,17 @@ func (a *acts) perform(
 func refusedAct(reason string, o *acuity.Observation) *httpapi.Problem {
 	switch reason {
 	case facts.ReasonPrecondition:
-		return &httpapi.Problem{Kind: httpapi.Precondition}
+		return &httpapi.Problem{Kind: problem.Precondition}
 	case facts.ReasonNotThere:
-		return &httpapi.Problem{Kind: httpapi.Missing}
+		return &httpapi.Problem{Kind: problem.Missing}
 	case facts.ReasonTooMany:
 		message := "The hospital has reached the limit of 5,000 locations; remove one first."
 		if len(o.Mappings) > 0 {
 			message = "The hospital has reached the limit of 20,000 code mappings; remove one first."
 		}
 		return &httpapi.Problem{
-			Kind: httpapi.Unprocessable, Message: message, Details: []httpapi.Detail{{Path: "", Rule: "maxItems"}},
+			Kind: problem.Unprocessable, Message: "The hospital has reached the limit of these entries; remove one first.",
+			Details: []httpapi.Detail{{Path: "", Rule: "maxItems"}},
 		}
 	default:
 		return nil
@@ -239,7 +241,7 @@ func (a *acts) recordAct(w http.ResponseWriter, r *http.Request, o *acuity.Obser
 	err := a.Audit(ctx, actOf(o, action, subjects))
 	if err != nil {
 		a.Shell.Log.WarnContext(r.Context(), "audit record not written", "hospital", o.Hospital, "action", action, "error", err)
-		httpapi.Fail(w, r, httpapi.Problem{Kind: httpapi.Unavailable, RetryAfter: retryAfter})
+		httpapi.Fail(w, r, httpapi.Problem{Kind: problem.Unavailable, RetryAfter: retryAfter})
 	}
 	return err == nil
 }
@@ -251,7 +253,7 @@ func (a *acts) recordNotDone(r *http.Request, o *acuity.Observation, action stri
 		return
 	}
 	how := audit.Failed
-	if kind := httpapi.Refusal(r.Context()).Kind; kind == httpapi.Unavailable || kind == httpapi.Internal {
+	if kind := httpapi.Refusal(r.Context()).Kind; kind == problem.Unavailable || kind == problem.Internal {
 		how = audit.Unclear
 	}
 	if err := a.Audit.RecordNotDone(r.Context(), actOf(o, action, subjects), how); err != nil {

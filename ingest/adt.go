@@ -11,6 +11,7 @@ import (
 	"svc/ingest/hl7"
 	"svc/internal/httpapi"
 	"svc/internal/httpapi/access"
+	"svc/internal/httpapi/problem"
 )
 
 // eventTypes maps the values of eventType to event types: the HL7 name or an English word.
@@ -217,8 +218,8 @@ func (s *server) batch(w http.ResponseWriter, r *http.Request) {
 	o := s.observe(r, acuity.ChannelBatch)
 	in := s.reader(o)
 	results := in.batch(body, o)
-	if problem := in.problem(); problem != nil {
-		httpapi.Fail(w, r, *problem)
+	if refusal := in.problem(); refusal != nil {
+		httpapi.Fail(w, r, *refusal)
 		return
 	}
 	if len(o.PastStaffing) > 0 && !s.Shell.AllowField(w, r, "staffing", access.IngestStaffing) {
@@ -312,7 +313,7 @@ func (a *batchAnswer) setStatuses(got receipt) {
 			a.Counts.Ignored++
 		case acuity.Rejected:
 			a.Counts.Rejected++
-			result.Error = &batchError{Code: httpapi.Unprocessable.Code(), Message: "The event was refused: " + it.Reason + "."}
+			result.Error = &batchError{Code: problem.Unprocessable.Code(), Message: "The event was refused: " + it.Reason + "."}
 			if rule, over := hospital.Exceeded(it.Reason); over {
 				result.Error.Details = []httpapi.Detail{{Path: strings.TrimPrefix(fieldOfReason[it.Reason], "."), Rule: rule}}
 			}

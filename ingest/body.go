@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"svc/internal/httpapi"
+	"svc/internal/httpapi/problem"
 	"svc/internal/httpapi/syntax"
 )
 
@@ -47,12 +48,12 @@ func contentType(r *http.Request, taken ...string) (media, *httpapi.Problem) {
 	name, params, err := mime.ParseMediaType(headers[0])
 	if err != nil || len(headers) > 1 || !slices.Contains(taken, name) {
 		return media{}, &httpapi.Problem{
-			Kind: httpapi.UnsupportedMedia, Message: "The endpoint accepts only " + strings.Join(taken, ", ") + ".",
+			Kind: problem.UnsupportedMedia, Message: "The endpoint accepts only " + strings.Join(taken, ", ") + ".",
 		}
 	}
 	m := media{name: name, charset: params["charset"]}
 	if (name == jsonType || name == fhirType) && m.charset != "" && !strings.EqualFold(m.charset, "utf-8") {
-		return media{}, &httpapi.Problem{Kind: httpapi.UnsupportedMedia, Message: "JSON is accepted only in UTF-8."}
+		return media{}, &httpapi.Problem{Kind: problem.UnsupportedMedia, Message: "JSON is accepted only in UTF-8."}
 	}
 	return m, nil
 }
@@ -65,10 +66,10 @@ func readBody(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, *htt
 	case "gzip", "x-gzip":
 		packed = true
 	default:
-		return nil, &httpapi.Problem{Kind: httpapi.UnsupportedMedia, Message: "The supported content encodings are gzip and identity."}
+		return nil, &httpapi.Problem{Kind: problem.UnsupportedMedia, Message: "The supported content encodings are gzip and identity."}
 	}
 	if r.ContentLength > limit {
-		return nil, &httpapi.Problem{Kind: httpapi.TooLarge}
+		return nil, &httpapi.Problem{Kind: problem.TooLarge}
 	}
 	var body bytes.Buffer
 	if r.ContentLength > 0 { // announcing a large body must not occupy memory
@@ -76,20 +77,20 @@ func readBody(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, *htt
 	}
 	if _, err := body.ReadFrom(http.MaxBytesReader(w, r.Body, limit)); err != nil {
 		if _, tooLarge := errors.AsType[*http.MaxBytesError](err); tooLarge {
-			return nil, &httpapi.Problem{Kind: httpapi.TooLarge}
+			return nil, &httpapi.Problem{Kind: problem.TooLarge}
 		}
 		if errors.Is(err, os.ErrDeadlineExceeded) {
-			return nil, &httpapi.Problem{Kind: httpapi.TimedOut}
+			return nil, &httpapi.Problem{Kind: problem.TimedOut}
 		}
 		return nil, &httpapi.Problem{
-			Kind: httpapi.Invalid, Message: "The body ended early; send it again.", Details: []httpapi.Detail{{Path: "", Rule: "complete"}},
+			Kind: problem.Invalid, Message: "The body ended early; send it again.", Details: []httpapi.Detail{{Path: "", Rule: "complete"}},
 		}
 	}
 	content := body.Bytes()
 	if packed {
-		var problem *httpapi.Problem
-		if content, problem = unpack(content, limit); problem != nil {
-			return nil, problem
+		var refusal *httpapi.Problem
+		if content, refusal = unpack(content, limit); refusal != nil {
+			return nil, refusal
 		}
 	}
 	return content, spendBytes(r, len(content))
@@ -104,7 +105,7 @@ func unpack(packed []byte, limit int64) ([]byte, *httpapi.Problem) {
 	body, err := io.ReadAll(io.LimitReader(z, most+1))
 	switch {
 	case int64(len(body)) > most:
-		return nil, &httpapi.Problem{Kind: httpapi.TooLarge, Message: "The uncompressed body is larger than the endpoint accepts; send it " +
+		return nil, &httpapi.Problem{Kind: problem.TooLarge, Message: "The uncompressed body is larger than the endpoint accepts; send it " +
 			"in parts."}
 	case err != nil:
 		return nil, notGzip
@@ -114,24 +115,24 @@ func unpack(packed []byte, limit int64) ([]byte, *httpapi.Problem) {
 }
 
 var notGzip = &httpapi.Problem{
-	Kind: httpapi.Invalid, Message: "The body is not valid gzip.", Details: []httpapi.Detail{{Path: "", Rule: "gzip"}},
+	Kind: problem.Invalid, Message: "The body is not valid gzip.", Details: []httpapi.Detail{{Path: "", Rule: "gzip"}},
 }
 
 // readTyped reads a body with one of the given content types. If it returns false, it has already sent an error
 // response.
 func readTyped(w http.ResponseWriter, r *http.Request, limit int64, taken ...string) (media, []byte, bool) {
-	kind, problem := contentType(r, taken...)
+	kind, refusal := contentType(r, taken...)
 	var body []byte
-	if problem == nil {
-		body, problem = readBody(w, r, limit)
+	if refusal == nil {
+		body, refusal = readBody(w, r, limit)
 	}
-	if problem != nil {
-		httpapi.Fail(w, r, *problem)
+	if refusal != nil {
+		httpapi.Fail(w, r, *refusal)
 	}
 	if kind.name == jsonType || kind.name == fhirType {
 		body = syntax.TrimBOM(body)
 	}
-	return kind, body, problem == nil
+	return kind, body, refusal == nil
 }
 
 // readJSON reads a JSON body. If it returns false, the body is not JSON and it has already sent an error response.
@@ -140,8 +141,8 @@ func readJSON(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, bool
 	if !ok {
 		return nil, false
 	}
-	if problem := httpapi.CheckJSON(body); problem != nil {
-		httpapi.Fail(w, r, *problem)
+	if refusal := httpapi.CheckJSON(body); refusal != nil {
+		httpapi.Fail(w, r, *refusal)
 		return nil, false
 	}
 	return body, true

@@ -9,6 +9,7 @@ import (
 	"svc/internal/httpapi"
 	"svc/internal/httpapi/access"
 	"svc/internal/httpapi/contract"
+	"svc/internal/httpapi/problem"
 )
 
 // A dead letter is a record that this release could not apply. The record remains in Kafka. Once a release can read
@@ -37,7 +38,7 @@ func deadLetterRoutes() []contract.Route[*acts] {
 			"A repeat within 24 hours of a successful retry has no further effect and returns " +
 			"the first response, with repeated true.",
 		Parameters: []contract.Parameter{{Name: "id", In: "path", Example: "0:0", About: "Id of the dead letter: the position of its record."}},
-		Data:       retried{}, Refuses: []httpapi.Kind{httpapi.Missing, httpapi.Unprocessable, httpapi.Conflict, httpapi.TooLarge},
+		Data:       retried{}, Refuses: []problem.Kind{problem.Missing, problem.Unprocessable, problem.Conflict, problem.TooLarge},
 	}, Serve: (*acts).retry}}
 }
 
@@ -54,17 +55,17 @@ func (a *acts) retry(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case err == nil:
 	case errors.Is(err, ErrNoDeadLetter):
-		httpapi.Fail(w, r, httpapi.Problem{Kind: httpapi.Missing})
+		httpapi.Fail(w, r, httpapi.Problem{Kind: problem.Missing})
 		return
 	case errors.As(err, &unreadable):
 		httpapi.Fail(w, r, httpapi.Problem{
-			Kind: httpapi.Unprocessable, Message: "This release cannot read the record either; retry it after an upgrade.",
+			Kind: problem.Unprocessable, Message: "This release cannot read the record either; retry it after an upgrade.",
 			Details: []httpapi.Detail{{Path: "", Rule: unreadable.Reason}},
 		})
 		return
 	default:
 		a.Shell.Log.WarnContext(r.Context(), "dead letter not read", "hospital", hospital, "error", err)
-		httpapi.Fail(w, r, httpapi.Problem{Kind: httpapi.Unavailable, RetryAfter: retryAfter})
+		httpapi.Fail(w, r, httpapi.Problem{Kind: problem.Unavailable, RetryAfter: retryAfter})
 		return
 	}
 	// The sender may repeat the request that ended as a dead letter, with the same identity. The retry keeps that

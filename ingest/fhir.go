@@ -12,6 +12,7 @@ import (
 	"svc/ingest/fhir"
 	"svc/internal/httpapi"
 	"svc/internal/httpapi/contract"
+	"svc/internal/httpapi/problem"
 	"svc/internal/httpapi/rules"
 )
 
@@ -87,7 +88,7 @@ func (s *server) fhir(w http.ResponseWriter, r *http.Request) {
 func refusal(f *fhir.Fault, body []byte) httpapi.Problem {
 	if f.TooLarge {
 		return httpapi.Problem{
-			Kind: httpapi.TooLarge, Message: "The body has more resources than the endpoint accepts; send it in parts.",
+			Kind: problem.TooLarge, Message: "The body has more resources than the endpoint accepts; send it in parts.",
 			Details: []httpapi.Detail{{Path: f.Path, Rule: f.Rule}},
 		}
 	}
@@ -96,20 +97,19 @@ func refusal(f *fhir.Fault, body []byte) httpapi.Problem {
 	}
 	if f.Path == "If-None-Exist" {
 		return httpapi.Problem{
-			Kind: httpapi.Invalid,
-			Message: "If-None-Exist, If-None-Match and If-Match apply only to a body with one resource; " +
-				"in a Bundle, put the conditions in each request.",
+			Kind:    problem.Invalid,
+			Message: "If-None-Exist, If-None-Match and If-Match apply to a body of one resource; in a Bundle, put them in each request.",
 			Details: []httpapi.Detail{{Path: f.Path, Rule: f.Rule}},
 		}
 	}
-	if problem := httpapi.CheckJSON(body); problem != nil {
-		if d := &problem.Details[0]; strings.HasPrefix(d.Path, "entry[") {
+	if broken := httpapi.CheckJSON(body); broken != nil {
+		if d := &broken.Details[0]; strings.HasPrefix(d.Path, "entry[") {
 			d.Path = "Bundle." + d.Path
 		}
-		return *problem
+		return *broken
 	}
 	return httpapi.Problem{
-		Kind: httpapi.Invalid, Message: "The body is not valid JSON, or not the JSON that this endpoint accepts.",
+		Kind: problem.Invalid, Message: "The body is not valid JSON, or not the JSON that this endpoint accepts.",
 		Details: []httpapi.Detail{{Path: f.Path, Rule: f.Rule}},
 	}
 }
@@ -118,7 +118,7 @@ func refusal(f *fhir.Fault, body []byte) httpapi.Problem {
 // atomic, no part of it is applied.
 func unservedTransaction(f *fhir.Fault) httpapi.Problem {
 	p := httpapi.Problem{
-		Kind: httpapi.NotSupported, Message: "The transaction contains an operation that svc does not support, so nothing was applied. " +
+		Kind: problem.NotSupported, Message: "The transaction asks for an operation that svc does not support, so none of it was applied. " +
 			"Send the current resources with POST or PUT, or send a batch.",
 	}
 	for _, i := range f.Issues[:min(len(f.Issues), maxDetails)] {

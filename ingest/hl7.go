@@ -12,6 +12,7 @@ import (
 	"svc/ingest/hl7"
 	"svc/internal/httpapi"
 	"svc/internal/httpapi/access"
+	"svc/internal/httpapi/problem"
 	"svc/internal/httpapi/rules"
 	"svc/internal/httpapi/syntax"
 )
@@ -62,9 +63,9 @@ func (s *server) hl7(w http.ResponseWriter, r *http.Request) {
 	in := s.reader(o)
 	charset, _ := hl7.CharsetNamed(kind.charset)
 	if kind.name == jsonType {
-		var problem *httpapi.Problem
-		if body, problem = in.message(body); problem != nil {
-			httpapi.Fail(w, r, *problem)
+		var refusal *httpapi.Problem
+		if body, refusal = in.message(body); refusal != nil {
+			httpapi.Fail(w, r, *refusal)
 			return
 		}
 		charset = hl7.UTF8
@@ -93,8 +94,8 @@ func (s *server) hl7(w http.ResponseWriter, r *http.Request) {
 
 // message reads the message from a JSON body.
 func (r *reader) message(body []byte) ([]byte, *httpapi.Problem) {
-	if problem := httpapi.CheckJSON(body); problem != nil {
-		return nil, problem
+	if refusal := httpapi.CheckJSON(body); refusal != nil {
+		return nil, refusal
 	}
 	b, ok := r.open(body, "", shapeOf[hl7Shape]())
 	if !ok {
@@ -226,7 +227,7 @@ func (x *exchange) answer(w http.ResponseWriter, r *http.Request, in *reader, go
 			message = cmp.Or(x.message, "The message was refused; see ack.")
 		}
 		httpapi.Fail(w, r, httpapi.Problem{
-			Kind: httpapi.Unprocessable, Message: message, HL7: refused, Details: append(x.details, in.refusedParts(&got.change)...),
+			Kind: problem.Unprocessable, Message: message, HL7: refused, Details: append(x.details, in.refusedParts(&got.change)...),
 		})
 		return
 	}

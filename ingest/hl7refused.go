@@ -5,6 +5,7 @@ import (
 
 	"svc/ingest/hl7"
 	"svc/internal/httpapi"
+	"svc/internal/httpapi/problem"
 	"svc/internal/httpapi/rules"
 )
 
@@ -35,7 +36,7 @@ var headerRules = map[string]string{
 
 // problem returns the error response.
 func (b *refusedBody) problem() httpapi.Problem {
-	p := httpapi.Problem{Kind: httpapi.Invalid, Message: "The body is not an HL7 v2 message; it must begin with MSH."}
+	p := httpapi.Problem{Kind: problem.Invalid, Message: "The body is not an HL7 v2 message; it must begin with MSH."}
 	detail := httpapi.Detail{Path: b.fault.Place(), Rule: "required"}
 	switch rule, header := headerRules[b.fault.Reason]; {
 	case header:

@@ -25,6 +25,7 @@ import (
 	"svc/internal/httpapi/access"
 	"svc/internal/httpapi/contract"
 	"svc/internal/httpapi/limit"
+	"svc/internal/httpapi/problem"
 )
 
 // Position is the position of an observation in the log.
@@ -145,8 +146,8 @@ func (s *server) submitBody(
 	o := s.observe(r, channel)
 	in := s.reader(o)
 	read(in, body, o)
-	if problem := in.problem(); problem != nil {
-		httpapi.Fail(w, r, *problem)
+	if refusal := in.problem(); refusal != nil {
+		httpapi.Fail(w, r, *refusal)
 		return submission{}, false
 	}
 	got, ok := s.submit(w, r, in, o)
@@ -190,10 +191,10 @@ func (s *server) submit(w http.ResponseWriter, r *http.Request, in *reader, o *a
 		if busy, ok := errors.AsType[*limit.Busy](err); ok {
 			httpapi.Fail(w, r, *beyondShare(busy))
 		} else if errors.Is(err, ErrTooLarge) {
-			httpapi.Fail(w, r, httpapi.Problem{Kind: httpapi.TooLarge})
+			httpapi.Fail(w, r, httpapi.Problem{Kind: problem.TooLarge})
 		} else {
 			s.Shell.Log.WarnContext(r.Context(), "observation not appended", "hospital", o.Hospital, "error", err)
-			httpapi.Fail(w, r, httpapi.Problem{Kind: httpapi.Unavailable, RetryAfter: retryAfter})
+			httpapi.Fail(w, r, httpapi.Problem{Kind: problem.Unavailable, RetryAfter: retryAfter})
 		}
 		return receipt{}, false
 	}
@@ -219,7 +220,7 @@ func (s *server) submit(w http.ResponseWriter, r *http.Request, in *reader, o *a
 	if got.change.Outcome == acuity.Rejected {
 		s.Shell.Log.ErrorContext(r.Context(), "observation rejected",
 			"hospital", o.Hospital, "position", got.position.String(), "reason", got.change.Reason)
-		httpapi.Fail(w, r, httpapi.Problem{Kind: httpapi.Internal})
+		httpapi.Fail(w, r, httpapi.Problem{Kind: problem.Internal})
 		return receipt{}, false
 	}
 	if !s.resolveRepeat(w, r, &got) {

@@ -10,6 +10,7 @@ import (
 	"svc/ingest/fhir"
 	"svc/ingest/hl7"
 	"svc/internal/httpapi"
+	"svc/internal/httpapi/problem"
 )
 
 // Intake describes one request or MLLP frame for the feed's counts. The change at Position has the outcomes of what was
@@ -117,9 +118,9 @@ func (s *server) countRefusal(w http.ResponseWriter, r *http.Request, serve func
 	serve(seen)
 	switch {
 	case seen.kept, seen.status < http.StatusBadRequest,
-		seen.status >= http.StatusInternalServerError && seen.status != httpapi.NotSupported.Status(),
-		seen.status == httpapi.Conflict.Status(), seen.status == httpapi.RateLimited.Status():
-	case (channel == acuity.ChannelHL7 || channel == acuity.ChannelFHIR) && seen.status == httpapi.Unprocessable.Status():
+		seen.status >= http.StatusInternalServerError && seen.status != problem.NotSupported.Status(),
+		seen.status == problem.Conflict.Status(), seen.status == problem.RateLimited.Status():
+	case (channel == acuity.ChannelHL7 || channel == acuity.ChannelFHIR) && seen.status == problem.Unprocessable.Status():
 	default:
 		s.reportRefused(s.observe(r, channel), requestID(r), 1, refusals(r)...)
 	}
@@ -191,12 +192,12 @@ func requestID(r *http.Request) string { return httpapi.PlainRequestID(r.Context
 
 // refusals returns the notices for a request that was refused as a whole.
 func refusals(r *http.Request) (all []Notice) {
-	problem := httpapi.Refusal(r.Context())
-	for _, d := range problem.Details {
+	refusal := httpapi.Refusal(r.Context())
+	for _, d := range refusal.Details {
 		all = append(all, Notice{Refused: true, Code: d.Rule, Path: d.Path})
 	}
 	if all == nil {
-		all = []Notice{{Refused: true, Code: strconv.Itoa(problem.Kind.Status())}}
+		all = []Notice{{Refused: true, Code: strconv.Itoa(refusal.Kind.Status())}}
 	}
 	return all
 }

@@ -4,9 +4,9 @@ import (
 	"net/http"
 
 	"svc/acuity"
-	"svc/internal/httpapi"
 	"svc/internal/httpapi/access"
 	"svc/internal/httpapi/contract"
+	"svc/internal/httpapi/problem"
 )
 
 // localSettingsRoutes returns the operations for a hospital's local settings. Local settings can change verdicts, so
@@ -27,13 +27,13 @@ func localSettingsRoutes() []contract.Route[*acts] {
 					Text: `{"mappings":[{"system":"local","code":"OB_HEM_ALERT","factorId":"high-hemorrhage","comment":"from the alert module"},` +
 						`{"system":"local","code":"QBL","kind":"lab","factorId":"high-hemorrhage","value":{"op":">=","than":1500}}]}`,
 				}),
-			Data: terminologyAnswer{}, Refuses: []httpapi.Kind{httpapi.Unprocessable},
+			Data: terminologyAnswer{}, Refuses: []problem.Kind{problem.Unprocessable},
 			Limits: map[string]int64{"mappingsPerRequest": itemsAtMost[terminologyShape]("mappings")},
 		}, Serve: serveAct(acuity.ChannelTerminology, "terminology.set", setTerminology)},
 		{Operation: contract.Operation{
 			Method: http.MethodDelete, Path: "/api/admin/terminology/{id}", ID: "deleteTerminology", Summary: "Remove a mapping",
 			Parameters: []contract.Parameter{id("Id of the mapping.", "map-000000000000000000000000")},
-			Data:       acted{}, Refuses: []httpapi.Kind{httpapi.Missing},
+			Data:       acted{}, Refuses: []problem.Kind{problem.Missing},
 		}, Serve: serveAct(acuity.ChannelTerminology, "terminology.delete", deleteTerminology)},
 		{Operation: contract.Operation{
 			Method: http.MethodPost, Path: "/api/admin/terminology/worklist/ignore", ID: "ignoreCodes", Summary: "Mark codes as ignored",
@@ -55,7 +55,7 @@ func localSettingsRoutes() []contract.Route[*acts] {
 				Name: "Magnesium, 90 minutes",
 				Text: `{"factorId":"high-mag","values":{"floor":"1 until 90m, 1/2"},"comment":"our protocol"}`,
 			}),
-			Data: ruleAnswer{}, Refuses: []httpapi.Kind{httpapi.Unprocessable},
+			Data: ruleAnswer{}, Refuses: []problem.Kind{problem.Unprocessable},
 		}, Serve: serveAct(acuity.ChannelRules, "rules.set", setRule)},
 		{Operation: contract.Operation{
 			Method: http.MethodPut, Path: "/api/admin/rules/{id}", ID: "putRule", Summary: "Override values of one factor",
@@ -65,12 +65,12 @@ func localSettingsRoutes() []contract.Route[*acts] {
 				Name: "Magnesium, 90 minutes",
 				Text: `{"values":{"floor":"1 until 90m, 1/2"}}`,
 			}),
-			Data: ruleAnswer{}, Refuses: []httpapi.Kind{httpapi.Unprocessable},
+			Data: ruleAnswer{}, Refuses: []problem.Kind{problem.Unprocessable},
 		}, Serve: serveAct(acuity.ChannelRules, "rules.set", setRule)},
 		{Operation: contract.Operation{
 			Method: http.MethodDelete, Path: "/api/admin/rules/{id}", ID: "deleteRule", Summary: "Restore the catalogue values of a factor",
 			Parameters: []contract.Parameter{id("Id of the factor.", "high-mag")},
-			Data:       ruleAnswer{}, Refuses: []httpapi.Kind{httpapi.Missing},
+			Data:       ruleAnswer{}, Refuses: []problem.Kind{problem.Missing},
 		}, Serve: serveAct(acuity.ChannelRules, "rules.delete", deleteRule)},
 		{Operation: contract.Operation{
 			Method: http.MethodPost, Path: "/api/admin/locations", ID: "setLocation", Summary: "Map a location to a room, or mark it as " +
@@ -89,13 +89,13 @@ func localSettingsRoutes() []contract.Route[*acts] {
 				Text: `{"locations":[{"pointOfCare":"OBTRIAGE"},` +
 					`{"pointOfCare":"BIRTHCENTER","room":"B10","roomId":10,"roomLabel":"Birth 10","area":"LDR"}]}`,
 			}),
-			Data: locationAnswer{}, Refuses: []httpapi.Kind{httpapi.Unprocessable},
+			Data: locationAnswer{}, Refuses: []problem.Kind{problem.Unprocessable},
 			Limits: map[string]int64{"locationsPerRequest": itemsAtMost[placesShape]("locations")},
 		}, Serve: serveAct(acuity.ChannelLocations, "locations.set", setLocation)},
 		{Operation: contract.Operation{
 			Method: http.MethodDelete, Path: "/api/admin/locations/{id}", ID: "deleteLocation", Summary: "Remove a row from the location table",
 			Parameters: []contract.Parameter{id("Id of the row.", "room-9")},
-			Data:       locationAnswer{}, Refuses: []httpapi.Kind{httpapi.Missing},
+			Data:       locationAnswer{}, Refuses: []problem.Kind{problem.Missing},
 		}, Serve: serveAct(acuity.ChannelLocations, "locations.delete", deleteLocation)},
 		{Operation: contract.Operation{
 			Method: http.MethodPut, Path: "/api/admin/settings", ID: "putSettings", Summary: "Replace all settings of the hospital",
@@ -104,14 +104,14 @@ func localSettingsRoutes() []contract.Route[*acts] {
 				Name: "A time zone and a switch",
 				Text: `{"timezone":"America/Chicago","staffingFromRoster":true}`,
 			}),
-			Data: settingsAnswer{}, Refuses: []httpapi.Kind{httpapi.Missing, httpapi.Unprocessable},
+			Data: settingsAnswer{}, Refuses: []problem.Kind{problem.Missing, problem.Unprocessable},
 		}, Serve: (*acts).setSettings},
 	}
 	for i := range all {
 		o := &all[i].Operation
 		o.Group, o.Scope = "Administration", access.Admin
-		if o.Refuses = append(o.Refuses, httpapi.Precondition); len(o.Bodies) == 0 { // Invalid is documented for every operation with a body
-			o.Refuses = append(o.Refuses, httpapi.Invalid)
+		if o.Refuses = append(o.Refuses, problem.Precondition); len(o.Bodies) == 0 { // Invalid is documented for every operation with a body
+			o.Refuses = append(o.Refuses, problem.Invalid)
 		}
 		o.Parameters = append(o.Parameters,
 			contract.Parameter{

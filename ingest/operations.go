@@ -10,6 +10,7 @@ import (
 	"svc/internal/httpapi/access"
 	"svc/internal/httpapi/contract"
 	"svc/internal/httpapi/limit"
+	"svc/internal/httpapi/problem"
 )
 
 // Operations returns the API operations that accept facts.
@@ -91,7 +92,7 @@ func feedRoutes() []contract.Route[*server] {
 					Text: `{"roomId":1,"signals":[{"kind":"observation","system":"LOINC","code":"88888-8","display":"MEWS total score","value":5},` +
 						`{"kind":"observation","system":"LOINC","code":"32421-5","value":"Category II"}]}`,
 				}),
-			Data: clinicalAnswer{}, Refuses: []httpapi.Kind{httpapi.Unprocessable},
+			Data: clinicalAnswer{}, Refuses: []problem.Kind{problem.Unprocessable},
 			Limits: map[string]int64{
 				"signalsPerRequest": itemsAtMost[clinicalShape]("signals"), "jsonDepth": httpapi.MaxDepth,
 				"unpackedFactor": unpackFactor, "unpackedRatio": unpackRatio,
@@ -126,7 +127,7 @@ func feedRoutes() []contract.Route[*server] {
 				}}},
 			},
 			Limits: map[string]int64{"messagesPerBody": maxMessages, "segmentsPerMessage": hl7.MaxSegments, "bytesPerField": hl7.MaxField},
-			Data:   hl7Answer{}, Bare: []string{textType, hl7Type}, Refuses: []httpapi.Kind{httpapi.Unprocessable},
+			Data:   hl7Answer{}, Bare: []string{textType, hl7Type}, Refuses: []problem.Kind{problem.Unprocessable},
 		}, Serve: (*server).hl7},
 		{Operation: contract.Operation{
 			Path: "/api/ingest/roster", Scope: access.IngestRoster, ID: "sendRoster", Summary: "Send the roster: nurses on shift, with their " +
@@ -159,7 +160,7 @@ func feedRoutes() []contract.Route[*server] {
 				"A repeat within 24 hours has no further effect and returns the first response with the header Idempotency-Replayed: " +
 				"true; a repeat with a different body is refused.",
 		}}
-		o.Refuses = append(slices.Clip(o.Refuses), httpapi.Conflict, httpapi.TimedOut)
+		o.Refuses = append(slices.Clip(o.Refuses), problem.Conflict, problem.TimedOut)
 		serve := all[i].Serve
 		all[i].Serve = func(s *server, w http.ResponseWriter, r *http.Request) {
 			s.serveShared(w, r, func(r *http.Request) {
@@ -175,7 +176,7 @@ func feedRoutes() []contract.Route[*server] {
 }
 
 // factors is the kind of refusal for a body that names an unknown factor.
-var factors = []httpapi.Kind{httpapi.Unprocessable}
+var factors = []problem.Kind{problem.Unprocessable}
 
 func jsonBody(limit int64, shape any, examples ...contract.Example) []contract.Body {
 	return []contract.Body{{Type: jsonType, Shape: shape, Limit: limit, Examples: examples}}

@@ -11,6 +11,7 @@ import (
 
 	"svc/acuity"
 	"svc/internal/httpapi"
+	"svc/internal/httpapi/problem"
 	"svc/internal/httpapi/syntax"
 )
 
@@ -103,9 +104,9 @@ func itemsAtMost[T any](name string) int64 { return int64(shapeOf[T]().field(nam
 // channel, hospital and time of receipt in o. The error lists the rules that the body breaks.
 func Decode(o *acuity.Observation, body []byte, zone *time.Location, pseudonyms Pseudonyms) ([]acuity.Warning, error) {
 	body = syntax.TrimBOM(body)
-	problem := httpapi.CheckJSON(body)
+	refusal := httpapi.CheckJSON(body)
 	in := &reader{now: o.ReceivedAt, zone: zone, pseudonym: pseudonyms.forHospital(o.Hospital)}
-	if problem == nil {
+	if refusal == nil {
 		switch o.Channel {
 		case acuity.ChannelADT:
 			o.Events = []acuity.Event{in.event(body, "")}
@@ -121,10 +122,10 @@ func Decode(o *acuity.Observation, body []byte, zone *time.Location, pseudonyms 
 			acuity.ChannelTerminology, acuity.ChannelRules, acuity.ChannelLocations, acuity.ChannelSettings:
 			return nil, fmt.Errorf("the body of %s is not a single JSON value", o.Channel)
 		}
-		problem = in.problem()
+		refusal = in.problem()
 	}
-	if problem != nil {
-		return nil, brokenRules{problem}
+	if refusal != nil {
+		return nil, brokenRules{refusal}
 	}
 	return slices.Clip(in.warnings), nil
 }
@@ -190,11 +191,11 @@ func (r *reader) problem() *httpapi.Problem {
 	switch {
 	case len(r.faults) > 0:
 		return &httpapi.Problem{
-			Kind: httpapi.Invalid, Message: "The body breaks the rules listed in details.", Details: append(r.faults, r.misfits...),
+			Kind: problem.Invalid, Message: "The body breaks the rules listed in details.", Details: append(r.faults, r.misfits...),
 		}
 	case len(r.misfits) > 0:
 		return &httpapi.Problem{
-			Kind: httpapi.Unprocessable, Message: "The body is well formed but cannot be applied; see details.", Details: r.misfits,
+			Kind: problem.Unprocessable, Message: "The body is well formed but cannot be applied; see details.", Details: r.misfits,
 		}
 	default:
 		return nil

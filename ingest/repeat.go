@@ -11,6 +11,7 @@ import (
 	"svc/acuity"
 	"svc/acuity/facts"
 	"svc/internal/httpapi"
+	"svc/internal/httpapi/problem"
 )
 
 // A sender that does not know whether a request arrived sends it again with the same Idempotency-Key
@@ -54,7 +55,7 @@ func (s *server) readIdempotencyKey(w http.ResponseWriter, r *http.Request) (*ht
 	}
 	if len(headers) > 1 || !isIdempotencyKey(headers[0]) {
 		httpapi.Fail(w, r, httpapi.Problem{
-			Kind: httpapi.Invalid, Message: "The Idempotency-Key must be 1 to 255 visible ASCII characters.",
+			Kind: problem.Invalid, Message: "The Idempotency-Key must be 1 to 255 visible ASCII characters.",
 			Details: []httpapi.Detail{{Path: "Idempotency-Key", Rule: "ascii:1-255"}},
 		})
 		return nil, false
@@ -95,7 +96,7 @@ func (s *server) resolveRepeat(w http.ResponseWriter, r *http.Request, got *rece
 	case again.Repeats == 0:
 		return true
 	case again.Reason == facts.ReasonReused:
-		httpapi.Fail(w, r, httpapi.Problem{Kind: httpapi.Conflict})
+		httpapi.Fail(w, r, httpapi.Problem{Kind: problem.Conflict})
 		return false
 	}
 	w.Header()["Idempotency-Replayed"] = []string{"true"}
@@ -109,7 +110,7 @@ func (s *server) resolveRepeat(w http.ResponseWriter, r *http.Request, got *rece
 	default:
 		s.Shell.Log.WarnContext(r.Context(), "first response not found", "hospital", again.Hospital, "error", err)
 		w.Header().Del("Idempotency-Replayed")
-		httpapi.Fail(w, r, httpapi.Problem{Kind: httpapi.Unavailable, RetryAfter: retryAfter})
+		httpapi.Fail(w, r, httpapi.Problem{Kind: problem.Unavailable, RetryAfter: retryAfter})
 		return false
 	}
 	return true

@@ -8,6 +8,7 @@ import (
 	"svc/acuity"
 	"svc/internal/httpapi"
 	"svc/internal/httpapi/access"
+	"svc/internal/httpapi/problem"
 )
 
 type settingsAnswer struct {
@@ -33,12 +34,12 @@ func (a *acts) setSettings(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if !known {
-		httpapi.Fail(w, r, httpapi.Problem{Kind: httpapi.Missing})
+		httpapi.Fail(w, r, httpapi.Problem{Kind: problem.Missing})
 		return
 	}
 	o.Switches = in.settings(body, &hospital, a.Settings.Key)
-	if problem := in.problem(); problem != nil {
-		httpapi.Fail(w, r, *problem)
+	if refusal := in.problem(); refusal != nil {
+		httpapi.Fail(w, r, *refusal)
 		return
 	}
 	var answer settingsAnswer
@@ -72,9 +73,9 @@ func (a *acts) setHospital(w http.ResponseWriter, r *http.Request, hospital *acc
 	}
 	a.Shell.Log.WarnContext(r.Context(), "settings partly written", "hospital", hospital.ID, "error", err)
 	httpapi.Fail(w, r, httpapi.Problem{
-		Kind: httpapi.Unavailable, RetryAfter: retryAfter,
-		Message: "The switches were set, or will be; the time zone and senders were not. " +
-			"Read the settings, then set them again without If-Match, or with the version that you read.",
+		Kind: problem.Unavailable, RetryAfter: retryAfter,
+		Message: "The switches were set or will be; time zone and senders were not. " +
+			"Read the settings, then set them again without If-Match or with the version read.",
 	})
 	return false
 }

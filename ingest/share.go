@@ -9,6 +9,7 @@ import (
 	"svc/acuity"
 	"svc/internal/httpapi"
 	"svc/internal/httpapi/limit"
+	"svc/internal/httpapi/problem"
 )
 
 // Maximum waits for a sender whose hospital exceeds its share of the CPUs. An HTTP response can ask the sender to
@@ -72,7 +73,7 @@ func factsOf(o *acuity.Observation) int {
 
 // beyondShare returns the response to a sender whose hospital exceeds its share.
 func beyondShare(b *limit.Busy) *httpapi.Problem {
-	p := &httpapi.Problem{Kind: httpapi.RateLimited, RetryAfter: b.Retry}
+	p := &httpapi.Problem{Kind: problem.RateLimited, RetryAfter: b.Retry}
 	switch b.Reason {
 	case limit.AtOnce:
 		p.Message = "Other large bodies of the hospital are being read; retry after the time in Retry-After."

@@ -14,6 +14,7 @@ import (
 	"svc/internal/httpapi"
 	"svc/internal/httpapi/access"
 	"svc/internal/httpapi/contract"
+	"svc/internal/httpapi/problem"
 	"svc/internal/outbound"
 	"svc/readapi/web/text"
 )
@@ -61,7 +62,7 @@ func acknowledgeRoutes() []contract.Route[*acknowledge] {
 			Name: "token", In: "path", Example: "7KQ2M9XW3PTD",
 			About: "Token from the link in the message, or from ackUrl in surge.alert; valid for 24 hours.",
 		}}
-		o.RefusesOnPage = []httpapi.Kind{httpapi.Missing, httpapi.RateLimited, httpapi.Unavailable}
+		o.RefusesOnPage = []problem.Kind{problem.Missing, problem.RateLimited, problem.Unavailable}
 	}
 	return all
 }
@@ -192,7 +193,7 @@ func (p *acknowledge) write(w http.ResponseWriter, r *http.Request, status int, 
 	var b bytes.Buffer
 	if err := acknowledgePage.Execute(&b, page); err != nil {
 		p.shell.Log.ErrorContext(r.Context(), "page not written", "error", err)
-		httpapi.Fail(w, r, httpapi.Problem{Kind: httpapi.Internal})
+		httpapi.Fail(w, r, httpapi.Problem{Kind: problem.Internal})
 		return
 	}
 	h := w.Header()

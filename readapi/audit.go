@@ -12,6 +12,7 @@ import (
 	"svc/internal/httpapi"
 	"svc/internal/httpapi/access"
 	"svc/internal/httpapi/contract"
+	"svc/internal/httpapi/problem"
 )
 
 // MountAudit adds the audit log. zone returns the time zone of a hospital.
@@ -43,7 +44,7 @@ func auditRoutes() []contract.Route[*acts] {
 			{Name: "action", In: "query", Example: "key.", About: "Only this action, including failures; with a dot at its end, all actions " +
 				"with this prefix."},
 		},
-		Data: auditPage{}, Refuses: []httpapi.Kind{httpapi.Invalid}, Limits: map[string]int64{"auditPerPage": actsAtMost},
+		Data: auditPage{}, Refuses: []problem.Kind{problem.Invalid}, Limits: map[string]int64{"auditPerPage": actsAtMost},
 	}, Serve: (*acts).serve}}
 }
 
@@ -72,7 +73,7 @@ func (a *acts) serve(w http.ResponseWriter, r *http.Request) {
 	found, err := a.list(ctx, q)
 	if err != nil {
 		a.shell.Log.WarnContext(r.Context(), "audit not read", "error", err)
-		httpapi.Fail(w, r, httpapi.Problem{Kind: httpapi.Unavailable, RetryAfter: retryAfter})
+		httpapi.Fail(w, r, httpapi.Problem{Kind: problem.Unavailable, RetryAfter: retryAfter})
 		return
 	}
 	page := auditPage{Items: make([]auditItem, len(found.Acts))}

@@ -11,6 +11,7 @@ import (
 	"svc/internal/httpapi"
 	"svc/internal/httpapi/access"
 	"svc/internal/httpapi/contract"
+	"svc/internal/httpapi/problem"
 )
 
 // DeadLetter describes a record in the log that could not be applied: its position and the reason, but not its
@@ -50,12 +51,12 @@ func deadLetterRoutes() []contract.Route[*deadLetterServer] {
 			About: "The position of each record and the reason for its failure, never its content. " +
 				"The newest 1,000 of a hospital are kept for 90 days.",
 			Parameters: []contract.Parameter{contract.Limit(lettersUsual, lettersAtMost), contract.Cursor()},
-			Data:       deadLetterPage{}, Refuses: []httpapi.Kind{httpapi.Invalid}, Limits: map[string]int64{"deadLettersPerPage": lettersAtMost},
+			Data:       deadLetterPage{}, Refuses: []problem.Kind{problem.Invalid}, Limits: map[string]int64{"deadLettersPerPage": lettersAtMost},
 		}, Serve: (*deadLetterServer).list},
 		{Operation: contract.Operation{
 			Path: "/api/admin/dead-letters/{id}", ID: "getDeadLetter", Summary: "Get one record that could not be applied",
 			Parameters: []contract.Parameter{{Name: "id", In: "path", Example: "0:0", About: "Id of the dead letter: the position of its record."}},
-			Data:       deadLetterItem{}, Refuses: []httpapi.Kind{httpapi.Missing},
+			Data:       deadLetterItem{}, Refuses: []problem.Kind{problem.Missing},
 		}, Serve: (*deadLetterServer).get},
 	}
 	for i := range all {
@@ -122,7 +123,7 @@ func (s *deadLetterServer) get(w http.ResponseWriter, r *http.Request) {
 	id := httpapi.PathValue(r, "id")
 	at := slices.IndexFunc(all, func(l DeadLetter) bool { return l.ID == id })
 	if at < 0 {
-		httpapi.Fail(w, r, httpapi.Problem{Kind: httpapi.Missing})
+		httpapi.Fail(w, r, httpapi.Problem{Kind: problem.Missing})
 		return
 	}
 	httpapi.OK(w, r, deadLetterOf(&all[at]))

@@ -14,6 +14,7 @@ import (
 	"svc/internal/httpapi"
 	"svc/internal/httpapi/access"
 	"svc/internal/httpapi/contract"
+	"svc/internal/httpapi/problem"
 )
 
 // LocalSettings provides the lists that a hospital's administrators maintain: code mappings, locations and feed
@@ -33,7 +34,7 @@ func localSettingsRoutes() []contract.Route[*Reads] {
 		{Operation: contract.Operation{
 			Path: "/api/admin/terminology", ID: "listTerminology", Summary: "Get the terminology map",
 			Parameters: []contract.Parameter{contract.Limit(mappingsUsual, mappingsAtMost), offset},
-			Data:       terminologyList{}, Refuses: []httpapi.Kind{httpapi.Invalid},
+			Data:       terminologyList{}, Refuses: []problem.Kind{problem.Invalid},
 		}, Serve: (*Reads).serveTerminology},
 		{Operation: contract.Operation{
 			Path: "/api/admin/terminology/worklist", ID: "listWorklist", Summary: "List unmapped codes with suggested factors",
@@ -43,7 +44,7 @@ func localSettingsRoutes() []contract.Route[*Reads] {
 				{Name: "code", In: "query", About: "Only this code, of any system and kind.", Example: "TRAY_COUNT"},
 				contract.Limit(codesUsual, codesAtMost), offset,
 			},
-			Data: worklistList{}, Refuses: []httpapi.Kind{httpapi.Invalid},
+			Data: worklistList{}, Refuses: []problem.Kind{problem.Invalid},
 		}, Serve: (*Reads).serveWorklist},
 		{Operation: contract.Operation{
 			Path: "/api/admin/rules", ID: "listRules", Data: ruleList{},
@@ -55,7 +56,7 @@ func localSettingsRoutes() []contract.Route[*Reads] {
 		}, Serve: (*Reads).serveLocations},
 		{Operation: contract.Operation{
 			Path: "/api/admin/settings", ID: "getSettings", Summary: "Get the settings of the hospital",
-			Data: settingsItem{}, Refuses: []httpapi.Kind{httpapi.Missing},
+			Data: settingsItem{}, Refuses: []problem.Kind{problem.Missing},
 		}, Serve: (*Reads).serveSettings},
 	}
 	for i := range all {
@@ -90,7 +91,7 @@ func (s *Reads) readRecords(w http.ResponseWriter, r *http.Request, codes bool) 
 	out, err := s.decodeRecords(all)
 	if err != nil {
 		s.cfg.Shell.Log.ErrorContext(r.Context(), "record not read", "error", err)
-		httpapi.Fail(w, r, httpapi.Problem{Kind: httpapi.Internal})
+		httpapi.Fail(w, r, httpapi.Problem{Kind: problem.Internal})
 		return nil, false
 	}
 	return out, true
@@ -282,7 +283,7 @@ func (s *Reads) serveSettings(w http.ResponseWriter, r *http.Request) {
 	}
 	hospital, known := s.cfg.LocalSettings.Hospital(httpapi.Caller(r.Context()).Hospital)
 	if !known {
-		httpapi.Fail(w, r, httpapi.Problem{Kind: httpapi.Missing})
+		httpapi.Fail(w, r, httpapi.Problem{Kind: problem.Missing})
 		return
 	}
 	out := settingsItem{Timezone: hospital.Zone, Senders: []senderItem{}, Complete: true}

@@ -21,6 +21,7 @@ import (
 	"svc/internal/httpapi"
 	"svc/internal/httpapi/access"
 	"svc/internal/httpapi/contract"
+	"svc/internal/httpapi/problem"
 )
 
 // Charts is the source of the charts of hospitals. Token and Read return only errors that are or wrap ErrNoUnit or
@@ -88,7 +89,7 @@ func (*BehindError) Is(target error) bool { return errors.Is(ErrBehind, target) 
 // unavailable returns the response for an error that wraps ErrAway. The rule in its details is one of the reasons
 // that the status reports.
 func unavailable(err error) httpapi.Problem {
-	p := httpapi.Problem{Kind: httpapi.Unavailable, RetryAfter: retryAfter}
+	p := httpapi.Problem{Kind: problem.Unavailable, RetryAfter: retryAfter}
 	rule := Reason(err)
 	if rule == reasonBehind {
 		p.Message = "The verdict may be outdated, so it is not served. Retry after the time in Retry-After; the request is safe to repeat."
@@ -151,7 +152,7 @@ func routes() []contract.Route[*Reads] {
 	for i := range all {
 		o := &all[i].Operation
 		o.Method, o.Group, o.Scope = http.MethodGet, "Reads", access.ReadUnitState
-		o.Refuses = []httpapi.Kind{httpapi.Missing}
+		o.Refuses = []problem.Kind{problem.Missing}
 		o.Parameters = []contract.Parameter{ifNoneMatch}
 	}
 	all = append(all, contract.Route[*Reads]{Operation: contract.Operation{
@@ -162,7 +163,7 @@ func routes() []contract.Route[*Reads] {
 			"Learned from the recorded hours of the hospital: 422 if fewer than 24 hours of the last 28 days were observed, or the last is " +
 			"12 hours old. " +
 			"Past events sent to `/batch` count. Not clinically validated.",
-		Parameters: []contract.Parameter{ifNoneMatch}, Refuses: []httpapi.Kind{httpapi.Unprocessable}, Data: predict{},
+		Parameters: []contract.Parameter{ifNoneMatch}, Refuses: []problem.Kind{problem.Unprocessable}, Data: predict{},
 	}, Serve: (*Reads).servePrediction})
 	all = append(all, contract.Route[*Reads]{Operation: contract.Operation{
 		Method: http.MethodGet, Path: "/api/ingest/status", Scope: access.ReadStatus, ID: "getStatus", Group: "Feeds",
@@ -210,20 +211,20 @@ func (s *Reads) judge(w http.ResponseWriter, r *http.Request) (*judgment, bool) 
 
 // fail sends an error response that says why there is no verdict or no forecast.
 func (s *Reads) fail(w http.ResponseWriter, r *http.Request, err error) {
-	p, missing := httpapi.Problem{Kind: httpapi.Internal}, (*forecast.InsufficientError)(nil)
+	p, missing := httpapi.Problem{Kind: problem.Internal}, (*forecast.InsufficientError)(nil)
 	switch {
 	case errors.Is(err, ErrNoUnit):
-		p = httpapi.Problem{Kind: httpapi.Missing, Message: "Nothing has been recorded for this hospital yet; send a census or a staffing " +
+		p = httpapi.Problem{Kind: problem.Missing, Message: "Nothing has been recorded for this hospital yet; send a census or a staffing " +
 			"record."}
 	case errors.As(err, &missing):
 		p = httpapi.Problem{
-			Kind: httpapi.Unprocessable, Message: missing.Error(),
+			Kind: problem.Unprocessable, Message: missing.Error(),
 			Details: []httpapi.Detail{{Path: missing.Field(), Rule: missing.Rule()}},
 		}
 	case errors.Is(err, ErrAway), r.Context().Err() != nil: // or the client has disconnected
 		p = unavailable(err)
 	}
-	if p.Kind == httpapi.Internal || errors.Is(err, ErrNewer) {
+	if p.Kind == problem.Internal || errors.Is(err, ErrNewer) {
 		s.cfg.Shell.Log.ErrorContext(r.Context(), "chart not read", "error", err)
 	}
 	httpapi.Fail(w, r, p)

@@ -10,6 +10,7 @@ import (
 	"svc/internal/httpapi"
 	"svc/internal/httpapi/access"
 	"svc/internal/httpapi/contract"
+	"svc/internal/httpapi/problem"
 	"svc/internal/outbound"
 )
 
@@ -60,7 +61,7 @@ func receiptRoutes() []contract.Route[*Receipts] {
 			Type: "application/json", Shape: receiptShape{}, Limit: receiptAtMost,
 			Examples: []contract.Example{{Name: "It did not arrive", Text: `{"id":"` + id + `","status":"failed"}`}},
 		}},
-		Refuses: []httpapi.Kind{httpapi.Unauthorized, httpapi.Missing},
+		Refuses: []problem.Kind{problem.Unauthorized, problem.Missing},
 	}, Serve: func(s *Receipts, w http.ResponseWriter, r *http.Request) { s.accept(w, r, s.HTTP) }}}
 }
 
@@ -76,28 +77,28 @@ type receiptShape struct {
 // accept parses and verifies a delivery report, and passes it to the notifier.
 func (s *Receipts) accept(w http.ResponseWriter, r *http.Request, read receiptReader) {
 	if read == nil {
-		httpapi.Fail(w, r, httpapi.Problem{Kind: httpapi.Missing})
+		httpapi.Fail(w, r, httpapi.Problem{Kind: problem.Missing})
 		return
 	}
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, receiptAtMost))
 	if err != nil {
-		httpapi.Fail(w, r, httpapi.Problem{Kind: httpapi.TooLarge})
+		httpapi.Fail(w, r, httpapi.Problem{Kind: problem.TooLarge})
 		return
 	}
 	c, forged, err := read(r, body)
 	switch {
 	case forged:
-		httpapi.Fail(w, r, httpapi.Problem{Kind: httpapi.Unauthorized, Message: "The receipt signature is not valid for the token " +
+		httpapi.Fail(w, r, httpapi.Problem{Kind: problem.Unauthorized, Message: "The receipt signature is not valid for the token " +
 			"of the gateway."})
 		return
 	case err != nil:
-		httpapi.Fail(w, r, httpapi.Problem{Kind: httpapi.Invalid})
+		httpapi.Fail(w, r, httpapi.Problem{Kind: problem.Invalid})
 		return
 	}
 	if c.Receipt != "" { // without a final state, the SMS is still pending, and nothing changes
 		c.ID, c.Verb, c.At, c.By = "cmd_"+access.RandomHex(8), outbound.VerbReceipt, s.Shell.Now().UTC(), "provider"
 		if err := s.Order(r.Context(), &c); err != nil {
-			httpapi.Fail(w, r, httpapi.Problem{Kind: httpapi.Unavailable, RetryAfter: retryAfter})
+			httpapi.Fail(w, r, httpapi.Problem{Kind: problem.Unavailable, RetryAfter: retryAfter})
 			return
 		}
 	}

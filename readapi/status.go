@@ -12,6 +12,7 @@ import (
 	"svc/internal/httpapi"
 	"svc/internal/httpapi/access"
 	"svc/internal/httpapi/contract"
+	"svc/internal/httpapi/problem"
 	"svc/internal/httpapi/rules"
 )
 
@@ -276,7 +277,7 @@ func sourceRoutes() []contract.Route[*Reads] {
 			Name: "source", In: "path", Example: "key_0123456789abcdef",
 			About: "Source from GET /api/ingest/status: the id of an API key, or of a key in its rotation chain.",
 		}},
-		Refuses: []httpapi.Kind{httpapi.Missing}, Data: sourceStatus{},
+		Refuses: []problem.Kind{problem.Missing}, Data: sourceStatus{},
 	}, Serve: (*Reads).serveSourceStatus}}
 }
 
@@ -310,7 +311,7 @@ func (s *Reads) serveSourceStatus(w http.ResponseWriter, r *http.Request) {
 	ctx, hospital, now := r.Context(), httpapi.Caller(r.Context()).Hospital, s.cfg.Shell.Now()
 	source, name, ok := s.cfg.Health.Source(hospital, httpapi.PathValue(r, "source"))
 	if !ok {
-		httpapi.Fail(w, r, httpapi.Problem{Kind: httpapi.Missing, Message: "The hospital has no key with this id."})
+		httpapi.Fail(w, r, httpapi.Problem{Kind: problem.Missing, Message: "The hospital has no key with this id."})
 		return
 	}
 	a := sourceStatus{Source: source, SourceName: name, Feeds: []sourceFeed{}}
@@ -327,7 +328,7 @@ func (s *Reads) serveSourceStatus(w http.ResponseWriter, r *http.Request) {
 	}
 	if err != nil {
 		s.cfg.Shell.Log.WarnContext(ctx, "notices not read", "error", err)
-		httpapi.Fail(w, r, httpapi.Problem{Kind: httpapi.Unavailable, RetryAfter: retryAfter})
+		httpapi.Fail(w, r, httpapi.Problem{Kind: problem.Unavailable, RetryAfter: retryAfter})
 		return
 	}
 	w.Header().Set("Cache-Control", "no-store")

@@ -15,6 +15,7 @@ import (
 	"svc/internal/httpapi"
 	"svc/internal/httpapi/access"
 	"svc/internal/httpapi/contract"
+	"svc/internal/httpapi/problem"
 )
 
 // Hours returns the hourly records of a hospital in (since, until], in any order. The result may include records that
@@ -271,7 +272,7 @@ func trendsRoutes() []contract.Route[*Reads] {
 			"`unknown` minutes: nothing was recorded, or no patient data had arrived for 12 hours. " +
 			"The hours of the week are in the hospital's time zone, Monday first, and include only observed hours.",
 		Parameters: []contract.Parameter{contract.Since(), contract.Until()},
-		Data:       trendsAnswer{}, Refuses: []httpapi.Kind{httpapi.Invalid}, Limits: map[string]int64{"trendsDays": TrendDays},
+		Data:       trendsAnswer{}, Refuses: []problem.Kind{problem.Invalid}, Limits: map[string]int64{"trendsDays": TrendDays},
 	}, Serve: (*Reads).serveTrends}}
 }
 
@@ -361,9 +362,9 @@ func (s *Reads) serveTrends(w http.ResponseWriter, r *http.Request) {
 		httpapi.OK(w, r, trendsAnswerOf(t))
 	case errors.Is(err, ErrAway), r.Context().Err() != nil:
 		s.cfg.Shell.Log.WarnContext(r.Context(), "trends not available yet", "error", err)
-		httpapi.Fail(w, r, httpapi.Problem{Kind: httpapi.Unavailable, RetryAfter: retryAfter})
+		httpapi.Fail(w, r, httpapi.Problem{Kind: problem.Unavailable, RetryAfter: retryAfter})
 	default:
 		s.cfg.Shell.Log.ErrorContext(r.Context(), "trends not computed", "error", err)
-		httpapi.Fail(w, r, httpapi.Problem{Kind: httpapi.Internal})
+		httpapi.Fail(w, r, httpapi.Problem{Kind: problem.Internal})
 	}
 }

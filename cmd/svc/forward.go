@@ -10,6 +10,7 @@ import (
 	"github.com/go-chi/chi/v5"
 
 	"svc/internal/httpapi"
+	"svc/internal/httpapi/problem"
 )
 
 // forwardWrites makes this process serve the operations of svc ingest as well, by forwarding them to --ingest-url, so
@@ -71,7 +72,7 @@ func (f *forwarder) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		},
 		ErrorHandler: func(w http.ResponseWriter, r *http.Request, err error) {
 			f.log.WarnContext(r.Context(), "svc ingest did not respond", "error", err)
-			httpapi.Fail(w, r, httpapi.Problem{Kind: httpapi.Unavailable})
+			httpapi.Fail(w, r, httpapi.Problem{Kind: problem.Unavailable})
 		},
 	}
 	proxy.ServeHTTP(w, r)

@@ -69,7 +69,7 @@ var plan = map[string]folder{
 	"readapi/web/text":                 {imports: []string{"acuity", "internal/httpapi", "golang.org/x/text"}},                                                                                                                                             // the text of the pages, in each language
 	"internal/httpapi/access":          {},
 	"internal/httpapi/syntax":          {},
-	"internal/httpapi":                 {imports: []string{"internal/httpapi/access", "internal/httpapi/limit", "internal/httpapi/syntax", "github.com/go-chi/chi", "github.com/google/uuid"}},
+	"internal/httpapi":                 {imports: []string{"internal/httpapi/access", "internal/httpapi/limit", "internal/httpapi/problem", "internal/httpapi/syntax", "github.com/go-chi/chi", "github.com/google/uuid"}},
 	"internal/admin/audit":             {imports: []string{"internal/httpapi/access", "golang.org/x/sync", "golang.org/x/time"}, goroutines: true},                                                                                                                                                                                 // records of administrative actions, shared by roles and schemas
 	"internal/admin/walls":             {imports: []string{"internal/httpapi/access", "internal/httpapi", "internal/admin/audit", "github.com/go-chi/chi"}},                                                                                                                                                                        // wall displays that show the board
 	"internal/admin/sheets":            {imports: []string{"internal/analysis/spreadsheet"}},                                                                                                                                                                                                                                       // the terminology map and the location table as CSV files, for the command line and the pages
@@ -80,6 +80,7 @@ var plan = map[string]folder{
 	"internal/admin/keys":              {imports: []string{"internal/httpapi/access", "internal/httpapi", "internal/admin/audit", "github.com/go-chi/chi"}},                                                                                                                                                                        // key administration, used by two roles and the command line
 	"internal/httpapi/contract":        {imports: []string{"internal/httpapi", "github.com/go-chi/chi"}},
 	"internal/httpapi/rules":           {},
+	"internal/httpapi/problem":         {},
 	"internal/httpapi/limit":           {}, // rate limits of callers, used by the shell of every role and by Redis
 	"internal/httpapi/limit/limittest": {imports: []string{"internal/httpapi/limit"}, goroutines: true},
 	"internal/view":                    {imports: []string{"internal/authorities", "internal/feeds", "internal/httpapi/limit", "internal/outbound", "github.com/redis/go-redis", "github.com/alicebob/miniredis"}, goroutines: true},

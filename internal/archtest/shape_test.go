@@ -35,7 +35,6 @@ type allowance struct {
 // exceeds its allowance, or if an allowance is no longer needed, so sizes only decrease.
 var allowances = map[string]allowance{
 	"acuity":            {160, "the words of observations, charts, changes and snapshots: a record refers to all below it"},
-	"internal/httpapi":  {59, "the words of every answer: eighteen kinds of problems, the envelope, and how a request is read"},
 	"internal/outbound": {75, "the vocabulary of what leaves the service: states, reasons and events have names of their own"},
 	"schemas":           {61, "a codec and a topic for each record"},
 }

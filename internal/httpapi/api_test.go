@@ -17,6 +17,7 @@ import (
 
 	"svc/internal/httpapi"
 	"svc/internal/httpapi/access"
+	"svc/internal/httpapi/problem"
 )
 
 var noon = time.Date(2031, 4, 5, 12, 0, 0, 7e6, time.FixedZone("", 3600))
@@ -77,12 +78,12 @@ func counted(log io.Writer) (http.Handler, *labor) {
 		}{At: httpapi.Time(noon), Who: httpapi.Caller(r.Context()).ID + " <&>"})
 	})
 	r.With(allow).Post("/thing/{id}", func(w http.ResponseWriter, r *http.Request) {
-		httpapi.Fail(w, r, httpapi.Problem{Kind: httpapi.Unprocessable, HL7: &httpapi.HL7{Ack: "MSH", AckCode: "AE"}, Details: []httpapi.Detail{{Path: "a[0].b", Rule: "required"}}})
+		httpapi.Fail(w, r, httpapi.Problem{Kind: problem.Unprocessable, HL7: &httpapi.HL7{Ack: "MSH", AckCode: "AE"}, Details: []httpapi.Detail{{Path: "a[0].b", Rule: "required"}}})
 	})
 	r.Get("/raw", func(w http.ResponseWriter, r *http.Request) { httpapi.OK(w, r, json.RawMessage(`{"a": 1}`)) })
 	r.Get("/panic", func(http.ResponseWriter, *http.Request) { panic("canary-7QX") })
 	r.Get("/away", func(w http.ResponseWriter, r *http.Request) {
-		httpapi.Fail(w, r, httpapi.Problem{Kind: httpapi.Unavailable, RetryAfter: 1100 * time.Millisecond})
+		httpapi.Fail(w, r, httpapi.Problem{Kind: problem.Unavailable, RetryAfter: 1100 * time.Millisecond})
 	})
 	return r, work
 }
@@ -293,7 +294,7 @@ func TestLogOfRefusedKeys(t *testing.T) {
 }
 
 func TestEveryKindHasARow(t *testing.T) {
-	for k := httpapi.Internal; k <= httpapi.RateLimited; k++ {
+	for k := problem.Internal; k <= problem.RateLimited; k++ {
 		if k.Code() == "" || k.Status() < 400 {
 			t.Errorf("kind %d has no row", k)
 		}

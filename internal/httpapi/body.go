@@ -15,6 +15,7 @@ import (
 	"strconv"
 	"strings"
 
+	"svc/internal/httpapi/problem"
 	"svc/internal/httpapi/syntax"
 )
 
@@ -39,7 +40,7 @@ func ReadOptionalJSON(w http.ResponseWriter, r *http.Request, atMost int64, v an
 func readJSON(w http.ResponseWriter, r *http.Request, atMost int64, v any, optional bool) (warnings []Warning, ok bool) {
 	kind, _, _ := strings.Cut(r.Header.Get("Content-Type"), ";")
 	if kind != "" && !strings.EqualFold(strings.TrimSpace(kind), "application/json") {
-		Fail(w, r, Problem{Kind: UnsupportedMedia, Message: "The endpoint accepts only application/json."})
+		Fail(w, r, Problem{Kind: problem.UnsupportedMedia, Message: "The endpoint accepts only application/json."})
 		return nil, false
 	}
 	warnings = []Warning{}
@@ -47,12 +48,12 @@ func readJSON(w http.ResponseWriter, r *http.Request, atMost int64, v any, optio
 	body = syntax.TrimBOM(body)
 	var given map[string]any
 	if err == nil && (!optional || len(bytes.TrimSpace(body)) > 0) {
-		if problem := CheckJSON(body); problem != nil {
-			Fail(w, r, *problem)
+		if fault := CheckJSON(body); fault != nil {
+			Fail(w, r, *fault)
 			return nil, false
 		}
 		if faults := repeated(body); len(faults) > 0 {
-			Fail(w, r, Problem{Kind: Invalid, Details: faults})
+			Fail(w, r, Problem{Kind: problem.Invalid, Details: faults})
 			return nil, false
 		}
 		given, err = readObject(body)
@@ -64,26 +65,26 @@ func readJSON(w http.ResponseWriter, r *http.Request, atMost int64, v any, optio
 		}
 		warnings = append(warnings, unknown(given, known)...)
 	}
-	problem := Problem{
-		Kind: Invalid, Message: "The body is not valid JSON, or not the JSON that this endpoint accepts.",
+	refusal := Problem{
+		Kind: problem.Invalid, Message: "The body is not valid JSON, or not the JSON that this endpoint accepts.",
 		Details: []Detail{{Path: "", Rule: "json"}},
 	}
 	if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
-		problem.Message = ""
-		problem.Details = []Detail{{Path: wrong.Field, Rule: "type:" + typeOf(wrong.Type)}}
+		refusal.Message = ""
+		refusal.Details = []Detail{{Path: wrong.Field, Rule: "type:" + typeOf(wrong.Type)}}
 	}
 	if errors.Is(err, errNoObject) {
-		problem.Message = ""
-		problem.Details[0].Rule = "type:object"
+		refusal.Message = ""
+		refusal.Details[0].Rule = "type:object"
 	}
 	if _, tooLarge := errors.AsType[*http.MaxBytesError](err); tooLarge {
-		problem = Problem{Kind: TooLarge}
+		refusal = Problem{Kind: problem.TooLarge}
 	}
 	if errors.Is(err, os.ErrDeadlineExceeded) {
-		problem = Problem{Kind: TimedOut}
+		refusal = Problem{Kind: problem.TimedOut}
 	}
 	if err != nil {
-		Fail(w, r, problem)
+		Fail(w, r, refusal)
 		return nil, false
 	}
 	return warnings, true
@@ -197,7 +198,7 @@ func CheckJSON(body []byte) *Problem {
 		return nil
 	}
 	return &Problem{
-		Kind: Invalid, Message: "The body is not valid JSON, or not the JSON that this endpoint accepts: " + fault.String() + ".",
+		Kind: problem.Invalid, Message: "The body is not valid JSON, or not the JSON that this endpoint accepts: " + fault.String() + ".",
 		Details: []Detail{{Path: fault.Path, Rule: fault.Rule}},
 	}
 }

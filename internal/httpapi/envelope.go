@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"svc/internal/httpapi/problem"
 )
 
 // Protocol is the version that every envelope carries.
@@ -39,7 +41,7 @@ func OK(w http.ResponseWriter, r *http.Request, data any) {
 		var err error
 		if raw, err = Marshal(data); err != nil {
 			q.shell.Log.ErrorContext(r.Context(), "response not encoded", "error", err)
-			Fail(w, r, Problem{Kind: Internal})
+			Fail(w, r, Problem{Kind: problem.Internal})
 			return
 		}
 	}
@@ -118,6 +120,6 @@ func MatchVersion(w http.ResponseWriter, r *http.Request, version string) bool {
 			return true
 		}
 	}
-	Fail(w, r, Problem{Kind: Precondition})
+	Fail(w, r, Problem{Kind: problem.Precondition})
 	return false
 }

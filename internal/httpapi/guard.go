@@ -14,6 +14,7 @@ import (
 
 	"svc/internal/httpapi/access"
 	"svc/internal/httpapi/limit"
+	"svc/internal/httpapi/problem"
 )
 
 // Allow is middleware that admits only keys with the scope, or with one of the alternative scopes in parts, within
@@ -50,7 +51,7 @@ func (s *Shell) deny(w http.ResponseWriter, r *http.Request, scope access.Scope,
 	if s.Denied != nil {
 		s.Denied(r.Context(), &from(r.Context()).key, method(r.Method), chi.RouteContext(r.Context()).RoutePattern(), scope)
 	}
-	p.Kind = Forbidden
+	p.Kind = problem.Forbidden
 	Fail(w, r, p)
 }
 
@@ -76,12 +77,12 @@ func (s *Shell) refuse(w http.ResponseWriter, r *http.Request, former access.Key
 	if retry, ok := s.Stranger(r); !ok {
 		q.many = true
 		Fail(w, r, Problem{
-			Kind: RateLimited, RetryAfter: retry,
+			Kind: problem.RateLimited, RetryAfter: retry,
 			Message: "Too many requests without a valid API key came from this address; retry after the time in Retry-After.",
 		})
 		return
 	}
-	Fail(w, r, Problem{Kind: Unauthorized})
+	Fail(w, r, Problem{Kind: problem.Unauthorized})
 }
 
 // Stranger counts a request from an unknown caller, as if the request had no valid key. If ok is false, the address has
@@ -112,12 +113,11 @@ func notFound(w http.ResponseWriter, r *http.Request) {
 	below, isFHIR := strings.CutPrefix(r.URL.Path, fhirBase+"/")
 	if isFHIR && below != "" && (below[0] == '$' || below[0] >= 'A' && below[0] <= 'Z') { // a FHIR resource type or operation
 		Fail(w, r, Problem{
-			Kind:    NotSupported,
-			Message: "The endpoint does not serve individual resources; POST resources to " + fhirBase + ", alone or in a Bundle.",
+			Kind: problem.NotSupported, Message: "The endpoint serves no individual resources: POST them to " + fhirBase + ", alone or in a Bundle.",
 		})
 		return
 	}
-	Fail(w, r, Problem{Kind: Missing, Message: "The path does not exist; GET /docs lists all endpoints."})
+	Fail(w, r, Problem{Kind: problem.Missing, Message: "The path does not exist; GET /docs lists all endpoints."})
 }
 
 // methodNotAllowed responds to a request whose path does not support its method; Allow lists the supported methods. A
@@ -156,7 +156,7 @@ func methodNotAllowed(w http.ResponseWriter, r *http.Request) {
 		respondOptions(w, r)
 		return
 	}
-	Fail(w, r, Problem{Kind: MethodNotServed, Message: "The path supports " + w.Header().Get("Allow") + "."})
+	Fail(w, r, Problem{Kind: problem.MethodNotServed, Message: "The path supports " + w.Header().Get("Allow") + "."})
 }
 
 // methods are the methods that a route may have.
@@ -180,7 +180,7 @@ func (s *Shell) admit(w http.ResponseWriter, r *http.Request, key *access.Key) b
 	}
 	h["Ratelimit-Policy"], h["Ratelimit"] = values[:1:1], values[1:]
 	if !d.Allowed {
-		Fail(w, r, Problem{Kind: RateLimited, RetryAfter: d.Retry})
+		Fail(w, r, Problem{Kind: problem.RateLimited, RetryAfter: d.Retry})
 	}
 	return d.Allowed
 }

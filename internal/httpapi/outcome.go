@@ -4,6 +4,8 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+
+	"svc/internal/httpapi/problem"
 )
 
 // FHIRType is the content type of FHIR in JSON.
@@ -75,7 +77,7 @@ func WriteFHIR(w http.ResponseWriter, r *http.Request, status int, resource any)
 	body, err := Marshal(resource)
 	if err != nil {
 		from(r.Context()).shell.Log.ErrorContext(r.Context(), "response not encoded", "error", err)
-		Fail(w, r, Problem{Kind: Internal})
+		Fail(w, r, Problem{Kind: problem.Internal})
 		return
 	}
 	writeAs(w, status, fhirContentType, append(body, '\n'))
@@ -83,8 +85,7 @@ func WriteFHIR(w http.ResponseWriter, r *http.Request, status int, resource any)
 
 // outcome converts the problem to an OperationOutcome, with one issue for each broken rule.
 func (p *Problem) outcome() Outcome {
-	row := table[p.Kind]
-	main := OutcomeIssue{Severity: "error", Code: row.issue, Details: OutcomeDetails{row.code}, Diagnostics: p.Message}
+	main := OutcomeIssue{Severity: "error", Code: p.Kind.Issue(), Details: OutcomeDetails{p.Kind.Code()}, Diagnostics: p.Message}
 	if len(p.Details) == 0 {
 		return NewOutcome(main)
 	}

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/go-chi/chi/v5"
+
+	"svc/internal/httpapi/problem"
 )
 
 // PathValue returns a decoded parameter of the route. A client may percent-encode any character in it, and most clients
@@ -88,7 +90,7 @@ func (q *Query) Fault(name, rule string) { q.faults = append(q.faults, Detail{Pa
 // Refused reports whether the query breaks a rule. If it does, Refused has sent an error response.
 func (q *Query) Refused(w http.ResponseWriter, r *http.Request) bool {
 	if len(q.faults) > 0 {
-		Fail(w, r, Problem{Kind: Invalid, Details: q.faults})
+		Fail(w, r, Problem{Kind: problem.Invalid, Details: q.faults})
 	}
 	return len(q.faults) > 0
 }

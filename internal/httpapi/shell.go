@@ -24,6 +24,7 @@ import (
 
 	"svc/internal/httpapi/access"
 	"svc/internal/httpapi/limit"
+	"svc/internal/httpapi/problem"
 )
 
 // Shell is the middleware around the handlers of a role.
@@ -171,7 +172,7 @@ func (s *Shell) logPanic(seen *recorder, r *http.Request, fault any) {
 		seen.aborted = true
 		return
 	}
-	Fail(seen, r, Problem{Kind: Internal})
+	Fail(seen, r, Problem{Kind: problem.Internal})
 }
 
 // recordAnswer counts the response and logs it.

@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+
+	"svc/internal/httpapi/problem"
 )
 
 // A request that is not valid HTTP/1.1 never reaches a handler: net/http responds in plain text. Listener rewrites
@@ -60,18 +62,19 @@ func (c *wireConn) Write(b []byte) (int, error) {
 		return c.Conn.Write(b) //nolint:wrapcheck // the error of the wrapped connection is unchanged
 	}
 	kind := wireKinds[string(found[1])]
-	problem := Problem{Kind: kind, Message: kind.Message()}
+	p := Problem{Kind: kind, Message: kind.Message()}
 	if len(found[2]) > 0 {
-		problem.Message = "The request is malformed: " + string(found[2]) + "."
+		p.Message = "The request is malformed: " + string(found[2]) + "."
 	}
-	if err := c.refuse(problem); err != nil {
+	if err := c.refuse(p); err != nil {
 		return 0, err
 	}
 	return len(b), nil
 }
 
-var wireKinds = map[string]Kind{
-	"400": Invalid, "417": UnmetExpectation, "431": LongHead, "501": UnknownEncoding, "505": UnknownVersion,
+var wireKinds = map[string]problem.Kind{
+	"400": problem.Invalid, "417": problem.UnmetExpectation, "431": problem.LongHead, "501": problem.UnknownEncoding,
+	"505": problem.UnknownVersion,
 }
 
 // rstAvoidance is how long a refused client may continue to send. Closing a connection with unread bytes would also

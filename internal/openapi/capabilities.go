@@ -14,6 +14,7 @@ import (
 	"svc/internal/httpapi"
 	"svc/internal/httpapi/access"
 	"svc/internal/httpapi/contract"
+	"svc/internal/httpapi/problem"
 	"svc/internal/outbound"
 )
 
@@ -238,7 +239,7 @@ func envelopes() envelope {
 		Success: []string{"protocol", "ok", "data", "meta.requestId", "meta.generatedAt", "meta.hospitalId"},
 		Failure: []string{"protocol", "ok", "error.code", "error.message", "error.docs", "error.details"},
 	}
-	for _, kind := range httpapi.Kinds() {
+	for _, kind := range problem.Kinds() {
 		i := slices.IndexFunc(e.Errors, func(c errorCode) bool { return c.Code == kind.Code() })
 		if i < 0 {
 			e.Errors = append(e.Errors, errorCode{kind.Code(), []int{kind.Status()}})

@@ -31,6 +31,7 @@ import (
 
 	"svc/internal/httpapi"
 	"svc/internal/httpapi/contract"
+	"svc/internal/httpapi/problem"
 	"svc/internal/httpapi/rules"
 )
 
@@ -99,7 +100,7 @@ func (s *server) answer(w http.ResponseWriter, r *http.Request, kind string, bod
 	text, err := body()
 	if err != nil {
 		s.log.ErrorContext(r.Context(), "API description not written", "error", err)
-		httpapi.Fail(w, r, httpapi.Problem{Kind: httpapi.Internal})
+		httpapi.Fail(w, r, httpapi.Problem{Kind: problem.Internal})
 		return
 	}
 	w.Header().Set("Content-Type", kind)
@@ -179,9 +180,9 @@ func pageOf(operations []contract.Operation, c capabilities) ([]byte, error) {
 			}
 			return text.String()
 		},
-		"refusals": func(o contract.Operation) []httpapi.Kind {
+		"refusals": func(o contract.Operation) []problem.Kind {
 			all := o.Refusals()
-			slices.SortFunc(all, func(a, b httpapi.Kind) int { return a.Status() - b.Status() })
+			slices.SortFunc(all, func(a, b problem.Kind) int { return a.Status() - b.Status() })
 			return all
 		},
 		"join": func(all []string) string { return strings.Join(all, " ") },
@@ -196,7 +197,7 @@ func pageOf(operations []contract.Operation, c capabilities) ([]byte, error) {
 	}
 	var out bytes.Buffer
 	if err := page.Execute(&out, map[string]any{
-		"Readers": grouped, "All": operations, "Can": c, "Kinds": httpapi.Kinds(), "Rules": rules.All,
+		"Readers": grouped, "All": operations, "Can": c, "Kinds": problem.Kinds(), "Rules": rules.All,
 	}); err != nil {
 		return nil, fmt.Errorf("page: %w", err)
 	}

@@ -15,6 +15,7 @@ import (
 
 	"svc/internal/httpapi"
 	"svc/internal/httpapi/contract"
+	"svc/internal/httpapi/problem"
 )
 
 // documentVersion is the version of the document, which is independent of the version of the protocol.
@@ -105,7 +106,7 @@ func (w *writer) addCommon() {
 	}
 	w.out.schemaOf(reflect.TypeOf(httpapi.ErrorShape())) // registers the schema Failure
 	codes := schemas["FailureError"].Properties["code"]
-	for _, kind := range httpapi.Kinds() {
+	for _, kind := range problem.Kinds() {
 		if code := kind.Code(); !slices.Contains(codes.Enum, any(code)) {
 			codes.Enum = append(codes.Enum, code)
 		}
@@ -242,7 +243,7 @@ func (w *writer) success(o *contract.Operation) *huma.Response {
 }
 
 // addBareRefusal adds an error response whose body has the same types as a success.
-func addBareRefusal(op *huma.Operation, kind httpapi.Kind, types []string) {
+func addBareRefusal(op *huma.Operation, kind problem.Kind, types []string) {
 	status := strconv.Itoa(kind.Status())
 	r := op.Responses[status]
 	if r == nil {
@@ -255,7 +256,7 @@ func addBareRefusal(op *huma.Operation, kind httpapi.Kind, types []string) {
 }
 
 // addRefusal adds one kind of error response. Kinds with the same status share a response.
-func (w *writer) addRefusal(op *huma.Operation, kind httpapi.Kind) {
+func (w *writer) addRefusal(op *huma.Operation, kind problem.Kind) {
 	status := strconv.Itoa(kind.Status())
 	r := op.Responses[status]
 	if r == nil {

@@ -15,6 +15,7 @@ import (
 	"svc/internal/httpapi"
 	"svc/internal/httpapi/access"
 	"svc/internal/httpapi/contract"
+	"svc/internal/httpapi/problem"
 )
 
 // Config lists the dependencies of the endpoints.
@@ -58,7 +59,7 @@ func writes() []contract.Route[*server] {
 			Bodies: []contract.Body{{Type: "application/json", Shape: mintShape{}, Limit: maxBody, Examples: []contract.Example{
 				{Name: "For one feed", Text: `{"name":"Epic ADT","scopes":["ingest:hl7"],"rate":50,"burst":200}`},
 			}}},
-			Data: mintedKey{}, Refuses: []httpapi.Kind{httpapi.Unprocessable},
+			Data: mintedKey{}, Refuses: []problem.Kind{problem.Unprocessable},
 		}, Serve: (*server).mint},
 		{Operation: contract.Operation{
 			Method: http.MethodPost, Path: "/api/admin/keys/{id}/rotate", Scope: access.Admin, ID: "rotateKey", Group: group,
@@ -67,13 +68,13 @@ func writes() []contract.Route[*server] {
 			Bodies: []contract.Body{{Type: "application/json", Shape: rotateShape{}, Optional: true, Limit: maxBody, Examples: []contract.Example{
 				{Name: "One day of overlap", Text: `{"overlap":"24h"}`},
 			}}},
-			Data: mintedKey{}, Refuses: []httpapi.Kind{httpapi.Missing, httpapi.Precondition, httpapi.Unprocessable},
+			Data: mintedKey{}, Refuses: []problem.Kind{problem.Missing, problem.Precondition, problem.Unprocessable},
 		}, Serve: (*server).rotate},
 		{Operation: contract.Operation{
 			Method: http.MethodDelete, Path: "/api/admin/keys/{id}", Scope: access.Admin, ID: "revokeKey", Group: group,
 			Summary: "Revoke a key", About: "Takes effect everywhere within one second. A key that has already ended is unchanged.",
 			Parameters: []contract.Parameter{id, ifMatch},
-			Data:       keyRow{}, Refuses: []httpapi.Kind{httpapi.Missing, httpapi.Precondition},
+			Data:       keyRow{}, Refuses: []problem.Kind{problem.Missing, problem.Precondition},
 		}, Serve: (*server).revoke},
 	}
 }
@@ -88,7 +89,7 @@ func reads() []contract.Route[*server] {
 			Method: http.MethodGet, Path: "/api/admin/keys/{id}", Scope: access.Admin, ID: "getKey", Group: group,
 			Summary:    "Get one key",
 			Parameters: []contract.Parameter{{Name: "id", In: "path", Example: "key_0123456789abcdef", About: "Id of the key."}},
-			Data:       keyRow{}, Refuses: []httpapi.Kind{httpapi.Missing},
+			Data:       keyRow{}, Refuses: []problem.Kind{problem.Missing},
 		}, Serve: (*server).get},
 	}
 }
@@ -187,11 +188,11 @@ func (s *server) mint(w http.ResponseWriter, r *http.Request) {
 	template, broken := in.template(hospital, s.Ring.Register.Zone(hospital))
 	switch {
 	case len(broken) > 0:
-		httpapi.Fail(w, r, httpapi.Problem{Kind: httpapi.Invalid, Details: broken})
+		httpapi.Fail(w, r, httpapi.Problem{Kind: problem.Invalid, Details: broken})
 		return
 	case in.ExpiresAt != nil && !template.ExpiresAt.After(s.Shell.Now()):
 		httpapi.Fail(w, r, httpapi.Problem{
-			Kind: httpapi.Unprocessable, Message: "The key would already have expired; choose a later expiresAt.",
+			Kind: problem.Unprocessable, Message: "The key would already have expired; choose a later expiresAt.",
 			Details: []httpapi.Detail{{Path: "expiresAt", Rule: "future"}},
 		})
 		return
@@ -210,7 +211,7 @@ func (s *server) mint(w http.ResponseWriter, r *http.Request) {
 }
 
 var tooMany = httpapi.Problem{
-	Kind: httpapi.Unprocessable, Message: "The hospital has reached the limit of 200 valid keys; revoke one.",
+	Kind: problem.Unprocessable, Message: "The hospital has reached the limit of valid keys; revoke one.",
 	Details: []httpapi.Detail{{Path: "", Rule: "maxKeys:" + strconv.Itoa(Most)}},
 }
 
@@ -249,14 +250,14 @@ func (s *server) rotate(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if broken := httpapi.Check(&in); len(broken) > 0 {
-		httpapi.Fail(w, r, httpapi.Problem{Kind: httpapi.Invalid, Details: broken})
+		httpapi.Fail(w, r, httpapi.Problem{Kind: problem.Invalid, Details: broken})
 		return
 	}
 	overlap := Overlaps[cmp.Or(in.Overlap, "24h")]
 	s.change(w, r, func(ctx context.Context, by string, seen int64, old access.Key) error {
 		key, token, err := s.Ring.Rotate(ctx, by, seen, old, overlap)
 		if errors.Is(err, ErrEnded) {
-			httpapi.Fail(w, r, httpapi.Problem{Kind: httpapi.Unprocessable, Message: "The key is no longer valid; create a new one."})
+			httpapi.Fail(w, r, httpapi.Problem{Kind: problem.Unprocessable, Message: "The key is no longer valid; create a new one."})
 			return nil
 		}
 		if errors.Is(err, ErrTooMany) {
@@ -301,7 +302,7 @@ func (s *server) change(w http.ResponseWriter, r *http.Request, do func(ctx cont
 func (s *server) find(w http.ResponseWriter, r *http.Request) (access.Key, bool) {
 	key, known := s.Ring.Register.Key(httpapi.PathValue(r, "id"))
 	if !known || key.Hospital != httpapi.Caller(r.Context()).Hospital {
-		httpapi.Fail(w, r, httpapi.Problem{Kind: httpapi.Missing})
+		httpapi.Fail(w, r, httpapi.Problem{Kind: problem.Missing})
 		return key, false
 	}
 	return key, true
@@ -312,6 +313,6 @@ func (s *server) failed(w http.ResponseWriter, r *http.Request, err error) bool 
 		return false
 	}
 	s.Shell.Log.WarnContext(r.Context(), "key not written", "error", err)
-	httpapi.Fail(w, r, httpapi.Problem{Kind: httpapi.Unavailable, RetryAfter: tryAgain})
+	httpapi.Fail(w, r, httpapi.Problem{Kind: problem.Unavailable, RetryAfter: tryAgain})
 	return true
 }

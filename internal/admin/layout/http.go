@@ -13,6 +13,7 @@ import (
 	"svc/internal/httpapi"
 	"svc/internal/httpapi/access"
 	"svc/internal/httpapi/contract"
+	"svc/internal/httpapi/problem"
 )
 
 // Config lists the dependencies of the endpoints.
@@ -53,7 +54,7 @@ func writes() []contract.Route[*server] {
 		Bodies: []contract.Body{{Type: "application/json", Shape: layoutShape{}, Limit: maxBody, Examples: []contract.Example{
 			{Name: "Two rooms and a desk", Text: `{"columns":4,"rows":2,"rooms":[{"roomId":1,"x":1,"y":1},{"roomId":2,"x":2,"y":1,"w":2}],"landmarks":[{"label":"Nurses' station","x":1,"y":2,"w":4}]}`},
 		}}},
-		Data: layoutRow{}, Refuses: []httpapi.Kind{httpapi.Precondition},
+		Data: layoutRow{}, Refuses: []problem.Kind{problem.Precondition},
 		Limits: map[string]int64{"layoutRooms": MostRooms, "layoutLandmarks": MostLandmarks, "layoutColumns": MostCells, "layoutRows": MostCells},
 	}, Serve: (*server).set}}
 }
@@ -61,7 +62,7 @@ func writes() []contract.Route[*server] {
 func reads() []contract.Route[*server] {
 	return []contract.Route[*server]{{Operation: contract.Operation{
 		Method: http.MethodGet, Path: path, Scope: access.Admin, ID: "getLayout", Group: "Administration",
-		Summary: "Get the floor plan of the unit", Data: layoutRow{}, Refuses: []httpapi.Kind{httpapi.Missing},
+		Summary: "Get the floor plan of the unit", Data: layoutRow{}, Refuses: []problem.Kind{problem.Missing},
 	}, Serve: (*server).get}}
 }
 
@@ -158,7 +159,7 @@ func rowOf(l *Layout) layoutRow {
 func (s *server) get(w http.ResponseWriter, r *http.Request) {
 	l := s.Office.Register.Layout(httpapi.Caller(r.Context()).Hospital)
 	if l == nil {
-		httpapi.Fail(w, r, httpapi.Problem{Kind: httpapi.Missing, Message: "The unit has no floor plan yet."})
+		httpapi.Fail(w, r, httpapi.Problem{Kind: problem.Missing, Message: "The unit has no floor plan yet."})
 		return
 	}
 	httpapi.OKVersion(w, r, versionText(l.Version), rowOf(l))
@@ -172,7 +173,7 @@ func (s *server) set(w http.ResponseWriter, r *http.Request) {
 	caller := httpapi.Caller(r.Context())
 	l, broken := in.layout(caller.Hospital)
 	if broken = append(broken, l.Check()...); len(broken) > 0 {
-		httpapi.Fail(w, r, httpapi.Problem{Kind: httpapi.Invalid, Details: broken})
+		httpapi.Fail(w, r, httpapi.Problem{Kind: problem.Invalid, Details: broken})
 		return
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), within)
@@ -193,6 +194,6 @@ func (s *server) set(w http.ResponseWriter, r *http.Request) {
 	})
 	if err != nil {
 		s.Shell.Log.WarnContext(r.Context(), "layout not written", "error", err)
-		httpapi.Fail(w, r, httpapi.Problem{Kind: httpapi.Unavailable, RetryAfter: tryAgain})
+		httpapi.Fail(w, r, httpapi.Problem{Kind: problem.Unavailable, RetryAfter: tryAgain})
 	}
 }

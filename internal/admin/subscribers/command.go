@@ -10,6 +10,7 @@ import (
 	"svc/internal/httpapi"
 	"svc/internal/httpapi/access"
 	"svc/internal/httpapi/contract"
+	"svc/internal/httpapi/problem"
 	"svc/internal/outbound"
 )
 
@@ -37,7 +38,7 @@ func commands() []contract.Route[*webhooks] {
 			Parameters: []contract.Parameter{hook},
 			Bodies: optionalBody(testShape{},
 				contract.Example{Name: "A ping", Text: `{}`}, contract.Example{Name: "A sample", Text: `{"event":"surge.level_changed"}`}),
-			Data: commanded{}, Refuses: []httpapi.Kind{httpapi.Missing},
+			Data: commanded{}, Refuses: []problem.Kind{problem.Missing},
 		}, Serve: (*webhooks).test},
 		{Operation: contract.Operation{
 			Method: http.MethodPost, Path: "/api/admin/webhooks/{id}/replay", ID: "replayWebhook", Summary: "Replay the events of a time window",
@@ -49,19 +50,19 @@ func commands() []contract.Route[*webhooks] {
 			Bodies: body(replayShape{},
 				contract.Example{Name: "What was missed", Text: `{"since":"2026-03-01T14:00:00Z","until":"2026-03-01T15:00:00Z","only":"missing"}`},
 				contract.Example{Name: "Levels, all again", Text: `{"since":"2026-03-01T14:00:00Z","events":["surge.level_changed"],"only":"all"}`}),
-			Data: replayed{}, Refuses: []httpapi.Kind{httpapi.Missing, httpapi.Unprocessable},
+			Data: replayed{}, Refuses: []problem.Kind{problem.Missing, problem.Unprocessable},
 		}, Serve: (*webhooks).replay},
 		{Operation: contract.Operation{
 			Method: http.MethodPost, Path: "/api/admin/deliveries/{id}/retry", ID: "retryDelivery", Summary: "Retry one delivery",
 			About:      "The delivery is sent once, with the same id and body.",
 			Parameters: []contract.Parameter{idOf("delivery", "dlv_0123456789abcdef0123456789abcdef")},
-			Data:       retriedRow{}, Refuses: []httpapi.Kind{httpapi.Missing},
+			Data:       retriedRow{}, Refuses: []problem.Kind{problem.Missing},
 		}, Serve: (*webhooks).retry},
 		{Operation: contract.Operation{
 			Method: http.MethodPost, Path: "/api/admin/commands/{id}/stop", ID: "stopCommand", Summary: "Stop a replay",
 			About:      "Attempts in progress are completed; the rest is canceled.",
 			Parameters: []contract.Parameter{idOf("command", "cmd_0123456789abcdef")},
-			Data:       commandRow{}, Refuses: []httpapi.Kind{httpapi.Missing, httpapi.Unprocessable},
+			Data:       commandRow{}, Refuses: []problem.Kind{problem.Missing, problem.Unprocessable},
 		}, Serve: (*webhooks).stop},
 	}
 }
@@ -208,7 +209,7 @@ func (s *webhooks) orderDryRun(w http.ResponseWriter, r *http.Request, c *outbou
 	err := s.Order(ctx, c)
 	if err != nil {
 		s.Shell.Log.WarnContext(r.Context(), "dry run not requested", "error", err)
-		httpapi.Fail(w, r, httpapi.Problem{Kind: httpapi.Unavailable, RetryAfter: tryAgain})
+		httpapi.Fail(w, r, httpapi.Problem{Kind: problem.Unavailable, RetryAfter: tryAgain})
 	}
 	return err == nil
 }

@@ -7,6 +7,7 @@ import (
 
 	"svc/internal/httpapi"
 	"svc/internal/httpapi/contract"
+	"svc/internal/httpapi/problem"
 	"svc/internal/outbound"
 )
 
@@ -38,19 +39,19 @@ func deliveryReads() []contract.Route[*webhooks] {
 		{Operation: contract.Operation{
 			Method: http.MethodGet, Path: "/api/admin/deliveries", ID: "listDeliveries",
 			Summary: "List deliveries, newest first", About: about,
-			Parameters: page, Data: deliveryPage{}, Refuses: []httpapi.Kind{httpapi.Invalid, httpapi.Unprocessable},
+			Parameters: page, Data: deliveryPage{}, Refuses: []problem.Kind{problem.Invalid, problem.Unprocessable},
 			Limits: map[string]int64{"deliveriesPerPage": deliveriesAtMost, "deliveriesListed": deliveriesListed},
 		}, Serve: (*webhooks).listDeliveries},
 		{Operation: contract.Operation{
 			Method: http.MethodGet, Path: "/api/admin/deliveries/{id}", ID: "getDelivery", Summary: "Get one delivery with its attempts",
 			Parameters: []contract.Parameter{idOf("delivery", "dlv_0123456789abcdef0123456789abcdef")},
-			Data:       deliveryRow{}, Refuses: []httpapi.Kind{httpapi.Missing},
+			Data:       deliveryRow{}, Refuses: []problem.Kind{problem.Missing},
 		}, Serve: (*webhooks).getDelivery},
 		{Operation: contract.Operation{
 			Method: http.MethodGet, Path: "/api/admin/webhooks/{id}/deliveries", ID: "listWebhookDeliveries",
 			Summary: "List the deliveries to one endpoint, newest first", About: about,
 			Parameters: append([]contract.Parameter{hook}, page...), Data: deliveryPage{},
-			Refuses: []httpapi.Kind{httpapi.Invalid, httpapi.Missing, httpapi.Unprocessable},
+			Refuses: []problem.Kind{problem.Invalid, problem.Missing, problem.Unprocessable},
 		}, Serve: (*webhooks).listWebhookDeliveries},
 		{Operation: contract.Operation{
 			Method: http.MethodGet, Path: "/api/v1/webhooks/{id}/deliveries", Keyed: true, ID: "listOwnDeliveries",
@@ -58,12 +59,12 @@ func deliveryReads() []contract.Route[*webhooks] {
 			About: about + " Available to the keys in readerKeyIds of the endpoint, whatever their scopes; for other keys the endpoint " +
 				"does not exist.",
 			Parameters: append([]contract.Parameter{hook}, page...), Data: ownDeliveryPage{},
-			Refuses: []httpapi.Kind{httpapi.Invalid, httpapi.Missing, httpapi.Unprocessable},
+			Refuses: []problem.Kind{problem.Invalid, problem.Missing, problem.Unprocessable},
 		}, Serve: (*webhooks).listOwnDeliveries},
 		{Operation: contract.Operation{
 			Method: http.MethodGet, Path: "/api/admin/commands/{id}", ID: "getCommand", Summary: "Get the progress of a test, retry or replay",
 			Parameters: []contract.Parameter{idOf("command", "cmd_0123456789abcdef")},
-			Data:       commandRow{}, Refuses: []httpapi.Kind{httpapi.Missing},
+			Data:       commandRow{}, Refuses: []problem.Kind{problem.Missing},
 		}, Serve: (*webhooks).getCommand},
 	}
 }

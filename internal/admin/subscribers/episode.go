@@ -9,6 +9,7 @@ import (
 	"svc/internal/httpapi"
 	"svc/internal/httpapi/access"
 	"svc/internal/httpapi/contract"
+	"svc/internal/httpapi/problem"
 	"svc/internal/outbound"
 )
 
@@ -23,7 +24,7 @@ func episodeWrites() []contract.Route[*alerts] {
 			"done is false if that takes more than two seconds; the command then shows the outcome later.",
 		Parameters: []contract.Parameter{idOf("episode", "epi_0123456789abcdef")},
 		Bodies:     optionalBody(ackShape{}, contract.Example{Name: "By a role", Text: `{"by":"House supervisor"}`}),
-		Data:       acknowledged{}, Refuses: []httpapi.Kind{httpapi.Missing, httpapi.Unprocessable},
+		Data:       acknowledged{}, Refuses: []problem.Kind{problem.Missing, problem.Unprocessable},
 	}, Serve: (*alerts).acknowledge}}
 }
 

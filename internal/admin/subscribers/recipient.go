@@ -14,6 +14,7 @@ import (
 	"svc/internal/httpapi"
 	"svc/internal/httpapi/access"
 	"svc/internal/httpapi/contract"
+	"svc/internal/httpapi/problem"
 	"svc/internal/outbound"
 )
 
@@ -43,26 +44,25 @@ func recipientWrites() []contract.Route[*alerts] {
 			Bodies: body(recipientShape{}, contract.Example{
 				Name: "The house supervisor", Text: `{"label":"House supervisor","email":"supervisor@hospital.example","phone":"+15555550100","language":"es"}`,
 			}),
-			Data: savedRecipient{}, Refuses: []httpapi.Kind{httpapi.Unprocessable}, Limits: map[string]int64{"alertRecipients": recipientsMax},
+			Data: savedRecipient{}, Refuses: []problem.Kind{problem.Unprocessable}, Limits: map[string]int64{"alertRecipients": recipientsMax},
 		}, Serve: (*alerts).createRecipient},
 		{Operation: contract.Operation{
 			Method: http.MethodPatch, Path: "/api/admin/alerts/recipients/{id}", ID: "changeRecipient", Summary: "Change a recipient",
 			About:      "Omitted fields are unchanged; null removes an address and resets the language.",
 			Parameters: []contract.Parameter{id, ifMatch},
 			Bodies:     body(recipientChangeShape{}, contract.Example{Name: "Another number", Text: `{"phone":"+15555550101"}`}),
-			Data:       savedRecipient{}, Refuses: []httpapi.Kind{httpapi.Missing, httpapi.Precondition, httpapi.Unprocessable},
+			Data:       savedRecipient{}, Refuses: []problem.Kind{problem.Missing, problem.Precondition, problem.Unprocessable},
 		}, Serve: (*alerts).changeRecipient},
 		{Operation: contract.Operation{
 			Method: http.MethodDelete, Path: "/api/admin/alerts/recipients/{id}", ID: "deleteRecipient", Summary: "Remove a recipient",
 			About:      "A recipient that a tier names cannot be removed.",
 			Parameters: []contract.Parameter{id, ifMatch},
-			Data:       recipientRow{}, Refuses: []httpapi.Kind{httpapi.Missing, httpapi.Precondition, httpapi.Unprocessable},
+			Data:       recipientRow{}, Refuses: []problem.Kind{problem.Missing, problem.Precondition, problem.Unprocessable},
 		}, Serve: (*alerts).deleteRecipient},
 		{Operation: contract.Operation{
-			Method: http.MethodPost, Path: "/api/admin/alerts/test", ID: "testAlert",
-			Summary: "Send a test message to a recipient through one channel",
-			Bodies:  body(alertTestShape{}, contract.Example{Name: "By SMS", Text: `{"recipientId":"rcp_0123456789abcdef","channel":"sms"}`}),
-			Data:    commanded{}, Refuses: []httpapi.Kind{httpapi.Missing, httpapi.Unprocessable},
+			Method: http.MethodPost, Path: "/api/admin/alerts/test", ID: "testAlert", Summary: "Send a test message to a recipient by one channel",
+			Bodies: body(alertTestShape{}, contract.Example{Name: "By SMS", Text: `{"recipientId":"rcp_0123456789abcdef","channel":"sms"}`}),
+			Data:   commanded{}, Refuses: []problem.Kind{problem.Missing, problem.Unprocessable},
 		}, Serve: (*alerts).testAlert},
 	}
 }

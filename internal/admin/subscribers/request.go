@@ -12,6 +12,7 @@ import (
 	"svc/internal/httpapi"
 	"svc/internal/httpapi/access"
 	"svc/internal/httpapi/contract"
+	"svc/internal/httpapi/problem"
 )
 
 const (
@@ -88,10 +89,10 @@ func (f *faults) fits(ok bool, path, rule string) {
 func (f *faults) answered(w http.ResponseWriter, r *http.Request) bool {
 	switch {
 	case len(f.all) > 0:
-		httpapi.Fail(w, r, httpapi.Problem{Kind: httpapi.Invalid, Details: append(f.all, f.misfits...)})
+		httpapi.Fail(w, r, httpapi.Problem{Kind: problem.Invalid, Details: append(f.all, f.misfits...)})
 	case len(f.misfits) > 0:
 		httpapi.Fail(w, r, httpapi.Problem{
-			Kind:    httpapi.Unprocessable,
+			Kind:    problem.Unprocessable,
 			Message: "The request is valid but not applicable; see details.", Details: f.misfits,
 		})
 	default:
@@ -101,7 +102,7 @@ func (f *faults) answered(w http.ResponseWriter, r *http.Request) bool {
 }
 
 func unprocessable(w http.ResponseWriter, r *http.Request, message, path, rule string) {
-	httpapi.Fail(w, r, httpapi.Problem{Kind: httpapi.Unprocessable, Message: message, Details: []httpapi.Detail{{Path: path, Rule: rule}}})
+	httpapi.Fail(w, r, httpapi.Problem{Kind: problem.Unprocessable, Message: message, Details: []httpapi.Detail{{Path: path, Rule: rule}}})
 }
 
 // requireMatch reports whether If-Match allows the version or is missing. If it returns false, it has sent an error
@@ -150,13 +151,13 @@ func (s *server) perform(
 		unprocessable(w, r, "The service cannot store secrets and addresses; its operator must set SVC_SECRETS_KEY.", "", "secrets_key")
 	default:
 		s.Shell.Log.WarnContext(r.Context(), "administrative action failed", "action", action, "error", err)
-		httpapi.Fail(w, r, httpapi.Problem{Kind: httpapi.Unavailable, RetryAfter: tryAgain})
+		httpapi.Fail(w, r, httpapi.Problem{Kind: problem.Unavailable, RetryAfter: tryAgain})
 	}
 	return false
 }
 
 var overtaken = httpapi.Problem{
-	Kind: httpapi.Unavailable,
+	Kind: problem.Unavailable,
 	Message: "The hospital settings were changed by another request at the same time. " +
 		"Nothing was changed; the request is safe to repeat.",
 	RetryAfter: tryAgain,
@@ -177,13 +178,13 @@ func (s *server) recordNotDone(r *http.Request, act audit.Act, err error) {
 func (s *server) failUnavailable(w http.ResponseWriter, r *http.Request, err error) {
 	s.Shell.Log.WarnContext(r.Context(), "deliveries not read", "error", err)
 	httpapi.Fail(w, r, httpapi.Problem{
-		Kind: httpapi.Unavailable, RetryAfter: tryAgain, Details: []httpapi.Detail{{Path: "data", Rule: s.Reason(err)}},
-		Message: "The data may be incomplete, so it is not served. Retry after the time in Retry-After; the request is safe to repeat.",
+		Kind: problem.Unavailable, RetryAfter: tryAgain, Details: []httpapi.Detail{{Path: "data", Rule: s.Reason(err)}},
+		Message: "The lists may be incomplete. Retry after the time in Retry-After; the request is safe to repeat.",
 	})
 }
 
 func missing(w http.ResponseWriter, r *http.Request) {
-	httpapi.Fail(w, r, httpapi.Problem{Kind: httpapi.Missing})
+	httpapi.Fail(w, r, httpapi.Problem{Kind: problem.Missing})
 }
 
 // requireListed reports whether [Lists] contains the requested entry. If it returns false, it has sent an error

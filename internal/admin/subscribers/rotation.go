@@ -8,6 +8,7 @@ import (
 	"svc/internal/httpapi"
 	"svc/internal/httpapi/access"
 	"svc/internal/httpapi/contract"
+	"svc/internal/httpapi/problem"
 	"svc/internal/outbound"
 	"svc/internal/signature"
 )
@@ -23,8 +24,8 @@ func rotation() []contract.Route[*webhooks] {
 			"promoteAt (half the overlap), then with the new one. " +
 			"An overlap of 0 ends all old secrets at once. No other rotation can begin before promoteAt.",
 		Parameters: []contract.Parameter{idOf("webhook", "whk_0123456789abcdef"), ifMatch},
-		Bodies:     optionalBody(rotateShape{}, contract.Example{Name: "One day of overlap", Text: `{"overlapHours":24}`}),
-		Data:       rotated{}, Refuses: []httpapi.Kind{httpapi.Missing, httpapi.Precondition, httpapi.Unprocessable},
+		Bodies:     optionalBody(rotateShape{}, contract.Example{Name: "A day to change over", Text: `{"overlapHours":24}`}),
+		Data:       rotated{}, Refuses: []problem.Kind{problem.Missing, problem.Precondition, problem.Unprocessable},
 	}, Serve: (*webhooks).rotate}}
 }
 

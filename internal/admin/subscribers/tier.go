@@ -8,6 +8,7 @@ import (
 
 	"svc/internal/httpapi"
 	"svc/internal/httpapi/contract"
+	"svc/internal/httpapi/problem"
 	"svc/internal/outbound"
 )
 
@@ -25,7 +26,7 @@ func tierWrites() []contract.Route[*alerts] {
 			Name: "By e-mail and SMS, to be acknowledged within ten minutes",
 			Text: `{"enabled":true,"channels":["email","sms"],"ackMinutes":10,"expireMinutes":30,"action":"Call the house supervisor"}`,
 		}),
-		Data: setTier{}, Refuses: []httpapi.Kind{httpapi.Missing, httpapi.Precondition, httpapi.Unprocessable},
+		Data: setTier{}, Refuses: []problem.Kind{problem.Missing, problem.Precondition, problem.Unprocessable},
 	}, Serve: (*alerts).putTier}}
 }
 

@@ -12,6 +12,7 @@ import (
 	"svc/internal/httpapi"
 	"svc/internal/httpapi/access"
 	"svc/internal/httpapi/contract"
+	"svc/internal/httpapi/problem"
 	"svc/internal/outbound"
 	"svc/internal/signature"
 )
@@ -49,7 +50,7 @@ func endpointWrites() []contract.Route[*webhooks] {
 					Text: `{"url":"https://partner.example/svc/rooms","events":["room.rescored"],"rooms":[1,4],` +
 						`"ratePerSecond":20,"timeoutSeconds":5,"secret":"an example, not a secret at all"}`,
 				}),
-			Data: createdWebhook{}, Refuses: []httpapi.Kind{httpapi.Unprocessable},
+			Data: createdWebhook{}, Refuses: []problem.Kind{problem.Unprocessable},
 			Limits: map[string]int64{"webhooks": maxWebhooks, "webhookRooms": maxRooms},
 		}, Serve: (*webhooks).createWebhook},
 		{Operation: contract.Operation{
@@ -58,13 +59,13 @@ func endpointWrites() []contract.Route[*webhooks] {
 				"enables an endpoint that was disabled because it failed.",
 			Parameters: []contract.Parameter{id, ifMatch},
 			Bodies:     body(webhookChangeShape{}, contract.Example{Name: "Pause", Text: `{"enabled":false}`}),
-			Data:       changedWebhook{}, Refuses: []httpapi.Kind{httpapi.Missing, httpapi.Precondition, httpapi.Unprocessable},
+			Data:       changedWebhook{}, Refuses: []problem.Kind{problem.Missing, problem.Precondition, problem.Unprocessable},
 		}, Serve: (*webhooks).changeWebhook},
 		{Operation: contract.Operation{
 			Method: http.MethodDelete, Path: "/api/admin/webhooks/{id}", ID: "deleteWebhook", Summary: "Remove a webhook",
 			About:      "Attempts in progress are completed; pending deliveries are canceled.",
 			Parameters: []contract.Parameter{id, ifMatch},
-			Data:       webhookRow{}, Refuses: []httpapi.Kind{httpapi.Missing, httpapi.Precondition, httpapi.Unprocessable},
+			Data:       webhookRow{}, Refuses: []problem.Kind{problem.Missing, problem.Precondition, problem.Unprocessable},
 		}, Serve: (*webhooks).deleteWebhook},
 	}
 }
@@ -78,7 +79,7 @@ func endpointReads() []contract.Route[*webhooks] {
 		{Operation: contract.Operation{
 			Method: http.MethodGet, Path: "/api/admin/webhooks/{id}", ID: "getWebhook", Summary: "Get one webhook",
 			Parameters: []contract.Parameter{idOf("webhook", "whk_0123456789abcdef")},
-			Data:       webhookRow{}, Refuses: []httpapi.Kind{httpapi.Missing},
+			Data:       webhookRow{}, Refuses: []problem.Kind{problem.Missing},
 		}, Serve: (*webhooks).getWebhook},
 	}
 }

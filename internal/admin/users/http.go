@@ -15,6 +15,7 @@ import (
 	"svc/internal/httpapi"
 	"svc/internal/httpapi/access"
 	"svc/internal/httpapi/contract"
+	"svc/internal/httpapi/problem"
 )
 
 // Config lists the dependencies of the endpoints.
@@ -59,7 +60,7 @@ func writes() []contract.Route[*server] {
 			{Name: "Sign a person out everywhere", Text: `{"endSessions":true}`},
 			{Name: "Disable a user", Text: `{"disabled":true}`},
 		}}},
-		Data: userRow{}, Refuses: []httpapi.Kind{httpapi.Missing, httpapi.Precondition, httpapi.Unprocessable},
+		Data: userRow{}, Refuses: []problem.Kind{problem.Missing, problem.Precondition, problem.Unprocessable},
 	}, Serve: (*server).change}, {Operation: inviteOperation, Serve: (*server).invite}, {
 		Operation: withdrawOperation,
 		Serve:     (*server).withdraw,
@@ -144,7 +145,7 @@ func (s *server) change(w http.ResponseWriter, r *http.Request) {
 	}
 	c := in.change()
 	if broken := httpapi.Check(&in); len(broken) > 0 {
-		httpapi.Fail(w, r, httpapi.Problem{Kind: httpapi.Invalid, Details: broken})
+		httpapi.Fail(w, r, httpapi.Problem{Kind: problem.Invalid, Details: broken})
 		return
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), within)
@@ -164,7 +165,7 @@ func (s *server) change(w http.ResponseWriter, r *http.Request) {
 	})
 	if errors.Is(err, ErrRole) {
 		httpapi.Fail(w, r, httpapi.Problem{
-			Kind: httpapi.Unprocessable, Message: "The identity provider controls the role of this user; change it there.",
+			Kind: problem.Unprocessable, Message: "The identity provider controls the role of this user; change it there.",
 			Details: []httpapi.Detail{{Path: "role", Rule: "provider"}},
 		})
 	} else if err != nil {
@@ -175,7 +176,7 @@ func (s *server) change(w http.ResponseWriter, r *http.Request) {
 
 // failUnavailable responds that a change could not be written.
 func failUnavailable(w http.ResponseWriter, r *http.Request) {
-	httpapi.Fail(w, r, httpapi.Problem{Kind: httpapi.Unavailable, RetryAfter: tryAgain})
+	httpapi.Fail(w, r, httpapi.Problem{Kind: problem.Unavailable, RetryAfter: tryAgain})
 }
 
 // find returns the user in the path. The user must belong to the caller's hospital and have the version that the caller
@@ -183,7 +184,7 @@ func failUnavailable(w http.ResponseWriter, r *http.Request) {
 func (s *server) find(w http.ResponseWriter, r *http.Request) (User, bool) {
 	user, known := s.Office.Register.User(httpapi.Caller(r.Context()).Hospital, httpapi.PathValue(r, "id"))
 	if !known {
-		httpapi.Fail(w, r, httpapi.Problem{Kind: httpapi.Missing})
+		httpapi.Fail(w, r, httpapi.Problem{Kind: problem.Missing})
 		return user, false
 	}
 	if !httpapi.MatchVersion(w, r, strconv.FormatInt(user.Version, 10)) {

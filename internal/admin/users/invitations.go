@@ -14,6 +14,7 @@ import (
 	"svc/internal/httpapi"
 	"svc/internal/httpapi/access"
 	"svc/internal/httpapi/contract"
+	"svc/internal/httpapi/problem"
 )
 
 // MostLinks is the maximum number of links of a hospital that are valid or ended less than a day ago. The log stores
@@ -37,7 +38,7 @@ var inviteOperation = contract.Operation{
 	Bodies: []contract.Body{{Type: "application/json", Shape: inviteShape{}, Limit: maxBody, Examples: []contract.Example{
 		{Name: "A charge nurse", Text: `{"label":"night desk","role":"charge","ttl":"1h"}`},
 	}}},
-	Data: invitedUser{}, Refuses: []httpapi.Kind{httpapi.Unprocessable},
+	Data: invitedUser{}, Refuses: []problem.Kind{problem.Unprocessable},
 }
 
 type inviteShape struct {
@@ -63,7 +64,7 @@ func (s *server) invite(w http.ResponseWriter, r *http.Request) {
 		in.TTL = Lifetimes()[0]
 	}
 	if broken := httpapi.Check(&in); len(broken) > 0 {
-		httpapi.Fail(w, r, httpapi.Problem{Kind: httpapi.Invalid, Details: broken})
+		httpapi.Fail(w, r, httpapi.Problem{Kind: problem.Invalid, Details: broken})
 		return
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), within)
@@ -73,7 +74,7 @@ func (s *server) invite(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case errors.Is(err, ErrTooMany):
 		httpapi.Fail(w, r, httpapi.Problem{
-			Kind: httpapi.Unprocessable, Message: "The hospital has reached the limit of 200 links in 24 hours; try again later.",
+			Kind: problem.Unprocessable, Message: "The hospital has reached its daily limit of links; try again later.",
 			Details: []httpapi.Detail{{Path: "", Rule: "maxLinks:" + strconv.Itoa(MostLinks)}},
 		})
 	case err != nil:
@@ -144,7 +145,7 @@ var withdrawOperation = contract.Operation{
 	Summary: "Withdraw an unused invitation", About: "The link becomes invalid everywhere within one " +
 		"second. If the invitation was used or has expired, the response is 404.",
 	Parameters: []contract.Parameter{{Name: "id", In: "path", Example: "usr_0123456789abcdef", About: "Id of the invited user."}},
-	Data:       invitationRow{}, Refuses: []httpapi.Kind{httpapi.Missing},
+	Data:       invitationRow{}, Refuses: []problem.Kind{problem.Missing},
 }
 
 type invitationRow struct {
@@ -166,7 +167,7 @@ func (s *server) withdraw(w http.ResponseWriter, r *http.Request) {
 	link, err := s.Office.Withdraw(ctx, caller.ID, caller.Hospital, httpapi.PathValue(r, "id"))
 	switch {
 	case errors.Is(err, ErrNoLink):
-		httpapi.Fail(w, r, httpapi.Problem{Kind: httpapi.Missing})
+		httpapi.Fail(w, r, httpapi.Problem{Kind: problem.Missing})
 	case err != nil:
 		s.Shell.Log.WarnContext(r.Context(), "link not written", "error", err)
 		failUnavailable(w, r)

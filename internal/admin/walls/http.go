@@ -13,6 +13,7 @@ import (
 	"svc/internal/httpapi"
 	"svc/internal/httpapi/access"
 	"svc/internal/httpapi/contract"
+	"svc/internal/httpapi/problem"
 )
 
 // Config lists the dependencies of the endpoints.
@@ -52,20 +53,20 @@ func writes() []contract.Route[*server] {
 			Bodies: []contract.Body{{Type: "application/json", Shape: makeShape{}, Limit: maxBody, Examples: []contract.Example{
 				{Name: "A screen at a desk", Text: `{"label":"nurses' station"}`},
 			}}},
-			Data: madeWall{}, Refuses: []httpapi.Kind{httpapi.Unprocessable},
+			Data: madeWall{}, Refuses: []problem.Kind{problem.Unprocessable},
 		}, Serve: (*server).make},
 		{Operation: contract.Operation{
 			Method: http.MethodDelete, Path: "/api/admin/walls/{id}", Scope: access.Admin, ID: "revokeWall", Group: group,
 			Summary: "Revoke a wall display", About: "Takes effect everywhere within one second.",
 			Parameters: []contract.Parameter{{Name: "id", In: "path", Example: "wall_0123456789abcdef", About: "Id of the wall display."}},
-			Data:       wallRow{}, Refuses: []httpapi.Kind{httpapi.Missing},
+			Data:       wallRow{}, Refuses: []problem.Kind{problem.Missing},
 		}, Serve: (*server).revoke},
 		{Operation: contract.Operation{
 			Method: http.MethodPost, Path: "/api/admin/walls/{id}/link", Scope: access.Admin, ID: "relinkWall", Group: group,
 			Summary:    "Create another link for a wall display",
 			About:      "For a screen that was replaced or lost its cookie. The previous screen is signed out within one second.",
 			Parameters: []contract.Parameter{{Name: "id", In: "path", Example: "wall_0123456789abcdef", About: "Id of the wall display."}},
-			Data:       madeWall{}, Refuses: []httpapi.Kind{httpapi.Missing},
+			Data:       madeWall{}, Refuses: []problem.Kind{problem.Missing},
 		}, Serve: (*server).relink},
 	}
 }
@@ -115,7 +116,7 @@ func (s *server) make(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if broken := httpapi.Check(&in); len(broken) > 0 {
-		httpapi.Fail(w, r, httpapi.Problem{Kind: httpapi.Invalid, Details: broken})
+		httpapi.Fail(w, r, httpapi.Problem{Kind: problem.Invalid, Details: broken})
 		return
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), within)
@@ -125,7 +126,7 @@ func (s *server) make(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case errors.Is(err, ErrTooMany):
 		httpapi.Fail(w, r, httpapi.Problem{
-			Kind: httpapi.Unprocessable, Message: "The hospital has reached the limit of 50 wall displays; revoke one.",
+			Kind: problem.Unprocessable, Message: "The hospital has reached the limit of wall displays; revoke one.",
 			Details: []httpapi.Detail{{Path: "", Rule: "maxWalls:" + strconv.Itoa(Most)}},
 		})
 	case err != nil:
@@ -142,7 +143,7 @@ func (s *server) relink(w http.ResponseWriter, r *http.Request) {
 	wall, token, err := s.Office.Relink(ctx, caller.ID, caller.Hospital, httpapi.PathValue(r, "id"))
 	switch {
 	case errors.Is(err, ErrNone):
-		httpapi.Fail(w, r, httpapi.Problem{Kind: httpapi.Missing})
+		httpapi.Fail(w, r, httpapi.Problem{Kind: problem.Missing})
 	case err != nil:
 		s.fail(w, r, err)
 	default:
@@ -154,7 +155,7 @@ func (s *server) revoke(w http.ResponseWriter, r *http.Request) {
 	caller := httpapi.Caller(r.Context())
 	wall, known := s.Office.Register.Wall(httpapi.PathValue(r, "id"))
 	if !known || wall.Hospital != caller.Hospital {
-		httpapi.Fail(w, r, httpapi.Problem{Kind: httpapi.Missing})
+		httpapi.Fail(w, r, httpapi.Problem{Kind: problem.Missing})
 		return
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), within)
@@ -168,5 +169,5 @@ func (s *server) revoke(w http.ResponseWriter, r *http.Request) {
 
 func (s *server) fail(w http.ResponseWriter, r *http.Request, err error) {
 	s.Shell.Log.WarnContext(r.Context(), "wall not written", "error", err)
-	httpapi.Fail(w, r, httpapi.Problem{Kind: httpapi.Unavailable, RetryAfter: tryAgain})
+	httpapi.Fail(w, r, httpapi.Problem{Kind: problem.Unavailable, RetryAfter: tryAgain})
 }

@@ -12,6 +12,7 @@ import (
 
 	"svc/internal/httpapi"
 	"svc/internal/httpapi/access"
+	"svc/internal/httpapi/problem"
 )
 
 // Operation describes one method of one path for partners.
@@ -34,10 +35,10 @@ type Operation struct {
 	Data any
 	Bare []string
 	// Refuses are the error kinds of this operation, in the envelope, in addition to those that all operations have.
-	Refuses []httpapi.Kind
+	Refuses []problem.Kind
 	// RefusesOnPage are error kinds whose responses are pages for people. Like a success, such a response has a type in
 	// Bare.
-	RefusesOnPage []httpapi.Kind
+	RefusesOnPage []problem.Kind
 	// Limits are the other limits of the operation, by name, in addition to the limits of its Bodies.
 	Limits map[string]int64
 }
@@ -103,16 +104,16 @@ func Mount[S any](r chi.Router, shell *httpapi.Shell, s S, routes []Route[S]) {
 }
 
 // Refusals returns all error kinds of an operation.
-func (o *Operation) Refusals() []httpapi.Kind {
-	kinds := []httpapi.Kind{httpapi.Internal, httpapi.Unavailable, httpapi.MethodNotServed}
+func (o *Operation) Refusals() []problem.Kind {
+	kinds := []problem.Kind{problem.Internal, problem.Unavailable, problem.MethodNotServed}
 	if o.Scope != "" || o.Keyed {
-		kinds = append(kinds, httpapi.Unauthorized, httpapi.RateLimited)
+		kinds = append(kinds, problem.Unauthorized, problem.RateLimited)
 	}
 	if o.Scope != "" {
-		kinds = append(kinds, httpapi.Forbidden)
+		kinds = append(kinds, problem.Forbidden)
 	}
 	if len(o.Bodies) > 0 {
-		kinds = append(kinds, httpapi.Invalid, httpapi.TooLarge, httpapi.UnsupportedMedia)
+		kinds = append(kinds, problem.Invalid, problem.TooLarge, problem.UnsupportedMedia)
 	}
 	return append(kinds, o.Refuses...)
 }

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"svc/internal/httpapi"
+	"svc/internal/httpapi/problem"
 	"svc/internal/httpapi/rules"
 )
 
@@ -125,7 +125,7 @@ func TestReasonsInEachLanguage(t *testing.T) {
 			}
 		}
 	}
-	for _, kind := range []httpapi.Kind{httpapi.Invalid, httpapi.Missing, httpapi.Unprocessable, httpapi.TooLarge} {
+	for _, kind := range []problem.Kind{problem.Invalid, problem.Missing, problem.Unprocessable, problem.TooLarge} {
 		for lang, texts := range allTexts {
 			if texts.ExplainRefusal(kind.Code(), "") == "" {
 				t.Errorf("%s: there is no text of refused.%s", lang, kind.Code())

@@ -18,8 +18,8 @@ import (
 	"svc/acuity/catalogue"
 	"svc/internal/admin/keys"
 	"svc/internal/admin/users"
-	"svc/internal/httpapi"
 	"svc/internal/httpapi/access"
+	"svc/internal/httpapi/problem"
 	"svc/internal/httpapi/rules"
 )
 
@@ -234,7 +234,7 @@ func keysUsed(t *testing.T) map[string]bool {
 			used[key] = true
 		}
 	}
-	for _, kind := range httpapi.Kinds() {
+	for _, kind := range problem.Kinds() {
 		if kind.Code() != "rate_limited" && kind.Code() != "internal" && kind.Code() != "unauthorized" && kind.Code() != "forbidden_scope" {
 			used["refused."+kind.Code()] = true
 		}
