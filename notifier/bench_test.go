@@ -20,6 +20,8 @@ import (
 	"time"
 
 	"svc/internal/outbound"
+	"svc/internal/outbound/sending"
+	"svc/internal/outbound/subscriber"
 	"svc/notifier"
 	"svc/notifier/egress"
 	"svc/notifier/egress/egresstest"
@@ -38,7 +40,7 @@ func busy(b *testing.B) time.Duration {
 
 // local starts an HTTP receiver on this machine. It returns a URL for each of the receiver's 16 host names, and a
 // sender that can reach them.
-func local(b *testing.B, handle http.HandlerFunc) (urls []string, sender outbound.Sender) {
+func local(b *testing.B, handle http.HandlerFunc) (urls []string, sender sending.Sender) {
 	b.Helper()
 	const hosts = 16
 	server := httptest.NewServer(handle)
@@ -59,18 +61,18 @@ func local(b *testing.B, handle http.HandlerFunc) (urls []string, sender outboun
 }
 
 // benched returns a notifier with a ledger in memory and the given number of hospitals, each with one endpoint.
-func benched(b *testing.B, urls []string, sender outbound.Sender, endpoints int) (*rig, *notifier.Notifier) {
+func benched(b *testing.B, urls []string, sender sending.Sender, endpoints int) (*rig, *notifier.Notifier) {
 	b.Helper()
 	r := newRig(b)
 	for e := range endpoints {
-		r.hook(fmt.Sprintf("h%d", e), fmt.Sprintf("whk_%d", e), func(w *outbound.Webhook) {
+		r.hook(fmt.Sprintf("h%d", e), fmt.Sprintf("whk_%d", e), func(w *subscriber.Webhook) {
 			w.URL, w.RatePerSecond = urls[e%len(urls)], 1e6
-			w.Secrets = []outbound.Secret{{ID: "sec_1", Value: "whsec_AQIDBAUGBwgJCgsMDQ4PEBESExQVFhcY", State: outbound.SecretCurrent}}
+			w.Secrets = []subscriber.Secret{{ID: "sec_1", Value: "whsec_AQIDBAUGBwgJCgsMDQ4PEBESExQVFhcY", State: subscriber.SecretCurrent}}
 		})
 	}
 	n := notifier.New(notifier.Config{
 		Settings: r.settings, Ledger: r.ledger, LedgerID: "L", Partition: func(string) int32 { return 0 }, Lists: nowhere{}, Metrics: nothing{},
-		Senders: map[outbound.Channel]outbound.Sender{outbound.ChannelWebhook: sender}, Log: slog.New(slog.DiscardHandler),
+		Senders: map[subscriber.Channel]sending.Sender{subscriber.ChannelWebhook: sender}, Log: slog.New(slog.DiscardHandler),
 	})
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)

@@ -4,6 +4,8 @@ import (
 	"time"
 
 	"svc/internal/outbound"
+	"svc/internal/outbound/sending"
+	"svc/internal/outbound/subscriber"
 	"svc/notifier/event"
 )
 
@@ -108,7 +110,7 @@ func (c *command) test() {
 	h := c.h
 	n := h.owner.n
 	c.order.Progress.Count = 1
-	if o.Channel == outbound.ChannelMail || o.Channel == outbound.ChannelSMS {
+	if o.Channel == subscriber.ChannelMail || o.Channel == subscriber.ChannelSMS {
 		if n.cfg.People == nil {
 			c.finish(reasonEndpoint)
 			return
@@ -135,7 +137,7 @@ func (c *command) test() {
 		c.finish("unknown_event")
 		return
 	}
-	c.order.Progress.Delivery = event.DeliveryID(made.ID, e.id, outbound.ChannelWebhook)
+	c.order.Progress.Delivery = event.DeliveryID(made.ID, e.id, subscriber.ChannelWebhook)
 	made.Term = h.owner.number
 	h.owner.append(&made, func(at int64) {
 		e.addJob(&job{command: c, once: true, events: []*waiting{{Event: &made, at: at}}})
@@ -160,7 +162,7 @@ func (c *command) retry() {
 		switch {
 		case found == nil:
 			c.finish(reasonDelivery)
-		case found.Delivery.Channel != outbound.ChannelWebhook:
+		case found.Delivery.Channel != subscriber.ChannelWebhook:
 			h.resend(found, c)
 		case h.endpoints[found.Delivery.EndpointID] == nil:
 			c.finish(reasonEndpoint)
@@ -168,7 +170,7 @@ func (c *command) retry() {
 			c.finish(reasonDelivery)
 		default:
 			at := found.Position
-			tries := map[int64][]outbound.Attempt{at: found.Delivery.Attempts}
+			tries := map[int64][]sending.Attempt{at: found.Delivery.Attempts}
 			h.endpoints[found.Delivery.EndpointID].addJob(&job{command: c, once: true, tries: tries, list: []int64{at}})
 		}
 	})

@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"svc/internal/outbound"
+	"svc/internal/outbound/sending"
+	"svc/internal/outbound/subscriber"
 	"svc/notifier/event"
 )
 
@@ -24,7 +26,7 @@ func TestTestOfAnEndpoint(t *testing.T) {
 		if failed.State != outbound.Failed || failed.Reason != "refused" || len(failed.Attempts) != 1 || failed.Event != outbound.Ping {
 			t.Errorf("%+v", failed)
 		}
-		r.hook("north", "whk_2", func(w *outbound.Webhook) { w.Enabled = false }) // a test event is also sent to a paused endpoint
+		r.hook("north", "whk_2", func(w *subscriber.Webhook) { w.Enabled = false }) // a test event is also sent to a paused endpoint
 		r.order(outbound.Command{ID: "cmd_2", Hospital: "north", Verb: outbound.VerbTest, Endpoint: "whk_2", Event: outbound.LevelChanged})
 		r.order(outbound.Command{ID: "cmd_3", Hospital: "north", Verb: outbound.VerbTest, Endpoint: "whk_none"})
 		r.settle(time.Second)
@@ -57,7 +59,7 @@ func TestRetryIsTheSame(t *testing.T) {
 		r.receiver.set("whk_1", always(ok()))
 		next := r.change("north")
 		r.settle(time.Minute)
-		delivery := event.DeliveryID(bad, "whk_1", outbound.ChannelWebhook)
+		delivery := event.DeliveryID(bad, "whk_1", subscriber.ChannelWebhook)
 		r.order(outbound.Command{ID: "cmd_1", Hospital: "north", Verb: outbound.VerbRetry, Delivery: delivery, EventID: bad, Endpoint: "whk_1"})
 		r.settle(time.Minute)
 		r.order(outbound.Command{ID: "cmd_2", Hospital: "north", Verb: outbound.VerbRetry, Delivery: delivery}) // the command names only the delivery
@@ -89,7 +91,7 @@ func TestReplay(t *testing.T) {
 		r.settle(time.Hour)
 		since := time.Now()
 		var ids []string
-		r.receiver.set("whk_1", func(m outbound.Message) outbound.Result {
+		r.receiver.set("whk_1", func(m sending.Message) sending.Result {
 			if len(ids) == 200 && m.EventID == ids[100] {
 				return status(422)
 			}
@@ -140,10 +142,10 @@ func TestReplay(t *testing.T) {
 		}
 		// Earlier attempts are kept: three original refusals, six refusals in two replays, and then
 		// the accepted attempt.
-		if d := r.lists.deliveries[event.DeliveryID(ids[100], "whk_1", outbound.ChannelWebhook)]; len(d.Attempts) != 10 || d.Attempts[9].N != 10 || d.Attempts[0].Status != 422 {
+		if d := r.lists.deliveries[event.DeliveryID(ids[100], "whk_1", subscriber.ChannelWebhook)]; len(d.Attempts) != 10 || d.Attempts[9].N != 10 || d.Attempts[0].Status != 422 {
 			t.Errorf("one that was replayed three times: %+v", d)
 		}
-		if d := r.lists.deliveries[event.DeliveryID(ids[0], "whk_1", outbound.ChannelWebhook)]; len(d.Attempts) != 2 {
+		if d := r.lists.deliveries[event.DeliveryID(ids[0], "whk_1", subscriber.ChannelWebhook)]; len(d.Attempts) != 2 {
 			t.Errorf("one that was replayed once: %+v", d)
 		}
 		if p := r.lists.progress["cmd_all"]; p.Count != 200 || p.Delivered != 199 || p.Failed != 1 {
@@ -158,7 +160,7 @@ func TestReplay(t *testing.T) {
 
 func TestReplayIsStoppedAndResumed(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
-		r.hook("north", "whk_1", func(w *outbound.Webhook) { w.RatePerSecond = 4 })
+		r.hook("north", "whk_1", func(w *subscriber.Webhook) { w.RatePerSecond = 4 })
 		r.start()
 		since := time.Now()
 		for range 100 {

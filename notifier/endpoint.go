@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"svc/internal/outbound"
+	"svc/internal/outbound/sending"
+	"svc/internal/outbound/subscriber"
 	"svc/notifier/endpointqueue"
 )
 
@@ -32,7 +34,7 @@ type endpoint struct {
 
 // newEndpoint returns an endpoint with its state from the ledger. An endpoint without state in the ledger starts with
 // the events in memory.
-func newEndpoint(h *hospital, hook *outbound.Webhook, known *foldedEndpoint) *endpoint {
+func newEndpoint(h *hospital, hook *subscriber.Webhook, known *foldedEndpoint) *endpoint {
 	now := h.owner.n.clock.readTime()
 	e := &endpoint{h: h, id: hook.ID, recordAt: h.owner.end, openAt: -1}
 	e.main.e = e
@@ -53,7 +55,7 @@ func newEndpoint(h *hospital, hook *outbound.Webhook, known *foldedEndpoint) *en
 		e.write()
 	}
 	e.recordSet = now
-	var attempts []outbound.Attempt
+	var attempts []sending.Attempt
 	if known.open != nil && known.open.Position > r.Cursor {
 		attempts = known.open.Delivery.Attempts
 		e.openAt = known.openAt
@@ -69,7 +71,7 @@ func newEndpoint(h *hospital, hook *outbound.Webhook, known *foldedEndpoint) *en
 }
 
 // updateSettings applies new settings to the endpoint.
-func (e *endpoint) updateSettings(hook *outbound.Webhook) {
+func (e *endpoint) updateSettings(hook *subscriber.Webhook) {
 	wasPaused := e.paused()
 	e.host = ""
 	if u, err := url.Parse(hook.URL); err == nil {
@@ -191,7 +193,7 @@ func (e *endpoint) close() {
 }
 
 // wants reports whether an endpoint receives an event.
-func wants(hook *outbound.Webhook, w *waiting) bool {
+func wants(hook *subscriber.Webhook, w *waiting) bool {
 	switch {
 	case hook == nil || w.Command != "":
 		return false
@@ -205,6 +207,6 @@ func wants(hook *outbound.Webhook, w *waiting) bool {
 
 // subscribed reports whether events contains the name of e and, if e is about a room, whether the endpoint includes
 // that room.
-func subscribed(hook *outbound.Webhook, events []string, e *outbound.Event) bool {
+func subscribed(hook *subscriber.Webhook, events []string, e *outbound.Event) bool {
 	return slices.Contains(events, e.Event) && (e.Event != outbound.RoomRescored || hook.Rooms == nil || slices.Contains(hook.Rooms, e.RoomID))
 }

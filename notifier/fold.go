@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"svc/internal/outbound"
+	"svc/internal/outbound/subscriber"
 	"svc/notifier/event"
 )
 
@@ -118,7 +119,7 @@ func (f *fold) applyDelivery(offset int64, e *outbound.Entry) {
 	if f.late(e.Term) && d.State == outbound.Pending {
 		return
 	}
-	if d.Channel != outbound.ChannelWebhook {
+	if d.Channel != subscriber.ChannelWebhook {
 		switch {
 		case d.State != outbound.Pending:
 			delete(h.messages, d.ID)

@@ -8,6 +8,7 @@ import (
 
 	"svc/acuity"
 	"svc/internal/outbound"
+	"svc/internal/outbound/subscriber"
 )
 
 // waiting is an event in memory. All endpoints share it.
@@ -122,7 +123,7 @@ func (h *hospital) reconcile() {
 	}
 	for id, l := range h.folded {
 		if !known[id] && l.record.Disabled != deleted {
-			e := newEndpoint(h, &outbound.Webhook{ID: id, Hospital: h.id}, l)
+			e := newEndpoint(h, &subscriber.Webhook{ID: id, Hospital: h.id}, l)
 			e.remove()
 		}
 	}

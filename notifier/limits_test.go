@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"svc/internal/outbound"
+	"svc/internal/outbound/sending"
+	"svc/internal/outbound/subscriber"
 )
 
 // TestLimits: the number of concurrent requests is limited, and separately the number of concurrent requests to slow
@@ -18,7 +20,7 @@ func TestLimits(t *testing.T) {
 		for i := range endpoints {
 			id := fmt.Sprintf("whk_%d", i)
 			r.hook(fmt.Sprintf("h%d", i), id)
-			r.receiver.set(id, always(outbound.Result{Class: hang}))
+			r.receiver.set(id, always(sending.Result{Class: hang}))
 		}
 		r.start()
 		for i := range endpoints {
@@ -68,7 +70,7 @@ func TestLateEventsAreNotTried(t *testing.T) {
 // TestReplayAtHalfTheRate: a replay runs at half the rate, in parallel with new events.
 func TestReplayAtHalfTheRate(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
-		r.hook("north", "whk_1", func(w *outbound.Webhook) { w.RatePerSecond = 2 })
+		r.hook("north", "whk_1", func(w *subscriber.Webhook) { w.RatePerSecond = 2 })
 		r.start()
 		began := time.Now()
 		for range 60 {
@@ -92,7 +94,7 @@ func TestReplayAtHalfTheRate(t *testing.T) {
 func TestRestoreIsShort(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		r.hook("north", "whk_busy")
-		r.hook("north", "whk_asleep", func(w *outbound.Webhook) { w.Events = []string{outbound.Alert} })
+		r.hook("north", "whk_asleep", func(w *subscriber.Webhook) { w.Events = []string{outbound.Alert} })
 		r.hook("south", "whk_seldom")
 		r.start()
 		r.change("south")
@@ -123,7 +125,7 @@ func TestAttemptsKept(t *testing.T) {
 		r.settle(4 * time.Hour)
 		n := len(r.receiver.of("whk_1"))
 		for _, d := range r.lists.deliveries {
-			if kept := len(d.Attempts); kept != outbound.MaxAttemptsKept || d.Attempts[kept-1].N != n {
+			if kept := len(d.Attempts); kept != sending.MaxAttemptsKept || d.Attempts[kept-1].N != n {
 				t.Errorf("%d attempts kept of %d, the last is %d", kept, n, d.Attempts[kept-1].N)
 			}
 		}
@@ -182,7 +184,7 @@ func TestFiltersHoldWhenAnEventIsSent(t *testing.T) {
 		r.start()
 		first := r.change("north", 1, 2) // changes the level and two rooms
 		r.settle(time.Second)
-		r.hook("north", "whk_1", func(w *outbound.Webhook) { w.Rooms = []int32{2} })
+		r.hook("north", "whk_1", func(w *subscriber.Webhook) { w.Rooms = []int32{2} })
 		second := r.change("north", 1, 2)
 		r.settle(time.Second)
 		r.receiver.set("whk_1", always(ok()))

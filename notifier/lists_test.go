@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"svc/internal/outbound"
+	"svc/internal/outbound/sending"
+	"svc/internal/outbound/subscriber"
 )
 
 // deliveryList implements DeliveryList in memory.
@@ -56,12 +58,12 @@ type nothing struct{}
 
 func (nothing) Event(string) {}
 
-func (nothing) Attempt(outbound.Channel, outbound.Class, time.Duration, string) {}
+func (nothing) Attempt(subscriber.Channel, sending.Class, time.Duration, string) {}
 
-func (nothing) Ended(outbound.Channel, outbound.State) {}
+func (nothing) Ended(subscriber.Channel, outbound.State) {}
 
 func (nothing) Accepted(time.Duration, string) {}
 
 func (nothing) Decided(string) {}
 
-func (nothing) Waiting(outbound.Channel, int) {}
+func (nothing) Waiting(subscriber.Channel, int) {}

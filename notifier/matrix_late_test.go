@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"svc/internal/outbound"
+	"svc/internal/outbound/sending"
+	"svc/internal/outbound/subscriber"
 	"svc/notifier"
 	"svc/schemas/ledger"
 )
@@ -17,9 +19,9 @@ func TestMatrixLateFailure(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		r.hook("north", "whk_1")
 		late := make(chan struct{})
-		r.receiver.set("whk_1", func(outbound.Message) outbound.Result {
+		r.receiver.set("whk_1", func(sending.Message) sending.Result {
 			<-late
-			return outbound.Result{Class: outbound.ClassThrottled, Status: 429, RetryAfter: time.Hour}
+			return sending.Result{Class: sending.ClassThrottled, Status: 429, RetryAfter: time.Hour}
 		})
 		r.start()
 		ids := r.change("north")
@@ -60,13 +62,13 @@ func TestMatrixLateEntry(t *testing.T) {
 		"nothing":  {nil, 0, "of the second", 0},
 		"a memory": {&outbound.HospitalState{Hospital: "north", Policy: []byte("of the first"), Term: 1}, 0, "of the second", 0},
 		"a message": {&outbound.Entry{Position: -1, Term: 1, Delivery: outbound.Delivery{
-			ID: "dlv_1", Hospital: "north", EventID: "evt_1", Event: outbound.Alert, Channel: outbound.ChannelMail, EndpointID: "rcp_1", State: outbound.Pending,
+			ID: "dlv_1", Hospital: "north", EventID: "evt_1", Event: outbound.Alert, Channel: subscriber.ChannelMail, EndpointID: "rcp_1", State: outbound.Pending,
 		}}, 0, "of the second", 0},
 		"an alert": {&outbound.Event{
 			ID: "evt_1", Hospital: "north", Event: outbound.Alert, Source: -1, RoomID: -1, OccurredAt: time.Now(), Body: []byte("{}"), Term: 1, Only: []string{"whk_1"},
 		}, 0, "of the second", 0},
 		"a message of our own": {&outbound.Entry{Position: -1, Term: 2, Delivery: outbound.Delivery{
-			ID: "dlv_1", Hospital: "north", EventID: "evt_1", Event: outbound.Alert, Channel: outbound.ChannelMail, EndpointID: "rcp_1", State: outbound.Pending,
+			ID: "dlv_1", Hospital: "north", EventID: "evt_1", Event: outbound.Alert, Channel: subscriber.ChannelMail, EndpointID: "rcp_1", State: outbound.Pending,
 		}}, 1, "of the second", 0},
 		"an alert of our own": {&outbound.Event{
 			ID: "evt_1", Hospital: "north", Event: outbound.Alert, Source: -1, RoomID: -1, OccurredAt: time.Now(), Body: []byte("{}"), Term: 2, Only: []string{"whk_1"},
@@ -122,8 +124,8 @@ func (a *asked) Step(_ context.Context, _ time.Time, h notifier.Happening) notif
 	return notifier.Step{}
 }
 
-func (a *asked) Open(*outbound.Entry) (outbound.Message, string, bool) {
-	return outbound.Message{}, "", false
+func (a *asked) Open(*outbound.Entry) (sending.Message, string, bool) {
+	return sending.Message{}, "", false
 }
 
 func (a *asked) Test(time.Time, *outbound.Command) (outbound.Entry, string) {

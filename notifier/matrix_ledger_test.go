@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"svc/internal/outbound"
+	"svc/internal/outbound/sending"
 )
 
 // TestMatrixKilledBeforeTheLedger: if a process dies before its outcomes are in the ledger, at most nine events per
@@ -130,8 +130,8 @@ func TestMatrixRebalance(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		r.hook("north", "whk_quick")
 		r.hook("north", "whk_slow")
-		r.receiver.set("whk_slow", always(outbound.Result{Class: hang}))
-		r.receiver.set("whk_quick", func(outbound.Message) outbound.Result { time.Sleep(3 * time.Second); return ok() })
+		r.receiver.set("whk_slow", always(sending.Result{Class: hang}))
+		r.receiver.set("whk_quick", func(sending.Message) sending.Result { time.Sleep(3 * time.Second); return ok() })
 		r.start()
 		ids := r.change("north")
 		ids = append(ids, r.change("north")...)

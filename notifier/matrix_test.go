@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"svc/internal/outbound"
+	"svc/internal/outbound/sending"
+	"svc/internal/outbound/subscriber"
 	"svc/notifier"
 )
 
@@ -62,7 +64,7 @@ func TestMatrix500AndPoison(t *testing.T) {
 		r.settle(time.Second)
 		r.receiver.set("whk_1", always(status(500))) // every request fails until the event's id is known
 		bad := r.change("north")[0]
-		r.receiver.set("whk_1", func(m outbound.Message) outbound.Result {
+		r.receiver.set("whk_1", func(m sending.Message) sending.Result {
 			if m.EventID == bad {
 				return status(500)
 			}
@@ -96,7 +98,7 @@ func TestMatrixRetryAfter(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		r.hook("north", "whk_1")
 		r.start()
-		r.receiver.set("whk_1", always(outbound.Result{Class: outbound.ClassThrottled, Status: 429, RetryAfter: 600 * time.Second}))
+		r.receiver.set("whk_1", always(sending.Result{Class: sending.ClassThrottled, Status: 429, RetryAfter: 600 * time.Second}))
 		ids := r.change("north")
 		r.settle(time.Second)
 		r.end()
@@ -119,7 +121,7 @@ func TestMatrixGone(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		r.hook("north", "whk_1")
 		r.start()
-		r.receiver.set("whk_1", always(outbound.Result{Class: outbound.ClassGone, Status: 410, Final: true}))
+		r.receiver.set("whk_1", always(sending.Result{Class: sending.ClassGone, Status: 410, Final: true}))
 		ids := r.change("north")
 		r.settle(time.Second)
 		ids = append(ids, r.change("north")...)
@@ -150,11 +152,11 @@ func TestMatrixGone(t *testing.T) {
 func TestPausedPromisesNothing(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		enable := func(is bool) {
-			r.hook("north", "whk_1", func(w *outbound.Webhook) { w.Enabled = is })
+			r.hook("north", "whk_1", func(w *subscriber.Webhook) { w.Enabled = is })
 			r.settle(time.Second)
 		}
 		enable(true)
-		r.receiver.set("whk_1", always(outbound.Result{Class: outbound.ClassStatus, Status: 503, RetryAfter: time.Hour}))
+		r.receiver.set("whk_1", always(sending.Result{Class: sending.ClassStatus, Status: 503, RetryAfter: time.Hour}))
 		r.start()
 		r.change("north")
 		r.settle(time.Second)
@@ -194,7 +196,7 @@ func TestMatrixHangsAndSlow(t *testing.T) {
 		for i := range 100 {
 			id := fmt.Sprintf("whk_hangs%d", i)
 			r.hook("north", id)
-			r.receiver.set(id, always(outbound.Result{Class: hang}))
+			r.receiver.set(id, always(sending.Result{Class: hang}))
 		}
 		r.hook("south", "whk_fast")
 		r.start()
@@ -223,8 +225,8 @@ func TestMatrixHangsAndSlow(t *testing.T) {
 func TestMatrixPerHost(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		for i := range 100 {
-			r.hook(fmt.Sprintf("h%d", i), fmt.Sprintf("whk_%d", i), func(w *outbound.Webhook) { w.URL = "https://one.example/" })
-			r.receiver.set(fmt.Sprintf("whk_%d", i), always(outbound.Result{Class: hang}))
+			r.hook(fmt.Sprintf("h%d", i), fmt.Sprintf("whk_%d", i), func(w *subscriber.Webhook) { w.URL = "https://one.example/" })
+			r.receiver.set(fmt.Sprintf("whk_%d", i), always(sending.Result{Class: hang}))
 		}
 		r.start()
 		for i := range 100 {
@@ -250,7 +252,7 @@ func TestMatrixDeleted(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		r.hook("north", "whk_1")
 		r.start()
-		r.receiver.set("whk_1", always(outbound.Result{Class: hang}))
+		r.receiver.set("whk_1", always(sending.Result{Class: hang}))
 		for range 5 {
 			r.change("north")
 		}
@@ -280,12 +282,12 @@ func TestMatrixRotatedMidFlight(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		r.limits = notifier.Limits{InFlight: 1}
 		rotate := func(id, secret string) {
-			r.hook("north", id, func(w *outbound.Webhook) { w.Secrets = []outbound.Secret{{ID: secret}} })
+			r.hook("north", id, func(w *subscriber.Webhook) { w.Secrets = []subscriber.Secret{{ID: secret}} })
 		}
 		signed := map[string][]string{}
-		answer := func(m outbound.Message) outbound.Result {
+		answer := func(m sending.Message) sending.Result {
 			signed[m.Webhook.ID] = append(signed[m.Webhook.ID], m.Webhook.Secrets[0].ID)
-			return outbound.Result{Class: hang}
+			return sending.Result{Class: hang}
 		}
 		for _, id := range []string{"whk_1", "whk_2"} {
 			rotate(id, "old")

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"svc/internal/outbound"
+	"svc/internal/outbound/subscriber"
 	"svc/notifier"
 )
 
@@ -125,7 +126,7 @@ func TestAnHourOfDeadEndpoints(t *testing.T) {
 				r.receiver.set(id, always(refused()))
 			}
 			for e := range asleep {
-				r.hook(hospital, fmt.Sprintf("whk_%d-asleep%d", h, e), func(w *outbound.Webhook) { w.Events = []string{outbound.Alert} })
+				r.hook(hospital, fmt.Sprintf("whk_%d-asleep%d", h, e), func(w *subscriber.Webhook) { w.Events = []string{outbound.Alert} })
 			}
 			r.hook(hospital, fmt.Sprintf("whk_%d-up", h))
 		}
@@ -183,7 +184,7 @@ func TestBacklogsAreBounded(t *testing.T) {
 		ids := make([][]string, hospitals)
 		for h := range hospitals {
 			id := fmt.Sprintf("whk_%d", h)
-			r.hook(fmt.Sprintf("h%d", h), id, func(w *outbound.Webhook) { w.RatePerSecond = 500 })
+			r.hook(fmt.Sprintf("h%d", h), id, func(w *subscriber.Webhook) { w.RatePerSecond = 500 })
 			r.receiver.set(id, always(refused()))
 		}
 		r.start()

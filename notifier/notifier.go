@@ -24,7 +24,8 @@ import (
 	"sync/atomic"
 	"time"
 
-	"svc/internal/outbound"
+	"svc/internal/outbound/sending"
+	"svc/internal/outbound/subscriber"
 )
 
 // Config holds the dependencies of a notifier. Without People, no alerts are sent.
@@ -36,7 +37,7 @@ type Config struct {
 	Lists     DeliveryList
 	People    People
 	Metrics   Metrics
-	Senders   map[outbound.Channel]outbound.Sender
+	Senders   map[subscriber.Channel]sending.Sender
 	Log       *slog.Logger
 
 	Now    func() time.Time // nil: the system clock

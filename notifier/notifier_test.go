@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"svc/internal/outbound"
+	"svc/internal/outbound/subscriber"
 	"svc/notifier"
 	"svc/notifier/event"
 	"svc/schemas/ledger"
@@ -36,8 +37,8 @@ func bubble(t *testing.T, test func(t *testing.T, r *rig)) {
 func TestEveryChangeInOrder(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		r.hook("north", "whk_1")
-		r.hook("north", "whk_2", func(w *outbound.Webhook) { w.Events = []string{outbound.LevelChanged} })
-		r.hook("north", "whk_3", func(w *outbound.Webhook) { w.Events, w.Rooms = []string{outbound.RoomRescored}, []int32{7} })
+		r.hook("north", "whk_2", func(w *subscriber.Webhook) { w.Events = []string{outbound.LevelChanged} })
+		r.hook("north", "whk_3", func(w *subscriber.Webhook) { w.Events, w.Rooms = []string{outbound.RoomRescored}, []int32{7} })
 		r.hook("south", "whk_4")
 		r.start()
 		var all, levels, room []string
@@ -145,7 +146,7 @@ func TestNewEndpointStartsAtTheEnd(t *testing.T) {
 		time.Sleep(time.Millisecond)
 		late := r.change("north")
 		r.settle(time.Second)
-		r.hook("north", "whk_3", func(w *outbound.Webhook) { w.CreatedAt = early })
+		r.hook("north", "whk_3", func(w *subscriber.Webhook) { w.CreatedAt = early })
 		r.settle(time.Second)
 		r.want("whk_3", late)
 		r.end()

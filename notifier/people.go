@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"svc/internal/outbound"
+	"svc/internal/outbound/sending"
 )
 
 // stepWithin is the timeout of a step.
@@ -214,7 +215,7 @@ func (m *message) reopen() {
 // isSealed reports whether the message could not be decrypted for its last attempt.
 func (m *message) isSealed() bool {
 	all := m.entry.Delivery.Attempts
-	return len(all) > 0 && all[len(all)-1].Class == outbound.ClassSealed
+	return len(all) > 0 && all[len(all)-1].Class == sending.ClassSealed
 }
 
 // schedule sends the message now, or sets a timer for when it is due.
@@ -240,7 +241,7 @@ func (m *message) schedule() {
 	var later bool
 	n.queue.add(&task{
 		ownership: owner, host: string(d.Channel), slow: len(d.Attempts) > 0, channel: d.Channel,
-		message: func() (out outbound.Message, ok bool) {
+		message: func() (out sending.Message, ok bool) {
 			began = n.clock.readTime()
 			if m.over || m.isLate(began) {
 				return out, false
@@ -256,14 +257,14 @@ func (m *message) schedule() {
 			m.busy = false
 			switch {
 			case later:
-				m.handleResult(began, outbound.Result{Class: outbound.ClassSealed, Response: refused})
+				m.handleResult(began, sending.Result{Class: sending.ClassSealed, Response: refused})
 			case refused != "":
 				m.end(outbound.Failed, refused)
 			default:
 				m.schedule()
 			}
 		},
-		ended: func(r outbound.Result) { m.handleResult(began, r) },
+		ended: func(r sending.Result) { m.handleResult(began, r) },
 	})
 }
 
@@ -271,7 +272,7 @@ func (m *message) isLate(now time.Time) bool {
 	return !m.entry.Expires.IsZero() && !now.Before(m.entry.Expires)
 }
 
-func (m *message) handleResult(began time.Time, r outbound.Result) {
+func (m *message) handleResult(began time.Time, r sending.Result) {
 	m.busy = false
 	owner := m.h.owner
 	n := owner.n
@@ -283,9 +284,9 @@ func (m *message) handleResult(began time.Time, r outbound.Result) {
 	a := attemptOf(d.Attempts, began, &r)
 	n.cfg.Metrics.Attempt(d.Channel, r.Class, r.Took, traceID(m.entry.Traceparent))
 	wait := time.Duration(0)
-	if r.Class != outbound.ClassInterrupted {
+	if r.Class != sending.ClassInterrupted {
 		d.Attempts = kept(append(d.Attempts, a))
-		if r.Class != outbound.ClassOK && !r.Final {
+		if r.Class != sending.ClassOK && !r.Final {
 			wait = max(retries[min(a.N, len(retries))-1], r.RetryAfter)
 		}
 	}
@@ -295,9 +296,9 @@ func (m *message) handleResult(began time.Time, r outbound.Result) {
 		"class", a.Class, "status", a.Status, "ms", a.Took.Milliseconds(), "next_at", d.NextAttemptAt)
 	switch {
 	case m.over: // superseded in the meantime; an accepted message cannot be recalled
-	case r.Class == outbound.ClassInterrupted:
+	case r.Class == sending.ClassInterrupted:
 		m.schedule()
-	case r.Class == outbound.ClassOK:
+	case r.Class == sending.ClassOK:
 		m.end(outbound.Delivered, "")
 	case r.Final:
 		m.end(outbound.Failed, string(r.Class))

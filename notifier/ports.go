@@ -6,6 +6,8 @@ import (
 
 	"svc/acuity"
 	"svc/internal/outbound"
+	"svc/internal/outbound/sending"
+	"svc/internal/outbound/subscriber"
 	"svc/notifier/endpointqueue"
 )
 
@@ -13,9 +15,9 @@ import (
 // new value. The notifier's loop calls the methods, so they must not block.
 type Settings interface {
 	// Webhooks returns the endpoints of a hospital in order of id, with decrypted secrets.
-	Webhooks(hospital string) []*outbound.Webhook
+	Webhooks(hospital string) []*subscriber.Webhook
 	// Webhook returns one endpoint of a hospital.
-	Webhook(hospital, id string) (*outbound.Webhook, bool)
+	Webhook(hospital, id string) (*subscriber.Webhook, bool)
 }
 
 // Ledger is the log in which the notifier stores its state. An entry is a pointer to [outbound.Event],
@@ -58,7 +60,7 @@ type People interface {
 	// Open decrypts the sealed part of a delivery and returns the message to send, with To, Subject, Text and HTML. A
 	// nonempty reason means that the message cannot be sent. The delivery then fails permanently, unless later is
 	// true: in that case, something cannot be decrypted yet, and the delivery is retried.
-	Open(e *outbound.Entry) (m outbound.Message, reason string, later bool)
+	Open(e *outbound.Entry) (m sending.Message, reason string, later bool)
 	// Test returns a test message for a recipient, or the reason why there is none.
 	Test(now time.Time, c *outbound.Command) (message outbound.Entry, reason string)
 }
@@ -127,9 +129,9 @@ type Answer struct {
 type Metrics interface {
 	Event(event string)
 	// Attempt counts an attempt. traceID is the trace of the attempt; "": none.
-	Attempt(c outbound.Channel, class outbound.Class, took time.Duration, traceID string)
-	Ended(c outbound.Channel, state outbound.State)
+	Attempt(c subscriber.Channel, class sending.Class, took time.Duration, traceID string)
+	Ended(c subscriber.Channel, state outbound.State)
 	Accepted(sinceChange time.Duration, traceID string) // time from the change to the acceptance of a webhook
 	Decided(reason string)
-	Waiting(c outbound.Channel, more int) // more is added to the gauge
+	Waiting(c subscriber.Channel, more int) // more is added to the gauge
 }

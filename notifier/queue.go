@@ -3,7 +3,8 @@ package notifier
 import (
 	"context"
 
-	"svc/internal/outbound"
+	"svc/internal/outbound/sending"
+	"svc/internal/outbound/subscriber"
 )
 
 // task is one attempt that is ready to start.
@@ -11,11 +12,11 @@ type task struct {
 	ownership *ownership
 	host      string
 	slow      bool
-	channel   outbound.Channel
+	channel   subscriber.Channel
 	// message is called when the attempt starts and returns the message, made with the settings at that time. It
 	// returns false if there is nothing left to send.
-	message func() (outbound.Message, bool)
-	ended   func(outbound.Result)
+	message func() (sending.Message, bool)
+	ended   func(sending.Result)
 	dropped func() // called if the attempt is not started
 }
 
@@ -97,18 +98,18 @@ func (q *queue) begin(t *task) {
 }
 
 // send makes one attempt. If ctx ends before the message is accepted, the result is ClassInterrupted.
-func send(ctx context.Context, sender outbound.Sender, m outbound.Message) outbound.Result {
+func send(ctx context.Context, sender sending.Sender, m sending.Message) sending.Result {
 	if sender == nil {
-		return outbound.Result{Class: outbound.ClassBlocked, Final: true}
+		return sending.Result{Class: sending.ClassBlocked, Final: true}
 	}
 	r := sender.Send(ctx, m)
-	if ctx.Err() != nil && r.Class != outbound.ClassOK {
-		return outbound.Result{Class: outbound.ClassInterrupted}
+	if ctx.Err() != nil && r.Class != sending.ClassOK {
+		return sending.Result{Class: sending.ClassInterrupted}
 	}
 	return r
 }
 
-func (q *queue) end(t *task, h *host, r outbound.Result) {
+func (q *queue) end(t *task, h *host, r sending.Result) {
 	h.inFlight--
 	q.inFlight--
 	if t.slow {

@@ -8,7 +8,7 @@ import (
 	"sync"
 	"time"
 
-	"svc/internal/outbound"
+	"svc/internal/outbound/sending"
 )
 
 // got is one request that a receiver got.
@@ -24,7 +24,7 @@ type got struct {
 type receiver struct {
 	mu     sync.Mutex
 	seen   []got
-	answer map[string]func(m outbound.Message) outbound.Result // by endpoint; an endpoint without an answer function returns 200
+	answer map[string]func(m sending.Message) sending.Result // by endpoint; without an answer, the endpoint returns 200
 	flying int
 	most   int
 }
@@ -36,7 +36,7 @@ func (r *receiver) atOnce() int {
 	return r.most
 }
 
-func (r *receiver) Send(ctx context.Context, m outbound.Message) outbound.Result {
+func (r *receiver) Send(ctx context.Context, m sending.Message) sending.Result {
 	r.mu.Lock()
 	r.seen = append(r.seen, got{time.Now(), m.Webhook.ID, m.EventID, string(m.Body), m.Attempt})
 	r.flying++
@@ -51,9 +51,9 @@ func (r *receiver) Send(ctx context.Context, m outbound.Message) outbound.Result
 	if result.Class == hang {
 		select {
 		case <-ctx.Done():
-			result = outbound.Result{Class: outbound.ClassTimeout}
+			result = sending.Result{Class: sending.ClassTimeout}
 		case <-time.After(time.Duration(m.Webhook.TimeoutSeconds) * time.Second):
-			result = outbound.Result{Class: outbound.ClassTimeout}
+			result = sending.Result{Class: sending.ClassTimeout}
 		}
 	}
 	result.Took = time.Since(began)
@@ -63,25 +63,25 @@ func (r *receiver) Send(ctx context.Context, m outbound.Message) outbound.Result
 	return result
 }
 
-const hang outbound.Class = "hang"
+const hang sending.Class = "hang"
 
-func ok() outbound.Result { return outbound.Result{Class: outbound.ClassOK, Status: 200} }
+func ok() sending.Result { return sending.Result{Class: sending.ClassOK, Status: 200} }
 
-func status(code int) outbound.Result {
-	return outbound.Result{Class: outbound.ClassStatus, Status: code}
+func status(code int) sending.Result {
+	return sending.Result{Class: sending.ClassStatus, Status: code}
 }
 
-func refused() outbound.Result { return outbound.Result{Class: outbound.ClassRefused} }
+func refused() sending.Result { return sending.Result{Class: sending.ClassRefused} }
 
-func (r *receiver) set(endpoint string, answer func(outbound.Message) outbound.Result) {
+func (r *receiver) set(endpoint string, answer func(sending.Message) sending.Result) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.answer[endpoint] = answer
 }
 
 // always returns a function that answers every request with the same result.
-func always(result outbound.Result) func(outbound.Message) outbound.Result {
-	return func(outbound.Message) outbound.Result { return result }
+func always(result sending.Result) func(sending.Message) sending.Result {
+	return func(sending.Message) sending.Result { return result }
 }
 
 // of returns the requests to an endpoint.

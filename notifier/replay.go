@@ -4,6 +4,8 @@ import (
 	"slices"
 
 	"svc/internal/outbound"
+	"svc/internal/outbound/sending"
+	"svc/internal/outbound/subscriber"
 	"svc/notifier/endpointqueue"
 	"svc/notifier/event"
 )
@@ -11,8 +13,8 @@ import (
 // job is the part of a command that the second queue executes: sending some events again.
 type job struct {
 	command *command
-	once    bool                         // each event gets only one attempt
-	tries   map[int64][]outbound.Attempt // earlier attempts to send its events, by ledger offset of the event
+	once    bool                        // each event gets only one attempt
+	tries   map[int64][]sending.Attempt // earlier attempts to send its events, by ledger offset of the event
 	stopped bool
 
 	events  []*waiting // events in memory
@@ -39,7 +41,7 @@ func (c *command) replay() {
 	c.scan(o.Since, func(offset int64, entry any) {
 		switch x := entry.(type) {
 		case *outbound.Event:
-			id := event.DeliveryID(x.ID, e.id, outbound.ChannelWebhook)
+			id := event.DeliveryID(x.ID, e.id, subscriber.ChannelWebhook)
 			in := !x.OccurredAt.Before(o.Since) && (o.Until.IsZero() || x.OccurredAt.Before(o.Until))
 			// Events after the cursor are already waiting in the main queue.
 			if x.Hospital == h.id && x.Command == "" && in && offset <= cursor && offset > from && byDelivery[id] == nil &&
@@ -58,7 +60,7 @@ func (c *command) replay() {
 			}
 		}
 	}, func() {
-		j := &job{command: c, tries: map[int64][]outbound.Attempt{}}
+		j := &job{command: c, tries: map[int64][]sending.Attempt{}}
 		for _, one := range all {
 			if one.selected(o.Only) {
 				j.list, j.tries[one.offset] = append(j.list, one.offset), one.tries
@@ -78,7 +80,7 @@ func (c *command) replay() {
 type replayed struct {
 	offset int64          // ledger offset of the event
 	state  outbound.State // Delivered if it was ever delivered; "": not sent yet
-	tries  []outbound.Attempt
+	tries  []sending.Attempt
 }
 
 // selected reports whether a replay with this selection sends the event again.

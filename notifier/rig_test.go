@@ -14,6 +14,8 @@ import (
 
 	"svc/acuity"
 	"svc/internal/outbound"
+	"svc/internal/outbound/sending"
+	"svc/internal/outbound/subscriber"
 	"svc/notifier"
 	"svc/schemas/ledger"
 )
@@ -21,16 +23,16 @@ import (
 // hooks implements Settings in memory.
 type hooks struct {
 	mu  sync.Mutex
-	all map[string]map[string]*outbound.Webhook
+	all map[string]map[string]*subscriber.Webhook
 }
 
-func (s *hooks) Webhooks(hospital string) []*outbound.Webhook {
+func (s *hooks) Webhooks(hospital string) []*subscriber.Webhook {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return slices.SortedFunc(maps.Values(s.all[hospital]), func(a, b *outbound.Webhook) int { return bytes.Compare([]byte(a.ID), []byte(b.ID)) })
+	return slices.SortedFunc(maps.Values(s.all[hospital]), func(a, b *subscriber.Webhook) int { return bytes.Compare([]byte(a.ID), []byte(b.ID)) })
 }
 
-func (s *hooks) Webhook(hospital, id string) (*outbound.Webhook, bool) {
+func (s *hooks) Webhook(hospital, id string) (*subscriber.Webhook, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	w, ok := s.all[hospital][id]
@@ -61,17 +63,17 @@ type rig struct {
 
 func newRig(t testing.TB) *rig {
 	return &rig{
-		t: t, ledger: newMemory(), settings: &hooks{all: map[string]map[string]*outbound.Webhook{}},
-		receiver: &receiver{answer: map[string]func(outbound.Message) outbound.Result{}},
+		t: t, ledger: newMemory(), settings: &hooks{all: map[string]map[string]*subscriber.Webhook{}},
+		receiver: &receiver{answer: map[string]func(sending.Message) sending.Result{}},
 		lists:    &deliveryList{deliveries: map[string]outbound.Delivery{}, health: map[string]outbound.Health{}, progress: map[string]outbound.Progress{}},
 		versions: map[string]int64{}, mark: notifier.Mark{Offset: -1},
 	}
 }
 
 // hook adds or changes an endpoint.
-func (r *rig) hook(hospital, id string, change ...func(*outbound.Webhook)) {
+func (r *rig) hook(hospital, id string, change ...func(*subscriber.Webhook)) {
 	r.settings.mu.Lock()
-	w := &outbound.Webhook{
+	w := &subscriber.Webhook{
 		ID: id, Hospital: hospital, URL: "https://" + id + ".example/in/canary-path", Enabled: true, RatePerSecond: 50, TimeoutSeconds: 10,
 		Events: []string{outbound.LevelChanged, outbound.RoomRescored}, CreatedAt: time.Now().Truncate(time.Millisecond),
 	}
@@ -84,7 +86,7 @@ func (r *rig) hook(hospital, id string, change ...func(*outbound.Webhook)) {
 		do(w)
 	}
 	if r.settings.all[hospital] == nil {
-		r.settings.all[hospital] = map[string]*outbound.Webhook{}
+		r.settings.all[hospital] = map[string]*subscriber.Webhook{}
 	}
 	r.settings.all[hospital][id] = w
 	r.settings.mu.Unlock()
@@ -105,7 +107,7 @@ func (r *rig) start() {
 	r.t.Helper()
 	r.n = notifier.New(notifier.Config{
 		Settings: r.settings, Ledger: r.ledger, LedgerID: "L", Partition: func(string) int32 { return 0 }, Lists: r.lists, People: r.people,
-		Metrics: nothing{}, Senders: map[outbound.Channel]outbound.Sender{outbound.ChannelWebhook: r.receiver}, Limits: r.limits,
+		Metrics: nothing{}, Senders: map[subscriber.Channel]sending.Sender{subscriber.ChannelWebhook: r.receiver}, Limits: r.limits,
 		Log: slog.New(slog.NewTextHandler(&r.log, nil)), Now: func() time.Time { return time.Now().Add(time.Duration(r.skew.Load())) },
 	})
 	ctx, cancel := context.WithCancel(r.t.Context())

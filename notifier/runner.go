@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"svc/internal/outbound"
+	"svc/internal/outbound/sending"
+	"svc/internal/outbound/subscriber"
 	"svc/notifier/endpointqueue"
 	"svc/notifier/event"
 )
@@ -13,7 +15,7 @@ import (
 // the second runner sends the events of its jobs.
 type runner struct {
 	e     *endpoint
-	hook  *outbound.Webhook // settings that the last attempt used
+	hook  *subscriber.Webhook // settings that the last attempt used
 	queue endpointqueue.Queue
 	timer timer
 
@@ -22,11 +24,11 @@ type runner struct {
 	unsaved int  // number of outcomes that the ledger has not acknowledged
 
 	head       *waiting // the next event to finish; nil: not picked yet
-	tries      []outbound.Attempt
+	tries      []sending.Attempt
 	probe      *waiting // the event after the head, sent while the head fails
-	probeTries []outbound.Attempt
+	probeTries []sending.Attempt
 
-	resumed   []outbound.Attempt // attempts of the head before the restart
+	resumed   []sending.Attempt // attempts of the head before the restart
 	resumedAt int64
 
 	own     []*waiting // events read back from the ledger, older than those in memory
@@ -44,7 +46,7 @@ func (r *runner) count(more int) {
 	more = max(more, -r.backlog)
 	r.backlog += more
 	if more != 0 {
-		r.e.h.owner.n.cfg.Metrics.Waiting(outbound.ChannelWebhook, more)
+		r.e.h.owner.n.cfg.Metrics.Waiting(subscriber.ChannelWebhook, more)
 	}
 }
 
@@ -140,17 +142,17 @@ func (r *runner) until(w *waiting) time.Time {
 func (r *runner) attempt(w *waiting) *task {
 	var began time.Time
 	return &task{
-		ownership: r.e.h.owner, host: r.e.host, slow: r.queue.Slow, channel: outbound.ChannelWebhook,
-		message: func() (outbound.Message, bool) {
+		ownership: r.e.h.owner, host: r.e.host, slow: r.queue.Slow, channel: subscriber.ChannelWebhook,
+		message: func() (sending.Message, bool) {
 			n := r.e.h.owner.n
 			hook, ok := n.cfg.Settings.Webhook(r.e.h.id, r.e.id)
 			if !ok || r.e.gone || !r.second() && r.e.paused() {
-				return outbound.Message{}, false
+				return sending.Message{}, false
 			}
 			r.hook, r.queued, r.busy = hook, false, true
 			began = n.clock.readTime()
 			r.queue.Begin(began, r.rate())
-			return outbound.Message{
+			return sending.Message{
 				Traceparent: r.traceparent(w),
 				Hospital:    r.e.h.id, DeliveryID: r.deliveryID(w), EventID: w.ID, Event: w.Event.Event,
 				Attempt: nextAttempt(r.triesOf(w)), Webhook: hook, Body: w.Body,
@@ -160,7 +162,7 @@ func (r *runner) attempt(w *waiting) *task {
 			r.queued = false
 			r.schedule()
 		},
-		ended: func(result outbound.Result) { r.handleResult(w, began, result) },
+		ended: func(result sending.Result) { r.handleResult(w, began, result) },
 	}
 }
 
@@ -174,7 +176,7 @@ func (r *runner) traceparent(w *waiting) string {
 }
 
 // triesOf returns the attempts of the head or of the probe.
-func (r *runner) triesOf(w *waiting) []outbound.Attempt {
+func (r *runner) triesOf(w *waiting) []sending.Attempt {
 	if w == r.head {
 		return r.tries
 	}
@@ -182,20 +184,20 @@ func (r *runner) triesOf(w *waiting) []outbound.Attempt {
 }
 
 // attemptOf returns the record of the attempt that follows those in tries, with its result.
-func attemptOf(tries []outbound.Attempt, began time.Time, r *outbound.Result) outbound.Attempt {
-	return outbound.Attempt{N: nextAttempt(tries), At: began, Took: r.Took, Class: r.Class, Status: r.Status, Response: r.Response}
+func attemptOf(tries []sending.Attempt, began time.Time, r *sending.Result) sending.Attempt {
+	return sending.Attempt{N: nextAttempt(tries), At: began, Took: r.Took, Class: r.Class, Status: r.Status, Response: r.Response}
 }
 
 // nextAttempt returns the number of the attempt that follows those in tries.
-func nextAttempt(tries []outbound.Attempt) int {
+func nextAttempt(tries []sending.Attempt) int {
 	if len(tries) == 0 {
 		return 1
 	}
 	return tries[len(tries)-1].N + 1
 }
 
-// handleResult stores the outcome of an attempt and schedules the next attempt.
-func (r *runner) handleResult(w *waiting, began time.Time, result outbound.Result) {
+// handleResult handles the result of an attempt.
+func (r *runner) handleResult(w *waiting, began time.Time, result sending.Result) {
 	r.busy = false
 	owner := r.e.h.owner
 	n := owner.n
@@ -207,9 +209,9 @@ func (r *runner) handleResult(w *waiting, began time.Time, result outbound.Resul
 	probe, tries := w != r.head, r.triesOf(w)
 	a := attemptOf(tries, began, &result)
 	v := r.queue.End(now, w.at, r.until(w), result, rand.Float64()) //nolint:gosec // only to spread the waits
-	n.cfg.Metrics.Attempt(outbound.ChannelWebhook, result.Class, result.Took, traceID(r.traceparent(w)))
+	n.cfg.Metrics.Attempt(subscriber.ChannelWebhook, result.Class, result.Took, traceID(r.traceparent(w)))
 	r.line(w, &a)
-	if result.Class == outbound.ClassInterrupted {
+	if result.Class == sending.ClassInterrupted {
 		r.schedule()
 		return
 	}
@@ -249,11 +251,11 @@ func (r *runner) handleResult(w *waiting, began time.Time, result outbound.Resul
 }
 
 // kept returns the last attempts, at most MaxAttemptsKept.
-func kept(all []outbound.Attempt) []outbound.Attempt {
-	return all[max(0, len(all)-outbound.MaxAttemptsKept):]
+func kept(all []sending.Attempt) []sending.Attempt {
+	return all[max(0, len(all)-sending.MaxAttemptsKept):]
 }
 
-func (r *runner) line(w *waiting, a *outbound.Attempt) {
+func (r *runner) line(w *waiting, a *sending.Attempt) {
 	n := r.e.h.owner.n
 	n.traced(r.traceparent(w)).Info("delivery attempt",
 		"hospital", r.e.h.id, "endpoint", r.e.id, "host", r.e.host,
@@ -262,7 +264,7 @@ func (r *runner) line(w *waiting, a *outbound.Attempt) {
 }
 
 // end stores the final state of an event and proceeds to the next one, which is the probe, if there was one.
-func (r *runner) end(w *waiting, tries []outbound.Attempt, state outbound.State, reason string) {
+func (r *runner) end(w *waiting, tries []sending.Attempt, state outbound.State, reason string) {
 	r.storeFinal(w, tries, state, reason)
 	r.head, r.tries = r.probe, r.probeTries
 	if r.head == w {
@@ -275,10 +277,10 @@ func (r *runner) end(w *waiting, tries []outbound.Attempt, state outbound.State,
 }
 
 // storeFinal stores the final state of a delivery.
-func (r *runner) storeFinal(w *waiting, tries []outbound.Attempt, state outbound.State, reason string) {
+func (r *runner) storeFinal(w *waiting, tries []sending.Attempt, state outbound.State, reason string) {
 	d := r.delivery(w)
 	d.State, d.Reason, d.Attempts = state, reason, tries
-	r.e.h.owner.n.cfg.Metrics.Ended(outbound.ChannelWebhook, state)
+	r.e.h.owner.n.cfg.Metrics.Ended(subscriber.ChannelWebhook, state)
 	if !r.second() {
 		r.count(-1)
 		r.e.openAt = -1
@@ -287,7 +289,7 @@ func (r *runner) storeFinal(w *waiting, tries []outbound.Attempt, state outbound
 }
 
 // storePending stores a delivery that is not final.
-func (r *runner) storePending(w *waiting, tries []outbound.Attempt) {
+func (r *runner) storePending(w *waiting, tries []sending.Attempt) {
 	d := r.delivery(w)
 	d.State, d.NextAttemptAt, d.Attempts = outbound.Pending, r.queue.NextAt, tries
 	if !r.second() && r.e.paused() {
@@ -304,13 +306,13 @@ func (r *runner) storePending(w *waiting, tries []outbound.Attempt) {
 // delivery returns the delivery of an event to the endpoint.
 func (r *runner) delivery(w *waiting) outbound.Delivery {
 	return outbound.Delivery{
-		ID: r.deliveryID(w), Hospital: w.Hospital, EventID: w.ID, Event: w.Event.Event, Channel: outbound.ChannelWebhook,
+		ID: r.deliveryID(w), Hospital: w.Hospital, EventID: w.ID, Event: w.Event.Event, Channel: subscriber.ChannelWebhook,
 		EndpointID: r.e.id, OccurredAt: w.OccurredAt,
 	}
 }
 
 func (r *runner) deliveryID(w *waiting) string {
-	return event.DeliveryID(w.ID, r.e.id, outbound.ChannelWebhook)
+	return event.DeliveryID(w.ID, r.e.id, subscriber.ChannelWebhook)
 }
 
 func (r *runner) save(e *outbound.Entry, then func(at int64)) {

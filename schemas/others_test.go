@@ -3,7 +3,7 @@ package schemas_test
 import (
 	"testing"
 
-	"svc/internal/outbound"
+	"svc/internal/outbound/subscriber"
 	"svc/schemas"
 	"svc/schemas/administration"
 	"svc/schemas/ledger"
@@ -29,6 +29,6 @@ func TestMain(m *testing.M) {
 	schemas.AddRecord(ledger.StateCodec)
 	schemas.AddRecord(ledger.OrderCodec)
 	schemas.AddRecord(ledger.ClosedRunCodec)
-	schemas.AddEnumeration(outbound.SecretPrevious)
+	schemas.AddEnumeration(subscriber.SecretPrevious)
 	m.Run()
 }

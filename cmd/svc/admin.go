@@ -16,6 +16,7 @@ import (
 	"svc/internal/config"
 	"svc/internal/httpapi/access"
 	"svc/internal/outbound"
+	"svc/internal/outbound/subscriber"
 	"svc/internal/stream"
 	"svc/notifier/egress"
 	"svc/notifier/event"
@@ -114,7 +115,7 @@ func (h *service) order(ctx context.Context, c *outbound.Command) error {
 
 // testDelivery returns the id of the delivery that a webhook test creates.
 func testDelivery(c *outbound.Command) string {
-	if c.Channel != outbound.ChannelWebhook {
+	if c.Channel != subscriber.ChannelWebhook {
 		return ""
 	}
 	e, err := event.Test(c, 0) // the level affects only the body of the event, not its id

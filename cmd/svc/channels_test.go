@@ -5,7 +5,8 @@ import (
 	"time"
 
 	"svc/internal/config"
-	"svc/internal/outbound"
+	"svc/internal/outbound/sending"
+	"svc/internal/outbound/subscriber"
 )
 
 // TestChannelsOff: a channel that is not configured fails permanently and reports why.
@@ -14,8 +15,8 @@ func TestChannelsOff(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, c := range []outbound.Channel{outbound.ChannelMail, outbound.ChannelSMS} {
-		if r := all[c].Send(t.Context(), outbound.Message{}); !r.Final || r.Class != outbound.ClassBlocked {
+	for _, c := range []subscriber.Channel{subscriber.ChannelMail, subscriber.ChannelSMS} {
+		if r := all[c].Send(t.Context(), sending.Message{}); !r.Final || r.Class != sending.ClassBlocked {
 			t.Errorf("%s: %+v", c, r)
 		}
 	}

@@ -14,7 +14,7 @@ import (
 	"svc/internal/admin/settings"
 	"svc/internal/config"
 	"svc/internal/lifecycle"
-	"svc/internal/outbound"
+	"svc/internal/outbound/subscriber"
 	"svc/internal/seal"
 	"svc/internal/stream"
 	"svc/internal/view"
@@ -268,7 +268,7 @@ func TestRotationOfTheSecretsKey(t *testing.T) {
 	}
 	before, _ := i.start("ingest", nil)
 	i.await(before, "")
-	if err := before.settings.PutRecipient(t.Context(), math.MaxInt64, &outbound.Recipient{
+	if err := before.settings.PutRecipient(t.Context(), math.MaxInt64, &subscriber.Recipient{
 		ID: "rcp_1", Hospital: "north", Label: "Charge nurse", Email: "charge@north.example", EmailShown: "c***", Version: 1, CreatedAt: time.UnixMilli(1),
 	}); err != nil {
 		t.Fatal(err)
@@ -276,7 +276,7 @@ func TestRotationOfTheSecretsKey(t *testing.T) {
 	during, _ := i.start("ingest", both)
 	i.await(during, "")
 	// Processes without the new key can open the values that this process seals.
-	if err := during.settings.PutRecipient(t.Context(), math.MaxInt64, &outbound.Recipient{
+	if err := during.settings.PutRecipient(t.Context(), math.MaxInt64, &subscriber.Recipient{
 		ID: "rcp_1", Hospital: "north", Label: "Charge nurse", Email: "nurse@north.example", EmailShown: "n***", Version: 2, CreatedAt: time.UnixMilli(1),
 	}); err != nil {
 		t.Fatal(err)

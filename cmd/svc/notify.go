@@ -18,6 +18,8 @@ import (
 	"svc/internal/cli"
 	"svc/internal/config"
 	"svc/internal/outbound"
+	"svc/internal/outbound/sending"
+	"svc/internal/outbound/subscriber"
 	"svc/internal/stream"
 	"svc/notifier"
 	"svc/notifier/alert"
@@ -52,7 +54,7 @@ func wireNotify(ctx context.Context, h *service) error {
 	if err != nil {
 		return err
 	}
-	senders[outbound.ChannelWebhook] = hooks
+	senders[subscriber.ChannelWebhook] = hooks
 	n := notifier.New(notifier.Config{
 		Settings: h.settings.Subscribers, Ledger: ledger, LedgerID: ledger.ID(),
 		Partition: func(hospital string) int32 { return schemas.Partition([]byte(hospital), h.partitions) },
@@ -135,7 +137,7 @@ func awaitNotified(ctx context.Context, n *notifier.Notifier, ends lists.Log, pa
 }
 
 // mailer returns the sender of e-mail, or nil if none is configured.
-func mailer(c *config.Config, now func() time.Time) (outbound.Sender, error) { //nolint:ireturn // nil is a valid result
+func mailer(c *config.Config, now func() time.Time) (sending.Sender, error) { //nolint:ireturn // nil is a valid result
 	if c.SMTP.Host == "" {
 		return nil, nil //nolint:nilnil // e-mail is off
 	}
@@ -169,8 +171,8 @@ func gateway(c *config.Config, now func() time.Time) (sms.Gateway, error) { //no
 
 // channels returns the senders of messages to people, by channel. A channel that is not configured fails immediately
 // with a reason, so that the notifier uses a different channel.
-func channels(c *config.Config, now func() time.Time) (map[outbound.Channel]outbound.Sender, error) {
-	all := map[outbound.Channel]outbound.Sender{outbound.ChannelMail: off{}, outbound.ChannelSMS: off{}}
+func channels(c *config.Config, now func() time.Time) (map[subscriber.Channel]sending.Sender, error) {
+	all := map[subscriber.Channel]sending.Sender{subscriber.ChannelMail: off{}, subscriber.ChannelSMS: off{}}
 	if c.Senders != nil {
 		return c.Senders, nil
 	}
@@ -183,10 +185,10 @@ func channels(c *config.Config, now func() time.Time) (map[outbound.Channel]outb
 		return nil, err
 	}
 	if post != nil {
-		all[outbound.ChannelMail] = post
+		all[subscriber.ChannelMail] = post
 	}
 	if texts != nil {
-		all[outbound.ChannelSMS] = texts
+		all[subscriber.ChannelSMS] = texts
 	}
 	return all, nil
 }
@@ -194,9 +196,9 @@ func channels(c *config.Config, now func() time.Time) (map[outbound.Channel]outb
 // off is a channel that is not configured.
 type off struct{}
 
-// Send implements [outbound.Sender].
-func (off) Send(context.Context, outbound.Message) outbound.Result {
-	return outbound.Result{Class: outbound.ClassBlocked, Final: true, Took: 1, Response: "the channel is not configured"}
+// Send implements [sending.Sender].
+func (off) Send(context.Context, sending.Message) sending.Result {
+	return sending.Result{Class: sending.ClassBlocked, Final: true, Took: 1, Response: "the channel is not configured"}
 }
 
 // people returns the component that alerts people, with its dependencies.
@@ -225,10 +227,10 @@ type alertSettings struct {
 }
 
 // Recipient implements [people.Settings].
-func (t alertSettings) Recipient(hospital, id string) (outbound.Recipient, bool) {
+func (t alertSettings) Recipient(hospital, id string) (subscriber.Recipient, bool) {
 	r, ok := t.Register.Recipient(hospital, id)
 	if !ok {
-		return outbound.Recipient{}, false
+		return subscriber.Recipient{}, false
 	}
 	return *r, true
 }

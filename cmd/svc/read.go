@@ -21,6 +21,7 @@ import (
 	"svc/internal/analysis/trial"
 	"svc/internal/httpapi/access"
 	"svc/internal/outbound"
+	"svc/internal/outbound/subscriber"
 	"svc/internal/view"
 	"svc/notifier/webhook"
 	"svc/readapi"
@@ -141,7 +142,7 @@ func administrationBy(h *service, reads *readapi.Reads) *integrations.Administra
 			if !ok {
 				return ""
 			}
-			c := &outbound.Command{ID: command, Hospital: hospital, Endpoint: hook, Channel: outbound.ChannelWebhook, At: occurred}
+			c := &outbound.Command{ID: command, Hospital: hospital, Endpoint: hook, Channel: subscriber.ChannelWebhook, At: occurred}
 			if name != outbound.Ping {
 				c.Event = name
 			}

@@ -8,7 +8,8 @@ import (
 
 	"svc/acuity"
 	"svc/internal/metrics"
-	"svc/internal/outbound"
+	"svc/internal/outbound/sending"
+	"svc/internal/outbound/subscriber"
 	"svc/internal/stream"
 	"svc/internal/tracing"
 	"svc/processors/verdict"
@@ -154,11 +155,11 @@ func (s spannedView) Own(partition int32, applied int64, charts []verdict.Chart)
 }
 
 // tracedSenders returns senders that record each attempt as a span.
-func (h *service) tracedSenders(all map[outbound.Channel]outbound.Sender) map[outbound.Channel]outbound.Sender {
+func (h *service) tracedSenders(all map[subscriber.Channel]sending.Sender) map[subscriber.Channel]sending.Sender {
 	if h.tracer == nil {
 		return all
 	}
-	traced := make(map[outbound.Channel]outbound.Sender, len(all))
+	traced := make(map[subscriber.Channel]sending.Sender, len(all))
 	for channel, sender := range all {
 		traced[channel] = tracedSender{sender, channel, h.tracer}
 	}
@@ -166,19 +167,19 @@ func (h *service) tracedSenders(all map[outbound.Channel]outbound.Sender) map[ou
 }
 
 type tracedSender struct {
-	outbound.Sender
-	channel outbound.Channel
+	sending.Sender
+	channel subscriber.Channel
 	tracer  *tracing.Tracer
 }
 
-// Send implements [outbound.Sender].
-func (s tracedSender) Send(ctx context.Context, m outbound.Message) outbound.Result {
+// Send implements [sending.Sender].
+func (s tracedSender) Send(ctx context.Context, m sending.Message) sending.Result {
 	span := s.tracer.Deliver(ctx, &tracing.Attempt{
 		Channel: string(s.channel), Hospital: m.Hospital, Event: m.Event, Number: m.Attempt, Traceparent: m.Traceparent,
 	})
 	result := s.Sender.Send(ctx, m)
 	fault := string(result.Class)
-	if result.Class == outbound.ClassOK {
+	if result.Class == sending.ClassOK {
 		fault = ""
 	}
 	span.Delivered(result.Status, fault)

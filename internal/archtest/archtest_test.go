@@ -109,7 +109,7 @@ var plan = map[string]folder{
 	"notifier/outcome":              {imports: []string{"internal/outbound"}},                                                                     // the outcome of an attempt
 	"notifier/mail":                 {imports: []string{"internal/outbound", "notifier/outcome", "github.com/wneessen/go-mail"}},
 	"notifier/sms":                  {imports: []string{"internal/outbound", "notifier/outcome", "internal/signature"}},
-	"internal/outbound":             {},                                                                                                                                                                                                                                           // outgoing messages and their outcomes, shared by ingest, readapi, notifier and schemas
+	"internal/outbound":             {imports: []string{"internal/outbound/sending", "internal/outbound/subscriber"}},                                                                                                                                                             // outgoing messages and their outcomes, shared by ingest, readapi, notifier and schemas
 	"internal/seal":                 {},                                                                                                                                                                                                                                           // encryption of secrets and addresses in settings and the ledger
 	"internal/admin/subscribers":    {imports: []string{"internal/httpapi/access", "internal/httpapi", "internal/admin/audit", "internal/outbound", "internal/signature", "github.com/go-chi/chi"}},                                                                               // administration of recipients, used by two roles and the command line
 	"internal/analysis/spreadsheet": {},                                                                                                                                                                                                                                           // escapes CSV text that a spreadsheet would run, for exports and the terminology map
@@ -151,6 +151,8 @@ var plan = map[string]folder{
 
 	"internal/analysis/backtest/hours/hourstest": {imports: []string{"acuity", "internal/analysis/backtest/hours", "internal/analysis/simulate"}},
 	"acuity/hospital/hospitaltest":               {imports: []string{"=acuity", "=acuity/hospital", "=acuity/score"}, std: domainStd},
+	"internal/outbound/sending":                  {imports: []string{"internal/outbound/subscriber"}}, // an attempt to send a message
+	"internal/outbound/subscriber":               {},                                                  // the recipients of messages
 	"internal/receiver/receivertest":             {imports: []string{"internal/outbound", "internal/signature"}},
 	"internal/analysis/backtest/hours": {
 		imports: []string{"acuity", "ingest", "internal/analysis/inputlog", "internal/analysis/replay", "internal/analysis/simulate"},

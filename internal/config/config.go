@@ -14,7 +14,8 @@ import (
 	"github.com/spf13/pflag"
 
 	"svc/internal/cli"
-	"svc/internal/outbound"
+	"svc/internal/outbound/sending"
+	"svc/internal/outbound/subscriber"
 	"svc/internal/registry"
 	"svc/internal/seal"
 	"svc/internal/stream"
@@ -60,7 +61,7 @@ type Config struct {
 	OIDC                         OIDC
 	SMTP                         SMTP
 	SMS                          SMS
-	Senders                      map[outbound.Channel]outbound.Sender // set by svc dev: senders of e-mail and SMS; nil: the configured ones
+	Senders                      map[subscriber.Channel]sending.Sender // set by svc dev: senders of e-mail and SMS; nil: the configured ones
 	CORSOrigins                  []string
 	LogLevel                     string
 	ShutdownWithin               time.Duration

@@ -13,12 +13,12 @@ import (
 
 	"svc/internal/admin/subscribers"
 	"svc/internal/httpapi"
-	"svc/internal/outbound"
+	"svc/internal/outbound/subscriber"
 	"svc/internal/receiver/receivertest"
 )
 
 // hookServer starts the receiver of svc dev with the given webhooks in the settings.
-func hookServer(t *testing.T, webhooks ...*outbound.Webhook) string {
+func hookServer(t *testing.T, webhooks ...*subscriber.Webhook) string {
 	t.Helper()
 	register := subscribers.NewRegister()
 	for _, w := range webhooks {
@@ -47,11 +47,11 @@ func page(t *testing.T, url string) string {
 
 func TestHook(t *testing.T) {
 	now := time.Now()
-	url := hookServer(t, &outbound.Webhook{ID: "whk_1", Hospital: "demo", Secrets: []outbound.Secret{
-		{Value: receivertest.OtherSecret, State: outbound.SecretNext, Until: now.Add(time.Hour)},
-		{Value: receivertest.Secret, State: outbound.SecretCurrent, Until: now.Add(2 * time.Hour)},
-	}}, &outbound.Webhook{ID: "whk_2", Hospital: "demo", Secrets: []outbound.Secret{
-		{Value: "a secret that has been retired", State: outbound.SecretPrevious, Until: now.Add(-time.Hour)},
+	url := hookServer(t, &subscriber.Webhook{ID: "whk_1", Hospital: "demo", Secrets: []subscriber.Secret{
+		{Value: receivertest.OtherSecret, State: subscriber.SecretNext, Until: now.Add(time.Hour)},
+		{Value: receivertest.Secret, State: subscriber.SecretCurrent, Until: now.Add(2 * time.Hour)},
+	}}, &subscriber.Webhook{ID: "whk_2", Hospital: "demo", Secrets: []subscriber.Secret{
+		{Value: "a secret that has been retired", State: subscriber.SecretPrevious, Until: now.Add(-time.Hour)},
 	}})
 	if got := page(t, url); !strings.Contains(got, "No deliveries yet") {
 		t.Errorf("the empty page:\n%s", got)

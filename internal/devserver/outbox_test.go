@@ -9,14 +9,15 @@ import (
 
 	"github.com/go-chi/chi/v5"
 
-	"svc/internal/outbound"
+	"svc/internal/outbound/sending"
+	"svc/internal/outbound/subscriber"
 )
 
 // TestOutboxPage: the page shows the message, its time and its channel.
 func TestOutboxPage(t *testing.T) {
 	o := newOutbox(func() time.Time { return time.Date(2031, 4, 5, 12, 3, 4, 0, time.UTC) }, "http://127.0.0.1:1")
-	for _, c := range []outbound.Channel{outbound.ChannelSMS, outbound.ChannelMail} {
-		o.channel(c).Send(t.Context(), outbound.Message{Hospital: "demo", To: "charge", Subject: "[RED] <L&D>", Text: "Ack http://127.0.0.1:1/a/7KQ2M9XW3PTD"})
+	for _, c := range []subscriber.Channel{subscriber.ChannelSMS, subscriber.ChannelMail} {
+		o.channel(c).Send(t.Context(), sending.Message{Hospital: "demo", To: "charge", Subject: "[RED] <L&D>", Text: "Ack http://127.0.0.1:1/a/7KQ2M9XW3PTD"})
 	}
 	var page strings.Builder
 	if err := o.html.Execute(&page, o.items()); err != nil {

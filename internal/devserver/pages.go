@@ -22,7 +22,8 @@ import (
 
 	"svc/internal/cli"
 	"svc/internal/httpapi"
-	"svc/internal/outbound"
+	"svc/internal/outbound/sending"
+	"svc/internal/outbound/subscriber"
 	"svc/internal/receiver"
 	"svc/internal/signature"
 	"svc/notifier/sms"
@@ -119,7 +120,7 @@ var hookPage string
 // mountHook adds the receiver and its page, which shows the deliveries that svc dev sends to itself. webhooks returns
 // the webhooks of a hospital with their secrets, so that the receiver can verify the deliveries of any webhook that has
 // its URL.
-func mountHook(r chi.Router, webhooks func(hospital string) []*outbound.Webhook, now func() time.Time) {
+func mountHook(r chi.Router, webhooks func(hospital string) []*subscriber.Webhook, now func() time.Time) {
 	p := &latestPage[receiver.Delivery]{html: template.Must(template.New("hook").Funcs(pageFunctions).Parse(hookPage))}
 	secrets := func(hospital string) (all []receiver.Secret) {
 		for _, w := range webhooks(hospital) {
@@ -150,17 +151,17 @@ type outbox struct {
 
 // caught is one stored message.
 type caught struct {
-	ID         string           `json:"id"` // id of the delivery
-	At         httpapi.Time     `json:"at"`
-	HospitalID string           `json:"hospitalId"`
-	Channel    outbound.Channel `json:"channel"`
-	To         string           `json:"to"`
-	Subject    string           `json:"subject,omitempty"`
-	Text       string           `json:"text"`
-	HTML       string           `json:"html,omitempty"`
-	Link       string           `json:"link,omitempty"`     // the link, from the text, that acknowledges the alert
-	Callback   string           `json:"callback,omitempty"` // for an SMS: the URL for its delivery report
-	Attempt    int              `json:"attempt"`
+	ID         string             `json:"id"` // id of the delivery
+	At         httpapi.Time       `json:"at"`
+	HospitalID string             `json:"hospitalId"`
+	Channel    subscriber.Channel `json:"channel"`
+	To         string             `json:"to"`
+	Subject    string             `json:"subject,omitempty"`
+	Text       string             `json:"text"`
+	HTML       string             `json:"html,omitempty"`
+	Link       string             `json:"link,omitempty"`     // the link, from the text, that acknowledges the alert
+	Callback   string             `json:"callback,omitempty"` // for an SMS: the URL for its delivery report
+	Attempt    int                `json:"attempt"`
 }
 
 // Clock returns the time of day at which the message was stored.
@@ -177,23 +178,23 @@ func newOutbox(now func() time.Time, public string) *outbox {
 var outboxLink = regexp.MustCompile(`https?://\S+/a/[0-9A-Z]+`)
 
 // channel returns the sender of one channel.
-func (o *outbox) channel(c outbound.Channel) catcher { return catcher{o, c} }
+func (o *outbox) channel(c subscriber.Channel) catcher { return catcher{o, c} }
 
 type catcher struct {
 	outbox  *outbox
-	channel outbound.Channel
+	channel subscriber.Channel
 }
 
-// Send implements [outbound.Sender].
-func (c catcher) Send(_ context.Context, m outbound.Message) outbound.Result {
+// Send implements [sending.Sender].
+func (c catcher) Send(_ context.Context, m sending.Message) sending.Result {
 	o := c.outbox
 	callback := ""
-	if c.channel == outbound.ChannelSMS {
+	if c.channel == subscriber.ChannelSMS {
 		callback = sms.Callback(o.public, sms.DriverHTTP, m.Hospital, m.DeliveryID)
 	}
 	o.keep(&caught{
 		ID: m.DeliveryID, Callback: callback, At: httpapi.Time(o.now()), HospitalID: m.Hospital, Channel: c.channel, To: m.To,
 		Subject: m.Subject, Text: m.Text, HTML: m.HTML, Link: outboxLink.FindString(m.Text), Attempt: m.Attempt,
 	})
-	return outbound.Result{Class: outbound.ClassOK, Status: http.StatusOK, Took: 1, Response: "captured by svc dev"}
+	return sending.Result{Class: sending.ClassOK, Status: http.StatusOK, Took: 1, Response: "captured by svc dev"}
 }

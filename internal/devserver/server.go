@@ -18,7 +18,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"svc/internal/cli"
-	"svc/internal/outbound"
+	"svc/internal/outbound/sending"
+	"svc/internal/outbound/subscriber"
 	"svc/internal/stream"
 	"svc/internal/view"
 )
@@ -191,15 +192,15 @@ func (s *Server) URL() string { return "http://" + s.API.Addr().String() }
 func (s *Server) OutboxURL() string { return s.URL() + outboxPath }
 
 // Senders returns senders that store alerts for the outbox page instead of sending them.
-func (s *Server) Senders() map[outbound.Channel]outbound.Sender {
-	return map[outbound.Channel]outbound.Sender{
-		outbound.ChannelMail: s.outbox.channel(outbound.ChannelMail), outbound.ChannelSMS: s.outbox.channel(outbound.ChannelSMS),
+func (s *Server) Senders() map[subscriber.Channel]sending.Sender {
+	return map[subscriber.Channel]sending.Sender{
+		subscriber.ChannelMail: s.outbox.channel(subscriber.ChannelMail), subscriber.ChannelSMS: s.outbox.channel(subscriber.ChannelSMS),
 	}
 }
 
 // Mount adds the webhook receiver, and the pages that show webhooks and alerts. webhooks returns the webhooks of a
 // hospital, with their secrets.
-func (s *Server) Mount(r chi.Router, webhooks func(hospital string) []*outbound.Webhook) {
+func (s *Server) Mount(r chi.Router, webhooks func(hospital string) []*subscriber.Webhook) {
 	mountHook(r, webhooks, s.env.Now)
 	s.outbox.mount(r, outboxPath)
 }

@@ -16,6 +16,8 @@ import (
 
 	"svc/internal/lifecycle"
 	"svc/internal/outbound"
+	"svc/internal/outbound/sending"
+	"svc/internal/outbound/subscriber"
 )
 
 // Registry holds the metrics of one process.
@@ -244,11 +246,11 @@ func (m *Registry) Notifier() *Notifier {
 	}
 	// The series for failures begin at 0. If a series began at 1, Prometheus would not see an increase, and an alert
 	// would miss the first failure.
-	for _, channel := range []outbound.Channel{outbound.ChannelMail, outbound.ChannelSMS, outbound.ChannelWebhook} {
+	for _, channel := range []subscriber.Channel{subscriber.ChannelMail, subscriber.ChannelSMS, subscriber.ChannelWebhook} {
 		for _, state := range []outbound.State{outbound.Delivered, outbound.Expired, outbound.Failed, outbound.Rejected, outbound.Poison} {
 			f.deliveries.WithLabelValues(string(channel), string(state))
 		}
-		for _, class := range []outbound.Class{outbound.ClassOK, outbound.ClassSealed} {
+		for _, class := range []sending.Class{sending.ClassOK, sending.ClassSealed} {
 			f.attempts.WithLabelValues(string(channel), string(class))
 		}
 	}
@@ -260,13 +262,13 @@ func (m *Registry) Notifier() *Notifier {
 func (f *Notifier) Event(event string) { f.events.WithLabelValues(event).Inc() }
 
 // Attempt implements [notifier.Metrics].
-func (f *Notifier) Attempt(c outbound.Channel, class outbound.Class, took time.Duration, traceID string) {
+func (f *Notifier) Attempt(c subscriber.Channel, class sending.Class, took time.Duration, traceID string) {
 	f.attempts.WithLabelValues(string(c), string(class)).Inc()
 	observe(f.seconds.WithLabelValues(string(c)), took, traceID)
 }
 
 // Ended implements [notifier.Metrics].
-func (f *Notifier) Ended(c outbound.Channel, state outbound.State) {
+func (f *Notifier) Ended(c subscriber.Channel, state outbound.State) {
 	f.deliveries.WithLabelValues(string(c), string(state)).Inc()
 }
 
@@ -277,6 +279,6 @@ func (f *Notifier) Accepted(since time.Duration, traceID string) { observe(f.acc
 func (f *Notifier) Decided(reason string) { f.decisions.WithLabelValues(reason).Inc() }
 
 // Waiting implements [notifier.Metrics].
-func (f *Notifier) Waiting(c outbound.Channel, more int) {
+func (f *Notifier) Waiting(c subscriber.Channel, more int) {
 	f.waiting.WithLabelValues(string(c)).Add(float64(more))
 }

@@ -1,6 +1,10 @@
 package outbound
 
-import "time"
+import (
+	"time"
+
+	"svc/internal/outbound/subscriber"
+)
 
 // The ledger is the durable state of the notifier, in a separate topic. The types below are its entries. The last entry
 // for a key is current, with two exceptions: a final entry overrides a pending one, and an entry of an earlier
@@ -101,7 +105,7 @@ type Command struct {
 	Command  string // stop: id of the replay
 	Episode  string // ack: the episode
 	Event    string // test: the event type; "" is ping
-	Channel  Channel
+	Channel  subscriber.Channel
 
 	Since, Until time.Time // replay: the time window
 	Events       []string

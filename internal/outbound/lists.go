@@ -17,25 +17,6 @@ type Progress struct {
 	UpdatedAt time.Time
 }
 
-// Query selects deliveries, newest first.
-type Query struct {
-	Hospital string
-	Endpoint string // "": all
-	Channel  Channel
-	State    State
-	Event    string
-	Since    time.Time
-	Until    time.Time
-	Limit    int
-	Cursor   string
-}
-
-// Page is one page of deliveries.
-type Page struct {
-	Items []Delivery
-	Next  string // "": none
-}
-
 // Health is the state of an endpoint, as lists show it.
 type Health struct {
 	Status       string // "active", "failing" or "disabled"

@@ -20,7 +20,7 @@ import (
 	"strings"
 	"time"
 
-	"svc/internal/outbound"
+	"svc/internal/outbound/subscriber"
 )
 
 // The headers, spelled as they are sent.
@@ -80,12 +80,12 @@ type Signed struct {
 // X-Svc-Signature has one value, which changes from the old secret to the new one when the new one is promoted. The
 // header webhook-signature has both from the start of a rotation to its end. A receiver that knows either secret
 // therefore accepts webhook-signature throughout; for X-Svc-Signature, each secret is valid for half the overlap.
-func Sign(secrets []outbound.Secret, id string, now time.Time, body []byte) (s Signed, ok bool) {
+func Sign(secrets []subscriber.Secret, id string, now time.Time, body []byte) (s Signed, ok bool) {
 	valid := At(secrets, now)
 	if len(valid) == 0 { // the settings are invalid; even so, a request is never sent unsigned
 		valid = secrets[:min(len(secrets), 1)]
 	}
-	closed := func(s outbound.Secret) bool { return s.Value == "" }
+	closed := func(s subscriber.Secret) bool { return s.Value == "" }
 	if len(valid) == 0 || slices.ContainsFunc(valid, closed) {
 		return Signed{}, false
 	}
@@ -94,7 +94,7 @@ func Sign(secrets []outbound.Secret, id string, now time.Time, body []byte) (s S
 	primary := &valid[0]
 	for i := range valid {
 		all[i] = Standard(valid[i].Value, id, at, body)
-		if primary.State == outbound.SecretNext {
+		if primary.State == subscriber.SecretNext {
 			primary = &valid[i]
 		}
 	}
@@ -103,18 +103,18 @@ func Sign(secrets []outbound.Secret, id string, now time.Time, body []byte) (s S
 
 // At returns the secrets that sign at the given time, in their given order (newest first), each with its state at
 // that time. The settings store a rotation once, with the times of its later steps; At evaluates these times.
-func At(secrets []outbound.Secret, now time.Time) []outbound.Secret {
-	valid := make([]outbound.Secret, 0, len(secrets))
+func At(secrets []subscriber.Secret, now time.Time) []subscriber.Secret {
+	valid := make([]subscriber.Secret, 0, len(secrets))
 	promoted := false
 	for _, s := range secrets {
 		over := !s.Until.IsZero() && !now.Before(s.Until)
 		switch {
-		case s.State == outbound.SecretNext && over:
-			s.State, s.Until, promoted = outbound.SecretCurrent, time.Time{}, true
+		case s.State == subscriber.SecretNext && over:
+			s.State, s.Until, promoted = subscriber.SecretCurrent, time.Time{}, true
 		case over:
 			continue
-		case s.State == outbound.SecretCurrent && promoted:
-			s.State = outbound.SecretPrevious
+		case s.State == subscriber.SecretCurrent && promoted:
+			s.State = subscriber.SecretPrevious
 		}
 		valid = append(valid, s)
 	}

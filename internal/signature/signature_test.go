@@ -9,7 +9,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"svc/internal/outbound"
+	"svc/internal/outbound/subscriber"
 )
 
 const (
@@ -34,7 +34,7 @@ func TestVector(t *testing.T) {
 
 // headers returns the headers of a request signed with one secret.
 func headers(secret, id string, at time.Time) http.Header {
-	signed, _ := Sign([]outbound.Secret{{Value: secret, State: outbound.SecretCurrent}}, id, at, body)
+	signed, _ := Sign([]subscriber.Secret{{Value: secret, State: subscriber.SecretCurrent}}, id, at, body)
 	h := http.Header{}
 	h.Set(HeaderBody, signed.Body)
 	h.Set(HeaderID, id)
@@ -103,9 +103,9 @@ func TestCheck(t *testing.T) {
 }
 
 // rotation is the stored form of a rotation that starts at noon and has an overlap of two hours.
-var rotation = []outbound.Secret{
-	{ID: "new", Value: generated, State: outbound.SecretNext, Until: noon.Add(time.Hour)},
-	{ID: "old", Value: chosen, State: outbound.SecretCurrent, Until: noon.Add(2 * time.Hour)},
+var rotation = []subscriber.Secret{
+	{ID: "new", Value: generated, State: subscriber.SecretNext, Until: noon.Add(time.Hour)},
+	{ID: "old", Value: chosen, State: subscriber.SecretCurrent, Until: noon.Add(2 * time.Hour)},
 }
 
 func TestRotation(t *testing.T) {
@@ -143,10 +143,10 @@ func TestRotation(t *testing.T) {
 // accepts the request, and X-Svc-Signature uses one of the valid secrets.
 func TestRotationIsSeamless(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		secrets := rapid.SliceOfN(rapid.Custom(func(t *rapid.T) outbound.Secret {
-			s := outbound.Secret{
+		secrets := rapid.SliceOfN(rapid.Custom(func(t *rapid.T) subscriber.Secret {
+			s := subscriber.Secret{
 				Value: rapid.StringMatching(`[a-zA-Z0-9]{24,40}`).Draw(t, "value"),
-				State: outbound.SecretState(rapid.IntRange(1, 3).Draw(t, "state")),
+				State: subscriber.SecretState(rapid.IntRange(1, 3).Draw(t, "state")),
 			}
 			if hours := rapid.IntRange(-3, 3).Draw(t, "hours"); hours != 0 {
 				s.Until = noon.Add(time.Duration(hours) * time.Hour)
@@ -183,7 +183,7 @@ func TestNothingToSignWith(t *testing.T) {
 		t.Error("signed without a secret")
 	}
 	for _, closed := range []int{0, 1} { // one secret could not be opened
-		secrets := []outbound.Secret{{Value: "a secret of the endpoint", State: outbound.SecretNext, Until: noon.Add(time.Hour)}, {Value: "another secret of the endpoint", State: outbound.SecretCurrent}}
+		secrets := []subscriber.Secret{{Value: "a secret of the endpoint", State: subscriber.SecretNext, Until: noon.Add(time.Hour)}, {Value: "another secret of the endpoint", State: subscriber.SecretCurrent}}
 		secrets[closed].Value = ""
 		if s, ok := Sign(secrets, "evt_1", noon, body); ok {
 			t.Errorf("signed with nothing: %+v", s)

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"svc/internal/outbound"
+	"svc/internal/outbound/sending"
 )
 
 // The waits after failed attempts. They are defaults of this project, because the specification defines none. A
@@ -99,7 +100,7 @@ type Verdict struct {
 
 // Resume restores a queue from the ledger, with the attempts to send its head. It limits a NextAt that a wrong clock
 // set too far ahead.
-func (q *Queue) Resume(now time.Time, position int64, attempts []outbound.Attempt) {
+func (q *Queue) Resume(now time.Time, position int64, attempts []sending.Attempt) {
 	if most := now.Add(mostAsked); q.NextAt.After(most) {
 		q.NextAt = most
 	}
@@ -114,7 +115,7 @@ func (q *Queue) Resume(now time.Time, position int64, attempts []outbound.Attemp
 }
 
 // blame records whether the receiver or the event caused a failed attempt.
-func (h *head) blame(class outbound.Class, status int) {
+func (h *head) blame(class sending.Class, status int) {
 	h.only5xx = h.only5xx && fault(class, status)
 	if refused(class, status) {
 		h.refused++
@@ -165,16 +166,16 @@ func (q *Queue) Skip(position int64) {
 
 // End records the result of an attempt to send the event at a position; the event expires at until. spread is a
 // random number in [0, 1).
-func (q *Queue) End(now time.Time, position int64, until time.Time, r outbound.Result, spread float64) Verdict {
-	if r.Class == outbound.ClassInterrupted {
+func (q *Queue) End(now time.Time, position int64, until time.Time, r sending.Result, spread float64) Verdict {
+	if r.Class == sending.ClassInterrupted {
 		return Verdict{State: outbound.Pending}
 	}
 	probe := q.probing
 	if !probe && q.head.position != position {
 		q.head = head{position: position, first: now, only5xx: true}
 	}
-	q.Slow = r.Class != outbound.ClassOK || r.Took > slow
-	if r.Class == outbound.ClassOK {
+	q.Slow = r.Class != sending.ClassOK || r.Took > slow
+	if r.Class == sending.ClassOK {
 		v := Verdict{State: outbound.Delivered, Passed: probe}
 		if q.Noticed != 0 {
 			v.Notice, v.Since = Recovered, q.FailingSince
@@ -216,10 +217,10 @@ func (q *Queue) End(now time.Time, position int64, until time.Time, r outbound.R
 
 // checkFailing disables a queue that has been failing for too long or whose endpoint is gone, and returns the notice
 // that is due, if any.
-func (q *Queue) checkFailing(now time.Time, r outbound.Result) Notice {
+func (q *Queue) checkFailing(now time.Time, r sending.Result) Notice {
 	since := now.Sub(q.FailingSince)
 	switch {
-	case r.Class == outbound.ClassGone:
+	case r.Class == sending.ClassGone:
 		q.Disabled = Gone
 	case since >= disableTime && q.Failures >= disableAttempts:
 		q.Disabled = Failing
@@ -249,22 +250,22 @@ func (q *Queue) Enable(now time.Time) {
 }
 
 // wait returns the time until the next attempt after the given number of failures.
-func wait(failures int, r outbound.Result, spread float64) time.Duration {
+func wait(failures int, r sending.Result, spread float64) time.Duration {
 	base := waits[min(failures, len(waits))-1]
 	w := time.Duration(float64(base) * (1 - jitter + 2*jitter*spread))
 	asked := min(r.RetryAfter, mostAsked)
-	if r.Class == outbound.ClassThrottled && asked == 0 {
+	if r.Class == sending.ClassThrottled && asked == 0 {
 		asked = throttled
 	}
 	return max(w, asked)
 }
 
 // refused reports whether the status rejects the event itself, so that a retry would have the same result.
-func refused(c outbound.Class, status int) bool {
-	return c == outbound.ClassStatus && slices.Contains([]int{400, 409, 413, 415, 422}, status)
+func refused(c sending.Class, status int) bool {
+	return c == sending.ClassStatus && slices.Contains([]int{400, 409, 413, 415, 422}, status)
 }
 
 // fault reports whether the response says that the receiver itself failed.
-func fault(c outbound.Class, status int) bool {
-	return (c == outbound.ClassStatus || c == outbound.ClassThrottled) && status >= 500 && status <= 599
+func fault(c sending.Class, status int) bool {
+	return (c == sending.ClassStatus || c == sending.ClassThrottled) && status >= 500 && status <= 599
 }

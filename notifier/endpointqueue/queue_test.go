@@ -7,24 +7,25 @@ import (
 	"pgregory.net/rapid"
 
 	"svc/internal/outbound"
+	"svc/internal/outbound/sending"
 	"svc/notifier/endpointqueue"
 )
 
 var start = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
-func status(code int) outbound.Result {
+func status(code int) sending.Result {
 	switch {
 	case code >= 200 && code < 300:
-		return outbound.Result{Class: outbound.ClassOK, Status: code}
+		return sending.Result{Class: sending.ClassOK, Status: code}
 	case code == 410:
-		return outbound.Result{Class: outbound.ClassGone, Status: code, Final: true}
+		return sending.Result{Class: sending.ClassGone, Status: code, Final: true}
 	case code == 429:
-		return outbound.Result{Class: outbound.ClassThrottled, Status: code}
+		return sending.Result{Class: sending.ClassThrottled, Status: code}
 	}
-	return outbound.Result{Class: outbound.ClassStatus, Status: code}
+	return sending.Result{Class: sending.ClassStatus, Status: code}
 }
 
-func refused() outbound.Result { return outbound.Result{Class: outbound.ClassRefused} }
+func refused() sending.Result { return sending.Result{Class: sending.ClassRefused} }
 
 // run drives a queue with events at positions 1, 2, … and with the given results. The clock advances by at most an
 // hour at a time.
@@ -35,7 +36,7 @@ type run struct {
 }
 
 // attempt waits until the next attempt is due and ends it with a result.
-func (r *run) attempt(position int64, result outbound.Result) endpointqueue.Verdict {
+func (r *run) attempt(position int64, result sending.Result) endpointqueue.Verdict {
 	if due := r.l.Due(50); due.After(r.now) {
 		r.now = due
 	}
@@ -71,14 +72,14 @@ func TestJitterIsAFifth(t *testing.T) {
 
 func TestRetryAfter(t *testing.T) {
 	for name, tt := range map[string]struct {
-		result outbound.Result
+		result sending.Result
 		want   time.Duration
 	}{
-		"asked for ten minutes": {outbound.Result{Class: outbound.ClassThrottled, Status: 429, RetryAfter: 10 * time.Minute}, 10 * time.Minute},
-		"at most an hour":       {outbound.Result{Class: outbound.ClassThrottled, Status: 429, RetryAfter: 48 * time.Hour}, time.Hour},
+		"asked for ten minutes": {sending.Result{Class: sending.ClassThrottled, Status: 429, RetryAfter: 10 * time.Minute}, 10 * time.Minute},
+		"at most an hour":       {sending.Result{Class: sending.ClassThrottled, Status: 429, RetryAfter: 48 * time.Hour}, time.Hour},
 		"429 asks for nothing":  {status(429), time.Minute},
-		"less than the wait":    {outbound.Result{Class: outbound.ClassStatus, Status: 503, RetryAfter: time.Millisecond}, time.Second},
-		"503":                   {outbound.Result{Class: outbound.ClassStatus, Status: 503, RetryAfter: 2 * time.Minute}, 2 * time.Minute},
+		"less than the wait":    {sending.Result{Class: sending.ClassStatus, Status: 503, RetryAfter: time.Millisecond}, time.Second},
+		"503":                   {sending.Result{Class: sending.ClassStatus, Status: 503, RetryAfter: 2 * time.Minute}, 2 * time.Minute},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var l endpointqueue.Queue
@@ -138,7 +139,7 @@ func TestPoison(t *testing.T) {
 }
 
 func TestAnythingButFaultsIsNoPoison(t *testing.T) {
-	for name, result := range map[string]outbound.Result{"refused": refused(), "404": status(404), "timeout": {Class: outbound.ClassTimeout}} {
+	for name, result := range map[string]sending.Result{"refused": refused(), "404": status(404), "timeout": {Class: sending.ClassTimeout}} {
 		r := run{t: t, now: start}
 		r.attempt(1, result)
 		for range 60 {
@@ -218,7 +219,7 @@ func TestRecoveryIsToldOnlyAfterANotice(t *testing.T) {
 func TestInterruptedCountsNothing(t *testing.T) {
 	r := run{t: t, now: start}
 	before := r.l
-	if v := r.l.End(r.now, 1, time.Time{}, outbound.Result{Class: outbound.ClassInterrupted}, 0.5); v.State != outbound.Pending || r.l != before {
+	if v := r.l.End(r.now, 1, time.Time{}, sending.Result{Class: sending.ClassInterrupted}, 0.5); v.State != outbound.Pending || r.l != before {
 		t.Errorf("%+v %+v", v, r.l)
 	}
 }
@@ -258,7 +259,7 @@ func TestClockJump(t *testing.T) {
 func TestResume(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var whole endpointqueue.Queue
-		var attempts []outbound.Attempt
+		var attempts []sending.Attempt
 		now := start
 		codes := rapid.SliceOfN(rapid.SampledFrom([]int{500, 503, 404, 422, 429}), 1, 19).Draw(t, "codes")
 		next := func(l *endpointqueue.Queue, at time.Time, code int) endpointqueue.Verdict {
@@ -269,7 +270,7 @@ func TestResume(t *testing.T) {
 				now = due
 			}
 			result := status(code)
-			attempts = append(attempts, outbound.Attempt{N: i + 1, At: now, Class: result.Class, Status: code})
+			attempts = append(attempts, sending.Attempt{N: i + 1, At: now, Class: result.Class, Status: code})
 			if v := next(&whole, now, code); v.State != outbound.Pending || whole.Probing() {
 				return
 			}

@@ -17,6 +17,7 @@ import (
 	"svc/acuity/catalogue"
 	"svc/acuity/score"
 	"svc/internal/outbound"
+	"svc/internal/outbound/subscriber"
 )
 
 // Protocol is the name and version of the envelope.
@@ -204,7 +205,7 @@ func ID(hospital, key string, version int64, event, subject string) string {
 }
 
 // DeliveryID returns the id of the delivery of an event to an endpoint over a channel.
-func DeliveryID(event, endpoint string, channel outbound.Channel) string {
+func DeliveryID(event, endpoint string, channel subscriber.Channel) string {
 	return digest("dlv_", event, endpoint, string(channel))
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"svc/internal/config"
 	"svc/internal/outbound"
+	"svc/internal/outbound/subscriber"
 	"svc/internal/stream"
 	"svc/schemas"
 	"svc/schemas/ledger"
@@ -95,7 +96,7 @@ func TestLedger(t *testing.T) {
 	const traceparent = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
 	for _, entry := range []any{
 		&outbound.Event{ID: "evt_1", Hospital: "west", Event: outbound.LevelChanged, Traceparent: traceparent},
-		&outbound.Entry{Delivery: outbound.Delivery{ID: "dlv_1", Hospital: "west", Channel: outbound.ChannelMail}, Traceparent: traceparent},
+		&outbound.Entry{Delivery: outbound.Delivery{ID: "dlv_1", Hospital: "west", Channel: subscriber.ChannelMail}, Traceparent: traceparent},
 		&outbound.Event{ID: "evt_2", Hospital: "west", Event: outbound.LevelChanged},
 	} {
 		if err = add(entry); err != nil {

@@ -18,7 +18,7 @@ import (
 
 	gomail "github.com/wneessen/go-mail"
 
-	"svc/internal/outbound"
+	"svc/internal/outbound/sending"
 	"svc/notifier/outcome"
 )
 
@@ -44,7 +44,7 @@ type Config struct {
 	Roots *x509.CertPool
 }
 
-// Sender is the [outbound.Sender] for e-mail.
+// Sender is the [sending.Sender] for e-mail.
 type Sender struct {
 	config Config
 	domain string // domain part of Message-IDs
@@ -109,18 +109,18 @@ func (s *Sender) dial(ctx context.Context, network, address string) (net.Conn, e
 	return secured, nil
 }
 
-// Send implements [outbound.Sender].
-func (s *Sender) Send(ctx context.Context, m outbound.Message) outbound.Result {
+// Send implements [sending.Sender].
+func (s *Sender) Send(ctx context.Context, m sending.Message) sending.Result {
 	began := s.config.Now()
 	r := s.send(ctx, m)
 	r.Took = s.config.Now().Sub(began)
 	return r
 }
 
-func (s *Sender) send(ctx context.Context, m outbound.Message) outbound.Result {
+func (s *Sender) send(ctx context.Context, m sending.Message) sending.Result {
 	message, err := s.compose(m)
 	if err != nil {
-		return outbound.Result{Class: outbound.ClassStatus, Final: true, Response: "address not valid"}
+		return sending.Result{Class: sending.ClassStatus, Final: true, Response: "address not valid"}
 	}
 	var stop func() bool
 	relay, err := s.client(func(within context.Context, network, address string) (net.Conn, error) {
@@ -133,7 +133,7 @@ func (s *Sender) send(ctx context.Context, m outbound.Message) outbound.Result {
 		return connection, refusal
 	})
 	if err != nil {
-		return outbound.Result{Class: outbound.ClassStatus, Final: true}
+		return sending.Result{Class: sending.ClassStatus, Final: true}
 	}
 	client, err := relay.DialToSMTPClientWithContext(ctx)
 	if stop != nil {
@@ -146,13 +146,13 @@ func (s *Sender) send(ctx context.Context, m outbound.Message) outbound.Result {
 	if message.IsDelivered() { // the relay accepted the message; any later error is ignored
 		response := message.ServerResponse()
 		relay.CloseWithSMTPClient(client) //nolint:errcheck // a failed QUIT changes nothing
-		return outbound.Result{Class: outbound.ClassOK, Status: 250, Response: outcome.CleanResponse(response, m.To)}
+		return sending.Result{Class: sending.ClassOK, Status: 250, Response: outcome.CleanResponse(response, m.To)}
 	}
 	client.Close() //nolint:errcheck // the connection is no longer needed
 	return failed(ctx, m.To, err)
 }
 
-func (s *Sender) compose(m outbound.Message) (*gomail.Msg, error) {
+func (s *Sender) compose(m sending.Message) (*gomail.Msg, error) {
 	message := gomail.NewMsg(gomail.WithNoDefaultUserAgent())
 	if err := message.From(s.config.From); err != nil {
 		return nil, fmt.Errorf("from: %w", err)
@@ -173,13 +173,13 @@ func (s *Sender) compose(m outbound.Message) (*gomail.Msg, error) {
 
 // failed returns the result for a message that the relay did not accept. Only a 5xx response to this message is
 // final; a broken connection may work again a minute later.
-func failed(ctx context.Context, to string, err error) outbound.Result {
+func failed(ctx context.Context, to string, err error) sending.Result {
 	var refusal *gomail.SendError
 	if !errors.As(err, &refusal) || refusal.ErrorCode() == 0 {
 		return refused(ctx, to, err)
 	}
 	code := refusal.ErrorCode()
-	r := outbound.Result{Class: outbound.ClassStatus, Status: code, Response: outcome.CleanResponse(answer(err), to)}
+	r := sending.Result{Class: sending.ClassStatus, Status: code, Response: outcome.CleanResponse(answer(err), to)}
 	switch refusal.Reason { //nolint:exhaustive // other reasons do not concern this message
 	case gomail.ErrSMTPMailFrom, gomail.ErrSMTPRcptTo, gomail.ErrSMTPData, gomail.ErrSMTPDataClose:
 		r.Final = code >= 500
@@ -189,15 +189,15 @@ func failed(ctx context.Context, to string, err error) outbound.Result {
 
 // refused returns the result for an SMTP session that failed or could not be opened. It is never final, because the
 // failure does not concern the message.
-func refused(ctx context.Context, to string, err error) outbound.Result {
+func refused(ctx context.Context, to string, err error) sending.Result {
 	if reply, ok := errors.AsType[*textproto.Error](err); ok && ctx.Err() == nil {
-		return outbound.Result{Class: outbound.ClassStatus, Status: reply.Code, Response: outcome.CleanResponse(reply.Msg, to)}
+		return sending.Result{Class: sending.ClassStatus, Status: reply.Code, Response: outcome.CleanResponse(reply.Msg, to)}
 	}
 	class := outcome.ClassOf(ctx, err)
-	if class == outbound.ClassReset && err != nil && strings.Contains(err.Error(), "STARTTLS") { // the library has no type for this error
-		return outbound.Result{Class: outbound.ClassTLS, Response: "the relay does not offer STARTTLS"}
+	if class == sending.ClassReset && err != nil && strings.Contains(err.Error(), "STARTTLS") { // the library has no type for this error
+		return sending.Result{Class: sending.ClassTLS, Response: "the relay does not offer STARTTLS"}
 	}
-	return outbound.Result{Class: class}
+	return sending.Result{Class: class}
 }
 
 // answer returns the relay's response, without the address that the library adds.

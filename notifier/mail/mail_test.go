@@ -24,7 +24,7 @@ import (
 	"github.com/emersion/go-sasl"
 	"github.com/emersion/go-smtp"
 
-	"svc/internal/outbound"
+	"svc/internal/outbound/sending"
 	"svc/notifier/sendertest"
 )
 
@@ -169,12 +169,12 @@ func (r *relay) config() Config {
 	return Config{Host: r.host, Port: r.port, From: "Maternity <svc@mercy.example>", Now: time.Now, Roots: r.roots}
 }
 
-var letter = outbound.Message{
+var letter = sending.Message{
 	DeliveryID: "dlv_0123456789abcdef0123456789abcdef", To: "charge@mercy.example",
 	Subject: "[ORANGE] L&D: 2 nurses short (was YELLOW) 14:05", Text: "Level: ORANGE\n", HTML: "<table><tr><td>ORANGE</td></tr></table>",
 }
 
-func send(t *testing.T, c Config, m outbound.Message) outbound.Result {
+func send(t *testing.T, c Config, m sending.Message) sending.Result {
 	t.Helper()
 	s, err := New(c)
 	if err != nil {
@@ -189,7 +189,7 @@ func TestMail(t *testing.T) {
 			r := newRelay(t, o)
 			c := r.config()
 			c.Implicit, c.User, c.Password = o.implicit, "svc", "secret"
-			if got := send(t, c, letter); got.Class != outbound.ClassOK || got.Status != 250 {
+			if got := send(t, c, letter); got.Class != sending.ClassOK || got.Status != 250 {
 				t.Fatalf("result = %+v", got)
 			}
 			if r.login != "svc:secret" || len(r.got) != 1 {
@@ -255,19 +255,19 @@ func TestRefusals(t *testing.T) {
 	for name, tt := range map[string]struct {
 		options relayOptions
 		change  func(r *relay, c *Config)
-		want    outbound.Result
+		want    sending.Result
 	}{
-		"451 to the recipient": {change: func(r *relay, _ *Config) { r.rcpt = busy }, want: outbound.Result{Class: outbound.ClassStatus, Status: 451}},
-		"451 to the message":   {change: func(r *relay, _ *Config) { r.data = busy }, want: outbound.Result{Class: outbound.ClassStatus, Status: 451}},
-		"550 to the recipient": {change: func(r *relay, _ *Config) { r.rcpt = gone }, want: outbound.Result{Class: outbound.ClassStatus, Status: 550, Final: true}},
-		"550 to the message":   {change: func(r *relay, _ *Config) { r.data = gone }, want: outbound.Result{Class: outbound.ClassStatus, Status: 550, Final: true}},
-		"wrong password":       {change: func(_ *relay, c *Config) { c.User, c.Password = "svc", "wrong" }, want: outbound.Result{Class: outbound.ClassStatus, Status: 535}},
-		"no STARTTLS":          {options: relayOptions{plain: true}, want: outbound.Result{Class: outbound.ClassTLS}},
+		"451 to the recipient": {change: func(r *relay, _ *Config) { r.rcpt = busy }, want: sending.Result{Class: sending.ClassStatus, Status: 451}},
+		"451 to the message":   {change: func(r *relay, _ *Config) { r.data = busy }, want: sending.Result{Class: sending.ClassStatus, Status: 451}},
+		"550 to the recipient": {change: func(r *relay, _ *Config) { r.rcpt = gone }, want: sending.Result{Class: sending.ClassStatus, Status: 550, Final: true}},
+		"550 to the message":   {change: func(r *relay, _ *Config) { r.data = gone }, want: sending.Result{Class: sending.ClassStatus, Status: 550, Final: true}},
+		"wrong password":       {change: func(_ *relay, c *Config) { c.User, c.Password = "svc", "wrong" }, want: sending.Result{Class: sending.ClassStatus, Status: 535}},
+		"no STARTTLS":          {options: relayOptions{plain: true}, want: sending.Result{Class: sending.ClassTLS}},
 		"no TLS where it is to begin": {
-			options: relayOptions{plain: true}, change: func(_ *relay, c *Config) { c.Implicit = true }, want: outbound.Result{Class: outbound.ClassTLS},
+			options: relayOptions{plain: true}, change: func(_ *relay, c *Config) { c.Implicit = true }, want: sending.Result{Class: sending.ClassTLS},
 		},
-		"a certificate of somebody else": {change: func(_ *relay, c *Config) { c.Roots = x509.NewCertPool() }, want: outbound.Result{Class: outbound.ClassTLS}},
-		"nobody listens":                 {change: func(_ *relay, c *Config) { c.Port = 1 }, want: outbound.Result{Class: outbound.ClassRefused}},
+		"a certificate of somebody else": {change: func(_ *relay, c *Config) { c.Roots = x509.NewCertPool() }, want: sending.Result{Class: sending.ClassTLS}},
+		"nobody listens":                 {change: func(_ *relay, c *Config) { c.Port = 1 }, want: sending.Result{Class: sending.ClassRefused}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := newRelay(t, tt.options)
@@ -299,7 +299,7 @@ func TestHangingRelay(t *testing.T) {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
-	result := make(chan outbound.Result, 1)
+	result := make(chan sending.Result, 1)
 	go func() { result <- s.Send(ctx, letter) }()
 	for arrived := false; !arrived; {
 		r.mu.Lock()
@@ -307,7 +307,7 @@ func TestHangingRelay(t *testing.T) {
 		r.mu.Unlock()
 	}
 	cancel()
-	if got := <-result; got.Class != outbound.ClassInterrupted || got.Final {
+	if got := <-result; got.Class != sending.ClassInterrupted || got.Final {
 		t.Errorf("result = %+v", got)
 	}
 }
@@ -330,7 +330,7 @@ func TestConformance(t *testing.T) {
 	certificate, roots := certify(t)
 	r := &relay{}
 	sendertest.Conform(t, sendertest.Channel{
-		Sender: func(t *testing.T, address string) outbound.Sender {
+		Sender: func(t *testing.T, address string) sending.Sender {
 			t.Helper()
 			s, err := New(Config{Host: "localhost", Port: port(t, address), From: "svc@mercy.example", Now: time.Now, Roots: roots})
 			if err != nil {
@@ -338,7 +338,7 @@ func TestConformance(t *testing.T) {
 			}
 			return s
 		},
-		Message: func(string) outbound.Message { return letter },
+		Message: func(string) sending.Message { return letter },
 		Serve: func(conn net.Conn) {
 			server := smtp.NewServer(smtp.BackendFunc(func(c *smtp.Conn) (smtp.Session, error) { return &session{r, c}, nil }))
 			server.ErrorLog, server.TLSConfig = quiet{}, &tls.Config{Certificates: []tls.Certificate{certificate}}

@@ -14,7 +14,7 @@ import (
 	"time"
 	"unicode"
 
-	"svc/internal/outbound"
+	"svc/internal/outbound/sending"
 )
 
 // MaxResponse is the maximum number of characters of a response that are stored. Only administrators see them.
@@ -27,7 +27,7 @@ const maxRetryAfter = time.Hour
 // error messages.
 //
 // The default class is reset: the request had started, but ended before a readable response arrived.
-func ClassOf(ctx context.Context, err error) outbound.Class {
+func ClassOf(ctx context.Context, err error) sending.Class {
 	var (
 		dns         *net.DNSError
 		timeout     net.Error
@@ -38,18 +38,18 @@ func ClassOf(ctx context.Context, err error) outbound.Class {
 	)
 	switch {
 	case errors.Is(ctx.Err(), context.Canceled):
-		return outbound.ClassInterrupted
+		return sending.ClassInterrupted
 	case errors.As(err, &dns):
-		return outbound.ClassDNS
+		return sending.ClassDNS
 	case ctx.Err() != nil, errors.Is(err, context.DeadlineExceeded), errors.Is(err, os.ErrDeadlineExceeded),
 		errors.As(err, &timeout) && timeout.Timeout():
-		return outbound.ClassTimeout
+		return sending.ClassTimeout
 	case errors.As(err, &record), errors.As(err, &alert), errors.As(err, &certificate):
-		return outbound.ClassTLS
+		return sending.ClassTLS
 	case errors.As(err, &connection) && connection.Op == "dial" && !errors.Is(err, syscall.ECONNRESET):
-		return outbound.ClassRefused // includes "no route to host"
+		return sending.ClassRefused // includes "no route to host"
 	}
-	return outbound.ClassReset
+	return sending.ClassReset
 }
 
 // RetryAfter parses the header Retry-After (RFC 9110, 10.2.3), which contains seconds or a date. The result is at

@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"svc/internal/outbound"
+	"svc/internal/outbound/sending"
 	"svc/notifier/outcome"
 )
 
@@ -29,20 +29,20 @@ func TestClassOf(t *testing.T) {
 	for name, tt := range map[string]struct {
 		ctx  context.Context //nolint:containedctx // context of one test case
 		err  error
-		want outbound.Class
+		want sending.Class
 	}{
-		"stopped by ourselves": {stopped, dial(syscall.ECONNREFUSED), outbound.ClassInterrupted},
-		"no such name":         {t.Context(), dial(&net.DNSError{IsNotFound: true}), outbound.ClassDNS},
-		"late":                 {late, errors.New("use of closed connection"), outbound.ClassTimeout},
-		"the answer is late":   {t.Context(), &net.OpError{Op: "read", Err: os.ErrDeadlineExceeded}, outbound.ClassTimeout},
-		"connection is late":   {t.Context(), dial(syscall.ETIMEDOUT), outbound.ClassTimeout},
-		"no TLS":               {t.Context(), tls.RecordHeaderError{}, outbound.ClassTLS},
-		"alert":                {t.Context(), &net.OpError{Op: "remote error", Err: tls.AlertError(40)}, outbound.ClassTLS},
-		"certificate":          {t.Context(), &tls.CertificateVerificationError{Err: x509.HostnameError{}}, outbound.ClassTLS},
-		"nobody listens":       {t.Context(), dial(syscall.ECONNREFUSED), outbound.ClassRefused},
-		"no route":             {t.Context(), dial(syscall.EHOSTUNREACH), outbound.ClassRefused},
-		"reset while dialling": {t.Context(), dial(syscall.ECONNRESET), outbound.ClassReset},
-		"broken off":           {t.Context(), &net.OpError{Op: "read", Err: syscall.ECONNRESET}, outbound.ClassReset},
+		"stopped by ourselves": {stopped, dial(syscall.ECONNREFUSED), sending.ClassInterrupted},
+		"no such name":         {t.Context(), dial(&net.DNSError{IsNotFound: true}), sending.ClassDNS},
+		"late":                 {late, errors.New("use of closed connection"), sending.ClassTimeout},
+		"the answer is late":   {t.Context(), &net.OpError{Op: "read", Err: os.ErrDeadlineExceeded}, sending.ClassTimeout},
+		"connection is late":   {t.Context(), dial(syscall.ETIMEDOUT), sending.ClassTimeout},
+		"no TLS":               {t.Context(), tls.RecordHeaderError{}, sending.ClassTLS},
+		"alert":                {t.Context(), &net.OpError{Op: "remote error", Err: tls.AlertError(40)}, sending.ClassTLS},
+		"certificate":          {t.Context(), &tls.CertificateVerificationError{Err: x509.HostnameError{}}, sending.ClassTLS},
+		"nobody listens":       {t.Context(), dial(syscall.ECONNREFUSED), sending.ClassRefused},
+		"no route":             {t.Context(), dial(syscall.EHOSTUNREACH), sending.ClassRefused},
+		"reset while dialling": {t.Context(), dial(syscall.ECONNRESET), sending.ClassReset},
+		"broken off":           {t.Context(), &net.OpError{Op: "read", Err: syscall.ECONNRESET}, sending.ClassReset},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if got := outcome.ClassOf(tt.ctx, tt.err); got != tt.want {

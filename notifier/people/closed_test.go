@@ -5,11 +5,13 @@ import (
 	"time"
 
 	"svc/internal/outbound"
+	"svc/internal/outbound/sending"
+	"svc/internal/outbound/subscriber"
 )
 
 // closed makes a recipient's addresses undecryptable for this process.
 func (r *rig) closed(id string) {
-	r.settings.recipients[id] = outbound.Recipient{ID: id, Hospital: "mercy", EmailShown: id[:1] + "***@m***.example", PhoneShown: "***00"}
+	r.settings.recipients[id] = subscriber.Recipient{ID: id, Hospital: "mercy", EmailShown: id[:1] + "***@m***.example", PhoneShown: "***00"}
 }
 
 // opened makes a recipient's addresses decryptable again.
@@ -29,14 +31,14 @@ func TestClosedAddress(t *testing.T) {
 		}
 		r.level(orange)
 		r.want("mail director ORANGE", "sms director ORANGE")
-		mail := r.lists.to("charge", outbound.ChannelMail)
-		if mail.State != outbound.Pending || mail.NextAttemptAt.IsZero() || len(mail.Attempts) != 1 || mail.Attempts[0].Class != outbound.ClassSealed {
+		mail := r.lists.to("charge", subscriber.ChannelMail)
+		if mail.State != outbound.Pending || mail.NextAttemptAt.IsZero() || len(mail.Attempts) != 1 || mail.Attempts[0].Class != sending.ClassSealed {
 			t.Errorf("delivery %+v", mail)
 		}
 		if e := r.lists.open(t); e.Reason != "escalated" || e.Unreached {
 			t.Errorf("episode %+v", e)
 		}
-		if n := r.figures.attempts[outbound.ClassSealed]; n != 4 {
+		if n := r.figures.attempts[sending.ClassSealed]; n != 4 {
 			t.Errorf("%d attempts are counted as sealed", n)
 		}
 		r.opened("charge")
@@ -93,7 +95,7 @@ func TestKeyOfAnotherProcess(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			run(t, func(r *rig) {
 				right := r.key
-				r.settings.recipients["charge"] = outbound.Recipient{ID: "charge", Hospital: "mercy", Email: "charge@mercy.example"}
+				r.settings.recipients["charge"] = subscriber.Recipient{ID: "charge", Hospital: "mercy", Email: "charge@mercy.example"}
 				r.closed("manager") // the escalation goes to this recipient
 				r.relay.down(true)
 				r.level(yellow)
@@ -104,8 +106,8 @@ func TestKeyOfAnotherProcess(t *testing.T) {
 				r.start()
 				r.wait(5 * time.Minute)
 				r.want()
-				mail := r.lists.to("charge", outbound.ChannelMail)
-				if last := mail.Attempts[len(mail.Attempts)-1]; mail.State != outbound.Pending || last.Class != outbound.ClassSealed {
+				mail := r.lists.to("charge", subscriber.ChannelMail)
+				if last := mail.Attempts[len(mail.Attempts)-1]; mail.State != outbound.Pending || last.Class != sending.ClassSealed {
 					t.Errorf("delivery %+v", mail)
 				}
 				r.commit()

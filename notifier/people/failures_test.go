@@ -8,6 +8,7 @@ import (
 	"github.com/emersion/go-smtp"
 
 	"svc/internal/outbound"
+	"svc/internal/outbound/subscriber"
 )
 
 // TestSMTP451 checks a row of the failure matrix: the mail is retried until it expires.
@@ -27,10 +28,10 @@ func TestSMTP451(t *testing.T) {
 	t.Run("too late", func(t *testing.T) {
 		run(t, func(r *rig) {
 			r.relay.answers(busy)
-			r.tier("T1", func(t *outbound.Tier) { t.ExpireMinutes = 20 })
+			r.tier("T1", func(t *subscriber.Tier) { t.ExpireMinutes = 20 })
 			r.level(yellow)
 			r.wait(21 * time.Minute)
-			if got := r.lists.charge(outbound.ChannelMail); got != outbound.Expired || r.relay.tries != 6 {
+			if got := r.lists.charge(subscriber.ChannelMail); got != outbound.Expired || r.relay.tries != 6 {
 				t.Errorf("state %s after %d attempts; want 0, 0:30, 1:30, 3:30, 8:30, 18:30", got, r.relay.tries)
 			}
 			r.want("sms charge YELLOW") // replaces the mail
@@ -44,7 +45,7 @@ func TestSMTP550(t *testing.T) {
 		r.relay.answers(func(string) error { return &smtp.SMTPError{Code: 550, Message: "no such user"} })
 		r.level(yellow)
 		r.want("sms charge YELLOW")
-		if got := r.lists.charge(outbound.ChannelMail); got != outbound.Failed || r.relay.tries != 1 {
+		if got := r.lists.charge(subscriber.ChannelMail); got != outbound.Failed || r.relay.tries != 1 {
 			t.Errorf("state %s after %d attempts", got, r.relay.tries)
 		}
 		r.wait(time.Hour)
@@ -59,7 +60,7 @@ func TestSMS4xx(t *testing.T) {
 			r.provider.answers(400)
 			r.level(orange)
 			r.want("mail charge ORANGE", "mail manager ORANGE")
-			if got := r.lists.charge(outbound.ChannelSMS); got != outbound.Failed {
+			if got := r.lists.charge(subscriber.ChannelSMS); got != outbound.Failed {
 				t.Errorf("state %s", got)
 			}
 		})

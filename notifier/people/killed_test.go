@@ -9,6 +9,7 @@ import (
 
 	"svc/acuity"
 	"svc/internal/outbound"
+	"svc/internal/outbound/subscriber"
 	"svc/notifier/alert"
 )
 
@@ -93,13 +94,13 @@ func TestKilledBehindAnyEntry(t *testing.T) {
 			if len(mails) != 1 {
 				t.Errorf("entry %d: mails %v", n, mails)
 			}
-			if one := r.lists.to("charge", outbound.ChannelMail); one.State != outbound.Failed || len(one.Attempts) == 0 {
+			if one := r.lists.to("charge", subscriber.ChannelMail); one.State != outbound.Failed || len(one.Attempts) == 0 {
 				t.Errorf("entry %d: %+v", n, one)
 			}
-			if one := r.lists.to("charge", outbound.ChannelSMS); one.State != outbound.Failed || one.Reason != "receipt" || len(one.Attempts) == 0 {
+			if one := r.lists.to("charge", subscriber.ChannelSMS); one.State != outbound.Failed || one.Reason != "receipt" || len(one.Attempts) == 0 {
 				t.Errorf("entry %d: %+v", n, one)
 			}
-			if one := r.lists.to("manager", outbound.ChannelMail); one.State != outbound.Delivered {
+			if one := r.lists.to("manager", subscriber.ChannelMail); one.State != outbound.Delivered {
 				t.Errorf("entry %d: %+v", n, one)
 			}
 			if e := r.lists.open(t); e.Reason != "escalated" || e.Tier != "T1" {
@@ -141,7 +142,7 @@ func TestKilledInAStep(t *testing.T) {
 			return nil, nil
 		}
 		r.recipient("deputy")
-		r.tier("T1", func(t *outbound.Tier) { t.Recipients = []string{"charge", "deputy"} })
+		r.tier("T1", func(t *subscriber.Tier) { t.Recipients = []string{"charge", "deputy"} })
 		r.relay.answers(unknown)
 		r.level(yellow)
 		r.wait(look)         // the rooms are read for the raise
@@ -175,7 +176,7 @@ func TestKilledAndRedMeanwhile(t *testing.T) {
 func TestKilledBeforeTheAlert(t *testing.T) {
 	for _, cause := range []acuity.Cause{acuity.CauseIngest, acuity.CauseTime} {
 		run(t, func(r *rig) {
-			r.settings.webhooks = []*outbound.Webhook{
+			r.settings.webhooks = []*subscriber.Webhook{
 				{ID: "whk_1", Hospital: "mercy", Enabled: true, RatePerSecond: 50, TimeoutSeconds: 10, Events: []string{outbound.LevelChanged, outbound.Alert}},
 			}
 			r.n.SettingsChanged("mercy")

@@ -10,28 +10,29 @@ import (
 	"time"
 
 	"svc/internal/outbound"
+	"svc/internal/outbound/subscriber"
 )
 
 type settings struct {
-	tiers      map[string]outbound.Tier
-	recipients map[string]outbound.Recipient
-	webhooks   []*outbound.Webhook
+	tiers      map[string]subscriber.Tier
+	recipients map[string]subscriber.Recipient
+	webhooks   []*subscriber.Webhook
 }
 
-func (s *settings) Tiers(string) (all []outbound.Tier) {
-	for _, id := range outbound.TierIDs() {
+func (s *settings) Tiers(string) (all []subscriber.Tier) {
+	for _, id := range subscriber.TierIDs() {
 		all = append(all, s.tiers[id])
 	}
 	return all
 }
 
-func (s *settings) Recipient(_, id string) (outbound.Recipient, bool) {
+func (s *settings) Recipient(_, id string) (subscriber.Recipient, bool) {
 	r, ok := s.recipients[id]
 	return r, ok
 }
-func (s *settings) Unit(string) (string, *time.Location) { return "Mercy L&D", time.UTC }
-func (s *settings) Webhooks(string) []*outbound.Webhook  { return s.webhooks }
-func (s *settings) Webhook(_, id string) (*outbound.Webhook, bool) {
+func (s *settings) Unit(string) (string, *time.Location)  { return "Mercy L&D", time.UTC }
+func (s *settings) Webhooks(string) []*subscriber.Webhook { return s.webhooks }
+func (s *settings) Webhook(_, id string) (*subscriber.Webhook, bool) {
 	for _, w := range s.webhooks {
 		if w.ID == id {
 			return w, true
@@ -128,7 +129,7 @@ func (b *alertLists) lose() {
 }
 
 // to returns the latest delivery to a recipient over a channel.
-func (b *alertLists) to(recipient string, channel outbound.Channel) (found outbound.Delivery) {
+func (b *alertLists) to(recipient string, channel subscriber.Channel) (found outbound.Delivery) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for _, d := range b.deliveries {
@@ -140,6 +141,6 @@ func (b *alertLists) to(recipient string, channel outbound.Channel) (found outbo
 }
 
 // charge returns the state of the latest delivery to the charge nurse over a channel.
-func (b *alertLists) charge(channel outbound.Channel) outbound.State {
+func (b *alertLists) charge(channel subscriber.Channel) outbound.State {
 	return b.to("charge", channel).State
 }

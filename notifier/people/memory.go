@@ -17,6 +17,8 @@ import (
 
 	"svc/acuity"
 	"svc/internal/outbound"
+	"svc/internal/outbound/sending"
+	"svc/internal/outbound/subscriber"
 	"svc/notifier/policy"
 )
 
@@ -55,20 +57,20 @@ type sentAlert struct {
 
 // sent is one message of an alert.
 type sent struct {
-	Delivery  string           `json:"delivery"`
-	Event     string           `json:"event"`
-	Decision  int64            `json:"decision,omitempty"` // number of the alert
-	Recipient string           `json:"recipient"`
-	Channel   outbound.Channel `json:"channel"`
-	State     outbound.State   `json:"state"`
-	At        time.Time        `json:"at"`
+	Delivery  string             `json:"delivery"`
+	Event     string             `json:"event"`
+	Decision  int64              `json:"decision,omitempty"` // number of the alert
+	Recipient string             `json:"recipient"`
+	Channel   subscriber.Channel `json:"channel"`
+	State     outbound.State     `json:"state"`
+	At        time.Time          `json:"at"`
 	// Refused means that a receipt reported a failure before the result of the attempt was known.
 	Refused bool `json:"refused,omitempty"`
 	// Closed means that the address or the text could not be decrypted for the last attempt.
 	Closed bool `json:"closed,omitempty"`
 	// Attempts are the attempts to send this message, if it is an SMS that its provider accepted. They are needed to
 	// rewrite the record of the SMS when a receipt reports a failure.
-	Attempts []outbound.Attempt `json:"attempts,omitempty"`
+	Attempts []sending.Attempt `json:"attempts,omitempty"`
 }
 
 // sentKept is the maximum number of remembered messages. Only messages of earlier alerts are dropped, oldest first.
@@ -95,7 +97,7 @@ const (
 
 // rememberAttempts stores the last attempts to send a message, if it is an SMS that its provider accepted.
 func (s *sent) rememberAttempts(d *outbound.Delivery) {
-	if s.Attempts = nil; s.Channel != outbound.ChannelSMS || d.State != outbound.Delivered {
+	if s.Attempts = nil; s.Channel != subscriber.ChannelSMS || d.State != outbound.Delivered {
 		return
 	}
 	for _, a := range d.Attempts[max(0, len(d.Attempts)-attemptsKept):] {

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"svc/internal/outbound"
+	"svc/internal/outbound/sending"
+	"svc/internal/outbound/subscriber"
 )
 
 // TestMemoryFitsTheLedger: the state of a hospital with many recipients and weeks of alerts is
@@ -32,7 +34,7 @@ func TestMemoryFitsTheLedger(t *testing.T) {
 			for i := range c.messages {
 				id := fmt.Sprintf("%016x", uint64(i+1)*0x9E3779B97F4A7C15)
 				one := sent{
-					Delivery: "dlv_" + id + reversed(id), Event: "evt_" + reversed(id) + id, Recipient: "rcp_" + id, Channel: outbound.ChannelSMS,
+					Delivery: "dlv_" + id + reversed(id), Event: "evt_" + reversed(id) + id, Recipient: "rcp_" + id, Channel: subscriber.ChannelSMS,
 					State: outbound.Delivered, At: at.Add(time.Duration(i) * time.Minute),
 				}
 				for n := range c.attempts {
@@ -40,7 +42,7 @@ func TestMemoryFitsTheLedger(t *testing.T) {
 					if response == "random" {
 						response = strings.Repeat(fmt.Sprintf("%016x", uint64(i*7+n+1)*0xD1B54A32D192ED03), 5)
 					}
-					one.Attempts = append(one.Attempts, outbound.Attempt{N: n + 1, At: one.At, Class: outbound.ClassOK, Response: response})
+					one.Attempts = append(one.Attempts, sending.Attempt{N: n + 1, At: one.At, Class: sending.ClassOK, Response: response})
 				}
 				m.Sent = append(m.Sent, one)
 			}

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"svc/internal/outbound"
+	"svc/internal/outbound/sending"
 	"svc/notifier"
 	"svc/notifier/event"
 	"svc/notifier/policy"
@@ -47,7 +48,7 @@ func (s *step) recordUnopened(waiting []outbound.Entry) {
 			continue
 		}
 		wasClosed := one.Closed
-		if one.Closed = d.Attempts[len(d.Attempts)-1].Class == outbound.ClassSealed; one.Closed && !wasClosed {
+		if one.Closed = d.Attempts[len(d.Attempts)-1].Class == sending.ClassSealed; one.Closed && !wasClosed {
 			s.recordMissed(one)
 		}
 	}

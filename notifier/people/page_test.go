@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"svc/acuity"
-	"svc/internal/outbound"
+	"svc/internal/outbound/subscriber"
 	"svc/notifier/policy"
 )
 
@@ -24,9 +24,9 @@ func TestPage(t *testing.T) {
 		}
 		return fmt.Sprintf("%d min", n)
 	}
-	for rank, id := range outbound.TierIDs() {
-		tier := outbound.DefaultTier("mercy", id)
-		names := map[outbound.Channel]string{outbound.ChannelMail: "e-mail", outbound.ChannelSMS: "SMS", outbound.ChannelWebhook: "webhook"}
+	for rank, id := range subscriber.TierIDs() {
+		tier := subscriber.DefaultTier("mercy", id)
+		names := map[subscriber.Channel]string{subscriber.ChannelMail: "e-mail", subscriber.ChannelSMS: "SMS", subscriber.ChannelWebhook: "webhook"}
 		var channels []string
 		for _, c := range tier.Channels {
 			channels = append(channels, names[c])

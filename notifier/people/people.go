@@ -15,6 +15,8 @@ import (
 
 	"svc/acuity"
 	"svc/internal/outbound"
+	"svc/internal/outbound/sending"
+	"svc/internal/outbound/subscriber"
 	"svc/notifier"
 	"svc/notifier/alert"
 	"svc/notifier/event"
@@ -23,9 +25,9 @@ import (
 
 // Settings provides the tiers, recipients and webhooks of the hospitals.
 type Settings interface {
-	Tiers(hospital string) []outbound.Tier
-	Recipient(hospital, id string) (outbound.Recipient, bool)
-	Webhook(hospital, id string) (*outbound.Webhook, bool)
+	Tiers(hospital string) []subscriber.Tier
+	Recipient(hospital, id string) (subscriber.Recipient, bool)
+	Webhook(hospital, id string) (*subscriber.Webhook, bool)
 	// Unit returns the hospital's name and its time zone.
 	Unit(hospital string) (name string, zone *time.Location)
 }
@@ -87,7 +89,7 @@ func New(c Config) *Alerting { return &Alerting{c} }
 var _ notifier.People = (*Alerting)(nil)
 
 // Open implements [notifier.People]. It reads the current address, so the next attempt uses a corrected address.
-func (d *Alerting) Open(e *outbound.Entry) (m outbound.Message, reason string, later bool) {
+func (d *Alerting) Open(e *outbound.Entry) (m sending.Message, reason string, later bool) {
 	if m.To, reason, later = d.currentAddress(e.Delivery.Hospital, e.Delivery.EndpointID, e.Delivery.Channel); reason != "" {
 		return m, reason, later
 	}
@@ -105,20 +107,20 @@ func (d *Alerting) Open(e *outbound.Entry) (m outbound.Message, reason string, l
 
 // address returns the recipient's address for a channel, and its masked form. If the address cannot be decrypted,
 // only shown is set.
-func address(to *outbound.Recipient, channel outbound.Channel) (open, shown string) {
+func address(to *subscriber.Recipient, channel subscriber.Channel) (open, shown string) {
 	switch channel {
-	case outbound.ChannelMail:
+	case subscriber.ChannelMail:
 		return to.Email, to.EmailShown
-	case outbound.ChannelSMS:
+	case subscriber.ChannelSMS:
 		return to.Phone, to.PhoneShown
-	case outbound.ChannelWebhook:
+	case subscriber.ChannelWebhook:
 	}
 	return "", ""
 }
 
 // currentAddress returns the address of a recipient for a channel, or the reason why there is none. If later is true,
 // the address may become available.
-func (d *Alerting) currentAddress(hospital, recipient string, channel outbound.Channel) (to, reason string, later bool) {
+func (d *Alerting) currentAddress(hospital, recipient string, channel subscriber.Channel) (to, reason string, later bool) {
 	r, known := d.config.Settings.Recipient(hospital, recipient)
 	open, shown := address(&r, channel)
 	switch {
@@ -148,7 +150,7 @@ func sealedName(d *outbound.Delivery) string {
 
 // message returns a sealed message for one recipient. Without a sealing key, the message is returned as failed.
 func (d *Alerting) message(
-	hospital, eventID, name, recipient string, channel outbound.Channel, words alert.Message, now time.Time, expires time.Duration,
+	hospital, eventID, name, recipient string, channel subscriber.Channel, words alert.Message, now time.Time, expires time.Duration,
 ) (outbound.Entry, error) {
 	l := outbound.Entry{
 		Delivery: outbound.Delivery{
@@ -181,7 +183,7 @@ func (d *Alerting) Test(now time.Time, c *outbound.Command) (l outbound.Entry, r
 	name, zone := d.config.Settings.Unit(c.Hospital)
 	language := d.language(c.Hospital, c.Endpoint)
 	words := alert.Message{Text: alert.TestSMS(language, name, now.In(zone))}
-	if c.Channel == outbound.ChannelMail {
+	if c.Channel == subscriber.ChannelMail {
 		var err error
 		if words, err = alert.TestMail(language, name, now.In(zone)); err != nil {
 			return l, reasonSealed
@@ -207,14 +209,14 @@ func (d *Alerting) notice(now time.Time, hospital string, p *policy.Policy, n *n
 	id := event.ID(hospital, hospital+"/"+n.Endpoint+"/lane", n.At.UnixMilli(), "notice", n.Kind.String())
 	var all []outbound.Entry
 	for _, recipient := range p.Tier(1).Recipients {
-		if _, reason, later := d.currentAddress(hospital, recipient, outbound.ChannelMail); reason != "" && !later {
+		if _, reason, later := d.currentAddress(hospital, recipient, subscriber.ChannelMail); reason != "" && !later {
 			continue
 		}
 		words, err := content.Mail(d.language(hospital, recipient))
 		if err != nil {
 			return nil, err
 		}
-		l, err := d.message(hospital, id, "notice", recipient, outbound.ChannelMail, words, stamp(now), noticeFor)
+		l, err := d.message(hospital, id, "notice", recipient, subscriber.ChannelMail, words, stamp(now), noticeFor)
 		if err != nil {
 			return nil, err
 		}
@@ -248,8 +250,8 @@ func (d *Alerting) rooms(ctx context.Context, hospital string, version int64) *a
 }
 
 // expires returns how long a tier's messages are worth sending.
-func expires(tier *outbound.Tier) time.Duration {
-	preset := outbound.DefaultTier(tier.Hospital, tier.ID)
+func expires(tier *subscriber.Tier) time.Duration {
+	preset := subscriber.DefaultTier(tier.Hospital, tier.ID)
 	return time.Duration(cmp.Or(tier.ExpireMinutes, preset.ExpireMinutes, 30)) * time.Minute
 }
 

@@ -14,6 +14,8 @@ import (
 
 	"svc/acuity"
 	"svc/internal/outbound"
+	"svc/internal/outbound/sending"
+	"svc/internal/outbound/subscriber"
 	"svc/notifier"
 	"svc/notifier/alert"
 )
@@ -42,9 +44,9 @@ func TestLanguageOfRecipients(t *testing.T) {
 		r.settings.recipients["charge"] = charge
 		r.level(orange)
 		r.want("mail charge NARANJA", "mail manager ORANGE", "sms charge NARANJA", "sms manager ORANGE")
-		r.order(outbound.Command{ID: "cmd_1", Verb: outbound.VerbTest, Endpoint: "charge", Channel: outbound.ChannelMail})
-		r.order(outbound.Command{ID: "cmd_2", Verb: outbound.VerbTest, Endpoint: "charge", Channel: outbound.ChannelSMS})
-		r.order(outbound.Command{ID: "cmd_3", Verb: outbound.VerbTest, Endpoint: "manager", Channel: outbound.ChannelSMS})
+		r.order(outbound.Command{ID: "cmd_1", Verb: outbound.VerbTest, Endpoint: "charge", Channel: subscriber.ChannelMail})
+		r.order(outbound.Command{ID: "cmd_2", Verb: outbound.VerbTest, Endpoint: "charge", Channel: subscriber.ChannelSMS})
+		r.order(outbound.Command{ID: "cmd_3", Verb: outbound.VerbTest, Endpoint: "manager", Channel: subscriber.ChannelSMS})
 		r.want("mail charge PRUEBA", "sms charge PRUEBA", "sms manager TEST")
 	})
 }
@@ -73,13 +75,13 @@ func TestNoAlertsWhileCatchingUp(t *testing.T) {
 func TestRaisedBeforeAnyRecipient(t *testing.T) {
 	run(t, func(r *rig) {
 		duty := map[string][]string{}
-		for _, id := range outbound.TierIDs() {
+		for _, id := range subscriber.TierIDs() {
 			duty[id] = r.settings.tiers[id].Recipients
-			r.tier(id, func(t *outbound.Tier) { t.Recipients = nil })
+			r.tier(id, func(t *subscriber.Tier) { t.Recipients = nil })
 		}
 		r.level(orange)
 		r.want()
-		r.tier("T2", func(t *outbound.Tier) { t.Recipients = duty["T2"] })
+		r.tier("T2", func(t *subscriber.Tier) { t.Recipients = duty["T2"] })
 		r.n.SettingsChanged("mercy")
 		r.wait(time.Second)
 		for _, m := range r.provider.accepted() {
@@ -95,7 +97,7 @@ func TestRaisedBeforeAnyRecipient(t *testing.T) {
 // one digest, and a raise above the level of the digest.
 func TestFlapping(t *testing.T) {
 	run(t, func(r *rig) {
-		r.settings.webhooks = []*outbound.Webhook{
+		r.settings.webhooks = []*subscriber.Webhook{
 			{ID: "whk_1", Hospital: "mercy", Enabled: true, RatePerSecond: 50, TimeoutSeconds: 10, Events: []string{outbound.LevelChanged, outbound.Alert}},
 		}
 		r.n.SettingsChanged("mercy")
@@ -275,14 +277,14 @@ func TestSuperseded(t *testing.T) {
 // TestNotices: T1 gets an e-mail about the failure of an endpoint.
 func TestNotices(t *testing.T) {
 	run(t, func(r *rig) {
-		r.settings.webhooks = []*outbound.Webhook{
+		r.settings.webhooks = []*subscriber.Webhook{
 			{ID: "whk_1", Hospital: "mercy", URL: "https://partner.example/secret-path", Enabled: true, RatePerSecond: 50, TimeoutSeconds: 10, Events: []string{outbound.LevelChanged}},
 		}
 		r.n.SettingsChanged("mercy")
-		r.tier("T1", func(t *outbound.Tier) { t.Enabled = false }) // only notices are tested here
-		r.tier("T2", func(t *outbound.Tier) { t.Enabled = false })
-		r.tier("T3", func(t *outbound.Tier) { t.Enabled = false })
-		r.hooked.answers(outbound.Result{Class: outbound.ClassRefused})
+		r.tier("T1", func(t *subscriber.Tier) { t.Enabled = false }) // only notices are tested here
+		r.tier("T2", func(t *subscriber.Tier) { t.Enabled = false })
+		r.tier("T3", func(t *subscriber.Tier) { t.Enabled = false })
+		r.hooked.answers(sending.Result{Class: sending.ClassRefused})
 		r.level(yellow)
 		r.wait(59 * time.Minute)
 		r.want()
@@ -292,10 +294,10 @@ func TestNotices(t *testing.T) {
 		r.want()
 		r.wait(time.Hour)
 		r.want("mail charge failing for 24 hours")
-		r.hooked.answers(outbound.Result{Class: outbound.ClassOK, Status: 200})
+		r.hooked.answers(sending.Result{Class: sending.ClassOK, Status: 200})
 		r.wait(7 * time.Minute)
 		r.want("mail charge recovered")
-		r.hooked.answers(outbound.Result{Class: outbound.ClassGone, Status: 410, Final: true})
+		r.hooked.answers(sending.Result{Class: sending.ClassGone, Status: 410, Final: true})
 		r.level(orange)
 		r.wait(time.Minute)
 		r.want("mail charge disabled")
@@ -308,10 +310,10 @@ func TestNotices(t *testing.T) {
 func TestTestLetter(t *testing.T) {
 	run(t, func(r *rig) {
 		r.level(green)
-		r.order(outbound.Command{ID: "cmd_1", Verb: outbound.VerbTest, Endpoint: "charge", Channel: outbound.ChannelMail})
-		r.order(outbound.Command{ID: "cmd_2", Verb: outbound.VerbTest, Endpoint: "charge", Channel: outbound.ChannelSMS})
+		r.order(outbound.Command{ID: "cmd_1", Verb: outbound.VerbTest, Endpoint: "charge", Channel: subscriber.ChannelMail})
+		r.order(outbound.Command{ID: "cmd_2", Verb: outbound.VerbTest, Endpoint: "charge", Channel: subscriber.ChannelSMS})
 		r.want("mail charge TEST", "sms charge TEST")
-		r.order(outbound.Command{ID: "cmd_3", Verb: outbound.VerbTest, Endpoint: "nobody", Channel: outbound.ChannelSMS})
+		r.order(outbound.Command{ID: "cmd_3", Verb: outbound.VerbTest, Endpoint: "nobody", Channel: subscriber.ChannelSMS})
 		if p := r.lists.progress[len(r.lists.progress)-1]; p.Reason != "no_recipient" {
 			t.Errorf("progress %+v", p)
 		}

@@ -9,6 +9,7 @@ import (
 
 	"svc/acuity"
 	"svc/internal/outbound"
+	"svc/internal/outbound/subscriber"
 )
 
 // unknown refuses all recipients except the manager.
@@ -29,7 +30,7 @@ func undelivered(delivery string) outbound.Command {
 func TestReceipt(t *testing.T) {
 	failed := func(t *testing.T, r *rig) {
 		t.Helper()
-		sms := r.lists.to("charge", outbound.ChannelSMS)
+		sms := r.lists.to("charge", subscriber.ChannelSMS)
 		if sms.State != outbound.Failed || sms.Reason != "receipt" || len(sms.Attempts) != 1 || sms.Attempts[0].Status != 202 {
 			t.Errorf("delivery %+v", sms)
 		}
@@ -59,7 +60,7 @@ func TestReceipt(t *testing.T) {
 			if again := r.provider.accepted(); len(again) != 1 || again[0] != first {
 				t.Errorf("sent again %+v, at first %+v", again, first)
 			}
-			if sms := r.lists.to("charge", outbound.ChannelSMS); sms.State != outbound.Delivered || len(sms.Attempts) != 2 {
+			if sms := r.lists.to("charge", subscriber.ChannelSMS); sms.State != outbound.Delivered || len(sms.Attempts) != 2 {
 				t.Errorf("delivery %+v", sms)
 			}
 		})
@@ -86,7 +87,7 @@ func TestReceipt(t *testing.T) {
 			c := undelivered(r.provider.accepted()[0].ID)
 			c.Receipt = outbound.Delivered
 			r.order(c)
-			if got := r.lists.charge(outbound.ChannelSMS); got != outbound.Delivered {
+			if got := r.lists.charge(subscriber.ChannelSMS); got != outbound.Delivered {
 				t.Errorf("state %s", got)
 			}
 		})
@@ -116,7 +117,7 @@ func TestReceiptOfEveryMessage(t *testing.T) {
 			r.wait(10 * time.Minute)
 		},
 		"repeated": func(r *rig) {
-			r.tier("T2", func(t *outbound.Tier) { t.AckMinutes, t.RepeatMinutes = 0, 5 })
+			r.tier("T2", func(t *subscriber.Tier) { t.AckMinutes, t.RepeatMinutes = 0, 5 })
 			r.level(orange)
 			r.wait(5 * time.Minute)
 		},
@@ -124,7 +125,7 @@ func TestReceiptOfEveryMessage(t *testing.T) {
 		t.Run(reason, func(t *testing.T) {
 			run(t, func(r *rig) {
 				play(r)
-				sms := r.lists.to("charge", outbound.ChannelSMS)
+				sms := r.lists.to("charge", subscriber.ChannelSMS)
 				if sms.State != outbound.Delivered {
 					t.Fatalf("delivery %+v", sms)
 				}
@@ -135,7 +136,7 @@ func TestReceiptOfEveryMessage(t *testing.T) {
 				}
 				failed := r.figures.of(outbound.Failed)
 				r.order(undelivered(sms.ID))
-				sms = r.lists.to("charge", outbound.ChannelSMS)
+				sms = r.lists.to("charge", subscriber.ChannelSMS)
 				if sms.State != outbound.Failed || sms.Reason != "receipt" || len(sms.Attempts) != 1 {
 					t.Errorf("delivery %+v", sms)
 				}
@@ -148,7 +149,7 @@ func TestReceiptOfEveryMessage(t *testing.T) {
 	t.Run("of an alert before the last", func(t *testing.T) {
 		run(t, func(r *rig) {
 			r.level(orange)
-			sms := r.lists.to("charge", outbound.ChannelSMS)
+			sms := r.lists.to("charge", subscriber.ChannelSMS)
 			r.level(red)
 			r.order(undelivered(sms.ID))
 			i := slices.IndexFunc(r.lists.deliveries, func(d outbound.Delivery) bool { return d.ID == sms.ID })
@@ -168,7 +169,7 @@ func TestReceiptOfEveryMessage(t *testing.T) {
 			}
 			r.provider.clear()
 			for _, to := range []string{"charge", "manager"} {
-				c := undelivered(r.lists.to(to, outbound.ChannelSMS).ID)
+				c := undelivered(r.lists.to(to, subscriber.ChannelSMS).ID)
 				c.ID = "cmd_" + to
 				r.order(c)
 			}

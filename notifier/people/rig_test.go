@@ -14,6 +14,8 @@ import (
 
 	"svc/acuity"
 	"svc/internal/outbound"
+	"svc/internal/outbound/sending"
+	"svc/internal/outbound/subscriber"
 	"svc/internal/seal"
 	"svc/notifier"
 	"svc/notifier/alert"
@@ -52,18 +54,18 @@ func run(t *testing.T, play func(r *rig)) {
 		r := &rig{
 			t: t, ledger: &memoryLedger{}, lists: &alertLists{alertRuns: map[string]outbound.AlertRun{}, links: map[string]bool{}},
 			relay: newRelay(t), hooked: &hooked{}, mark: notifier.Mark{Offset: -1}, figures: &figures{}, key: "a key of the notifier's own tests",
-			settings: &settings{recipients: map[string]outbound.Recipient{}, tiers: map[string]outbound.Tier{}},
+			settings: &settings{recipients: map[string]subscriber.Recipient{}, tiers: map[string]subscriber.Tier{}},
 		}
-		for _, id := range outbound.TierIDs() {
-			r.settings.tiers[id] = outbound.DefaultTier("mercy", id)
+		for _, id := range subscriber.TierIDs() {
+			r.settings.tiers[id] = subscriber.DefaultTier("mercy", id)
 		}
 		r.provider = &provider{t: t, board: r.lists}
 		r.recipient("charge")
 		r.recipient("manager")
 		r.recipient("director")
-		r.tier("T1", func(t *outbound.Tier) { t.Recipients = []string{"charge"} })
-		r.tier("T2", func(t *outbound.Tier) { t.Recipients, t.EscalateTo = []string{"manager"}, []string{"director"} })
-		r.tier("T3", func(t *outbound.Tier) { t.Recipients = []string{"director"} })
+		r.tier("T1", func(t *subscriber.Tier) { t.Recipients = []string{"charge"} })
+		r.tier("T2", func(t *subscriber.Tier) { t.Recipients, t.EscalateTo = []string{"manager"}, []string{"director"} })
+		r.tier("T3", func(t *subscriber.Tier) { t.Recipients = []string{"director"} })
 		defer r.relay.close()
 		r.start()
 		defer r.kill()
@@ -72,10 +74,10 @@ func run(t *testing.T, play func(r *rig)) {
 }
 
 func (r *rig) recipient(id string) {
-	r.settings.recipients[id] = outbound.Recipient{ID: id, Hospital: "mercy", Email: id + "@mercy.example", Phone: "+1555" + id}
+	r.settings.recipients[id] = subscriber.Recipient{ID: id, Hospital: "mercy", Email: id + "@mercy.example", Phone: "+1555" + id}
 }
 
-func (r *rig) tier(id string, change func(*outbound.Tier)) {
+func (r *rig) tier(id string, change func(*subscriber.Tier)) {
 	tier := r.settings.tiers[id]
 	change(&tier)
 	r.settings.tiers[id] = tier
@@ -103,8 +105,8 @@ func (r *rig) start() {
 	}
 	r.n = notifier.New(notifier.Config{
 		Settings: r.settings, Ledger: r.ledger, LedgerID: "L", Partition: func(string) int32 { return 0 }, Lists: r.lists, Metrics: r.figures,
-		Senders: map[outbound.Channel]outbound.Sender{
-			outbound.ChannelMail: sender, outbound.ChannelSMS: texts, outbound.ChannelWebhook: r.hooked,
+		Senders: map[subscriber.Channel]sending.Sender{
+			subscriber.ChannelMail: sender, subscriber.ChannelSMS: texts, subscriber.ChannelWebhook: r.hooked,
 		},
 		People: people.New(people.Config{
 			Settings: r.settings, Seals: seals, Lists: r.lists, TokenKey: []byte("tokens"), PublicURL: "https://svc.example",
@@ -246,20 +248,20 @@ func (r *rig) want(expected ...string) {
 // figures implements Metrics by counting messages.
 type figures struct {
 	mu       sync.Mutex
-	attempts map[outbound.Class]int
+	attempts map[sending.Class]int
 	ended    map[outbound.State]int
 }
 
-func (*figures) Event(string)                   {}
-func (*figures) Accepted(time.Duration, string) {}
-func (*figures) Decided(string)                 {}
-func (*figures) Waiting(outbound.Channel, int)  {}
+func (*figures) Event(string)                    {}
+func (*figures) Accepted(time.Duration, string)  {}
+func (*figures) Decided(string)                  {}
+func (*figures) Waiting(subscriber.Channel, int) {}
 
-func (f *figures) Attempt(_ outbound.Channel, class outbound.Class, _ time.Duration, _ string) {
+func (f *figures) Attempt(_ subscriber.Channel, class sending.Class, _ time.Duration, _ string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.attempts == nil {
-		f.attempts = map[outbound.Class]int{}
+		f.attempts = map[sending.Class]int{}
 	}
 	f.attempts[class]++
 }
@@ -271,7 +273,7 @@ func (f *figures) of(state outbound.State) int {
 	return f.ended[state]
 }
 
-func (f *figures) Ended(_ outbound.Channel, state outbound.State) {
+func (f *figures) Ended(_ subscriber.Channel, state outbound.State) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.ended == nil {
@@ -283,11 +285,11 @@ func (f *figures) Ended(_ outbound.Channel, state outbound.State) {
 // hooked receives all webhook requests.
 type hooked struct {
 	mu     sync.Mutex
-	answer outbound.Result     // result of each request; zero value: 200
-	bodies map[string][]string // bodies of the requests, by event name
+	answer sending.Result      // zero value: 200
+	bodies map[string][]string // by event
 }
 
-func (h *hooked) Send(_ context.Context, m outbound.Message) outbound.Result {
+func (h *hooked) Send(_ context.Context, m sending.Message) sending.Result {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.bodies == nil {
@@ -297,10 +299,10 @@ func (h *hooked) Send(_ context.Context, m outbound.Message) outbound.Result {
 	if h.answer.Class != "" {
 		return h.answer
 	}
-	return outbound.Result{Class: outbound.ClassOK, Status: 200, Took: 1}
+	return sending.Result{Class: sending.ClassOK, Status: 200, Took: 1}
 }
 
-func (h *hooked) answers(r outbound.Result) {
+func (h *hooked) answers(r sending.Result) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.answer = r

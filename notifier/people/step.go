@@ -8,6 +8,7 @@ import (
 
 	"svc/acuity"
 	"svc/internal/outbound"
+	"svc/internal/outbound/subscriber"
 	"svc/notifier"
 	"svc/notifier/alert"
 	"svc/notifier/policy"
@@ -101,7 +102,7 @@ func (s *step) decide() {
 func (s *step) sendAlert(d policy.Decision) {
 	m := s.memory
 	h, before := &m.History, m.History
-	to := policy.Route(&s.policy, h, d, func(id string) (outbound.Recipient, bool) {
+	to := policy.Route(&s.policy, h, d, func(id string) (subscriber.Recipient, bool) {
 		return s.alerting.config.Settings.Recipient(s.hospital, id)
 	})
 	h.ApplyDecision(s.hospital, d, to, s.now)
@@ -126,7 +127,7 @@ func (s *step) sendAlert(d policy.Decision) {
 	tier := s.policy.Tier(max(d.Tier, min(before.AlertedTier, 3), 1))
 	var hooks []string
 	for _, one := range to {
-		if one.Channel == outbound.ChannelWebhook {
+		if one.Channel == subscriber.ChannelWebhook {
 			if r, known := s.alerting.config.Settings.Recipient(s.hospital, one.Recipient); known && one.State == outbound.Pending {
 				hooks = append(hooks, r.WebhookID)
 			}
@@ -138,11 +139,11 @@ func (s *step) sendAlert(d policy.Decision) {
 }
 
 // writeMessage creates the message of the last alert to one addressee, or records why it is not sent.
-func (s *step) writeMessage(a *alert.Alert, decision int64, to policy.Addressee, tier *outbound.Tier) {
+func (s *step) writeMessage(a *alert.Alert, decision int64, to policy.Addressee, tier *subscriber.Tier) {
 	words := alert.Message{}
 	if to.State == outbound.Pending {
 		language := s.alerting.language(s.hospital, to.Recipient)
-		if to.Channel == outbound.ChannelSMS {
+		if to.Channel == subscriber.ChannelSMS {
 			words.Text = a.SMS(language)
 		} else {
 			var err error

@@ -10,6 +10,7 @@ import (
 
 	"svc/acuity"
 	"svc/internal/outbound"
+	"svc/internal/outbound/subscriber"
 )
 
 // History is what [Step] needs to know about earlier levels and alerts of one hospital. The zero value is a unit at
@@ -44,7 +45,7 @@ type History struct {
 // Reached is a recipient who was alerted in the alert run, and the channel.
 type Reached struct {
 	Recipient string
-	Channel   outbound.Channel
+	Channel   subscriber.Channel
 }
 
 // Observe records the level at an instant.
@@ -159,7 +160,7 @@ func (h *History) ApplyDecision(hospital string, d Decision, to []Addressee, now
 }
 
 // RemoveReached removes a recipient from Reached because the message failed permanently.
-func (h *History) RemoveReached(recipient string, channel outbound.Channel) {
+func (h *History) RemoveReached(recipient string, channel subscriber.Channel) {
 	h.Reached = slices.DeleteFunc(slices.Clone(h.Reached), func(r Reached) bool { return r == Reached{recipient, channel} })
 }
 

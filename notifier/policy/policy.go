@@ -20,7 +20,7 @@ import (
 	"time"
 
 	"svc/acuity"
-	"svc/internal/outbound"
+	"svc/internal/outbound/subscriber"
 )
 
 // The damping constants. They are defaults of this project and not clinically validated.
@@ -69,11 +69,11 @@ func (r Reason) SendsAlert() bool {
 
 // Policy has the tiers of a hospital.
 type Policy struct {
-	Tiers [3]outbound.Tier // T1, T2, T3; the zero Tier is disabled
+	Tiers [3]subscriber.Tier // T1, T2, T3; the zero Tier is disabled
 }
 
 // New returns the policy with the given tiers.
-func New(tiers []outbound.Tier) Policy {
+func New(tiers []subscriber.Tier) Policy {
 	var p Policy
 	for _, t := range tiers {
 		for rank := Rank(1); rank <= 3; rank++ {
@@ -86,7 +86,7 @@ func New(tiers []outbound.Tier) Policy {
 }
 
 // Tier returns the settings of a rank above 0.
-func (p *Policy) Tier(r Rank) *outbound.Tier { return &p.Tiers[r-1] }
+func (p *Policy) Tier(r Rank) *subscriber.Tier { return &p.Tiers[r-1] }
 
 // highest returns the highest enabled tier that is not above r. Alerts of a disabled tier go to the next lower one.
 func (p *Policy) highest(r Rank) Rank {

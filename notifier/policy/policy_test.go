@@ -8,23 +8,23 @@ import (
 	"pgregory.net/rapid"
 
 	"svc/acuity"
-	"svc/internal/outbound"
+	"svc/internal/outbound/subscriber"
 )
 
 var start = time.Date(2026, 3, 1, 14, 0, 0, 0, time.UTC)
 
 // standard returns the preset policy, with one role per tier.
 func standard() Policy {
-	mail, both := []outbound.Channel{outbound.ChannelMail}, []outbound.Channel{outbound.ChannelMail, outbound.ChannelSMS}
-	return New([]outbound.Tier{
+	mail, both := []subscriber.Channel{subscriber.ChannelMail}, []subscriber.Channel{subscriber.ChannelMail, subscriber.ChannelSMS}
+	return New([]subscriber.Tier{
 		{ID: "T1", Enabled: true, Recipients: []string{"charge"}, Channels: mail, ExpireMinutes: 120},
 		{ID: "T2", Enabled: true, Recipients: []string{"manager"}, Channels: both, AckMinutes: 10, EscalateTo: []string{"director"}, ExpireMinutes: 30},
 		{ID: "T3", Enabled: true, Recipients: []string{"director"}, Channels: both, AckMinutes: 5, RepeatMinutes: 60, ExpireMinutes: 15},
 	})
 }
 
-func anyone(id string) (outbound.Recipient, bool) {
-	return outbound.Recipient{ID: id, Email: id + "@example.org", Phone: "+15550100"}, true
+func anyone(id string) (subscriber.Recipient, bool) {
+	return subscriber.Recipient{ID: id, Email: id + "@example.org", Phone: "+15550100"}, true
 }
 
 // unit drives a history as the notifier does: it calls Step only at each change and at each Next.

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"svc/internal/outbound"
+	"svc/internal/outbound/subscriber"
 )
 
 // The reasons why an addressee of an alert does not get a message.
@@ -15,7 +16,7 @@ const (
 // Addressee is one recipient of an alert over one channel.
 type Addressee struct {
 	Recipient string
-	Channel   outbound.Channel
+	Channel   subscriber.Channel
 	State     outbound.State // Pending if a message is to be sent, otherwise Suppressed
 	Reason    string         // why State is Suppressed
 }
@@ -29,9 +30,9 @@ type Addressee struct {
 //     such tier, to the same recipients again.
 //
 // Deleted recipients are omitted.
-func Route(p *Policy, h *History, d Decision, recipients func(id string) (outbound.Recipient, bool)) []Addressee {
+func Route(p *Policy, h *History, d Decision, recipients func(id string) (subscriber.Recipient, bool)) []Addressee {
 	var ids []string
-	var tier *outbound.Tier
+	var tier *subscriber.Tier
 	switch d.Reason {
 	case Raised, Repeated:
 		tier, ids = p.Tier(d.Tier), p.upTo(d.Tier)
@@ -73,25 +74,25 @@ func Route(p *Policy, h *History, d Decision, recipients func(id string) (outbou
 	return all
 }
 
-var outboundChannels = []outbound.Channel{outbound.ChannelMail, outbound.ChannelSMS, outbound.ChannelWebhook}
+var outboundChannels = []subscriber.Channel{subscriber.ChannelMail, subscriber.ChannelSMS, subscriber.ChannelWebhook}
 
 // Fallback returns the channel that replaces a permanently failed one: SMS instead of e-mail. It returns false if the
 // tier already uses SMS, or the recipient has no phone number.
-func Fallback(tier *outbound.Tier, r *outbound.Recipient, failed outbound.Channel) (outbound.Channel, bool) {
-	if failed != outbound.ChannelMail || !hasAddress(r, outbound.ChannelSMS) || slices.Contains(tier.Channels, outbound.ChannelSMS) {
+func Fallback(tier *subscriber.Tier, r *subscriber.Recipient, failed subscriber.Channel) (subscriber.Channel, bool) {
+	if failed != subscriber.ChannelMail || !hasAddress(r, subscriber.ChannelSMS) || slices.Contains(tier.Channels, subscriber.ChannelSMS) {
 		return "", false
 	}
-	return outbound.ChannelSMS, true
+	return subscriber.ChannelSMS, true
 }
 
 // hasAddress reports whether a recipient has an address for a channel, even if it cannot be decrypted.
-func hasAddress(r *outbound.Recipient, c outbound.Channel) bool {
+func hasAddress(r *subscriber.Recipient, c subscriber.Channel) bool {
 	switch c {
-	case outbound.ChannelMail:
+	case subscriber.ChannelMail:
 		return r.Email+r.EmailShown != ""
-	case outbound.ChannelSMS:
+	case subscriber.ChannelSMS:
 		return r.Phone+r.PhoneShown != ""
-	case outbound.ChannelWebhook:
+	case subscriber.ChannelWebhook:
 		return r.WebhookID != ""
 	}
 	return false

@@ -7,21 +7,22 @@ import (
 
 	"svc/acuity"
 	"svc/internal/outbound"
+	"svc/internal/outbound/subscriber"
 )
 
 func TestRoute(t *testing.T) {
-	const mail, sms, hook = outbound.ChannelMail, outbound.ChannelSMS, outbound.ChannelWebhook
-	people := map[string]outbound.Recipient{
+	const mail, sms, hook = subscriber.ChannelMail, subscriber.ChannelSMS, subscriber.ChannelWebhook
+	people := map[string]subscriber.Recipient{
 		"charge":   {Email: "c@example.org", Phone: "+15550100"},
 		"manager":  {Email: "m@example.org"},
 		"director": {Email: "d@example.org", Phone: "+15550101", WebhookID: "whk_1"},
 	}
-	known := func(id string) (outbound.Recipient, bool) {
+	known := func(id string) (subscriber.Recipient, bool) {
 		r, ok := people[id]
 		return r, ok
 	}
-	send := func(id string, c outbound.Channel) Addressee { return Addressee{id, c, outbound.Pending, ""} }
-	not := func(id string, c outbound.Channel, reason string) Addressee {
+	send := func(id string, c subscriber.Channel) Addressee { return Addressee{id, c, outbound.Pending, ""} }
+	not := func(id string, c subscriber.Channel, reason string) Addressee {
 		return Addressee{id, c, outbound.Suppressed, reason}
 	}
 	toldCharge := History{AlertedTier: 2, Level: acuity.LevelOrange, Reached: []Reached{{"charge", mail}, {"director", mail}}}
@@ -42,7 +43,7 @@ func TestRoute(t *testing.T) {
 			want:     []Addressee{send("manager", mail), not("manager", sms, NoAddress)},
 		},
 		"webhook of a recipient": {
-			change:   func(p *Policy) { p.Tiers[2].Channels = []outbound.Channel{hook}; p.Tiers[0].Recipients = nil },
+			change:   func(p *Policy) { p.Tiers[2].Channels = []subscriber.Channel{hook}; p.Tiers[0].Recipients = nil },
 			decision: Decision{Reason: Raised, Tier: 3},
 			want:     []Addressee{not("manager", hook, NoAddress), send("director", hook)},
 		},
@@ -79,14 +80,14 @@ func TestRoute(t *testing.T) {
 
 func TestFallback(t *testing.T) {
 	p := standard()
-	r := outbound.Recipient{Phone: "+15550100"}
-	if c, ok := Fallback(p.Tier(1), &r, outbound.ChannelMail); !ok || c != outbound.ChannelSMS {
+	r := subscriber.Recipient{Phone: "+15550100"}
+	if c, ok := Fallback(p.Tier(1), &r, subscriber.ChannelMail); !ok || c != subscriber.ChannelSMS {
 		t.Error("a failed e-mail of T1 is not followed by an SMS")
 	}
-	if _, ok := Fallback(p.Tier(2), &r, outbound.ChannelMail); ok {
+	if _, ok := Fallback(p.Tier(2), &r, subscriber.ChannelMail); ok {
 		t.Error("T2 has sent its SMS already")
 	}
-	if _, ok := Fallback(p.Tier(1), &outbound.Recipient{}, outbound.ChannelMail); ok {
+	if _, ok := Fallback(p.Tier(1), &subscriber.Recipient{}, subscriber.ChannelMail); ok {
 		t.Error("an SMS without a number")
 	}
 }

@@ -15,16 +15,16 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"svc/internal/outbound"
+	"svc/internal/outbound/sending"
 	"svc/notifier/outcome"
 )
 
-// Channel is one implementation of [outbound.Sender] with a remote side for it.
+// Channel is one implementation of [sending.Sender] with a remote side for it.
 type Channel struct {
 	// Sender creates a sender. address is the address of the remote side, for senders that are configured with it.
-	Sender func(t *testing.T, address string) outbound.Sender
+	Sender func(t *testing.T, address string) sending.Sender
 	// Message creates a message. address is the address of the remote side, for messages that contain it.
-	Message func(address string) outbound.Message
+	Message func(address string) sending.Message
 	// Serve speaks the protocol on one connection and accepts all messages until the connection is closed.
 	Serve func(conn net.Conn)
 }
@@ -35,33 +35,33 @@ const patience = 200 * time.Millisecond
 // Conform runs the tests that every channel must pass.
 func Conform(t *testing.T, c Channel) {
 	t.Helper()
-	attempt := func(t *testing.T, ctx context.Context, serve func(net.Conn)) outbound.Result {
+	attempt := func(t *testing.T, ctx context.Context, serve func(net.Conn)) sending.Result {
 		t.Helper()
 		address := Listen(t, serve)
 		return c.Sender(t, address).Send(ctx, c.Message(address))
 	}
 	t.Run("accepted", func(t *testing.T) {
 		got := attempt(t, t.Context(), c.Serve)
-		want(t, &got, outbound.ClassOK)
+		want(t, &got, sending.ClassOK)
 	})
 	t.Run("nobody listens", func(t *testing.T) {
 		address := Nobody(t)
 		got := c.Sender(t, address).Send(t.Context(), c.Message(address))
-		want(t, &got, outbound.ClassRefused)
+		want(t, &got, sending.ClassRefused)
 	})
 	t.Run("breaks off", func(t *testing.T) {
 		got := attempt(t, t.Context(), func(conn net.Conn) { Reset(conn) })
-		want(t, &got, outbound.ClassReset)
+		want(t, &got, sending.ClassReset)
 	})
 	t.Run("hangs up", func(t *testing.T) {
 		got := attempt(t, t.Context(), func(net.Conn) {})
-		want(t, &got, outbound.ClassReset)
+		want(t, &got, sending.ClassReset)
 	})
 	t.Run("keeps silent", func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), patience)
 		defer cancel()
 		got := attempt(t, ctx, Silent)
-		want(t, &got, outbound.ClassTimeout)
+		want(t, &got, sending.ClassTimeout)
 	})
 	t.Run("stopped by ourselves", func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
@@ -70,7 +70,7 @@ func Conform(t *testing.T, c Channel) {
 			cancel()
 			Silent(conn)
 		})
-		want(t, &got, outbound.ClassInterrupted)
+		want(t, &got, sending.ClassInterrupted)
 	})
 	t.Run("talks nonsense", func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 10*patience)
@@ -81,8 +81,8 @@ func Conform(t *testing.T, c Channel) {
 				io.Copy(io.Discard, conn) //nolint:errcheck // until the sender gives up
 			}
 		})
-		if got.Class == outbound.ClassOK || got.Class == "" || got.Final {
-			t.Errorf("%+v, want a temporary failure", got)
+		if got.Class == sending.ClassOK || got.Class == "" || got.Final {
+			t.Errorf("%+v, want a failure that may pass", got)
 		}
 		bounded(t, &got)
 	})
@@ -101,30 +101,30 @@ func Conform(t *testing.T, c Channel) {
 		})
 		sender := c.Sender(t, address)
 		got := sender.Send(t.Context(), c.Message(address))
-		want(t, &got, outbound.ClassReset)
+		want(t, &got, sending.ClassReset)
 		mu.Lock()
 		down = false
 		mu.Unlock()
 		got = sender.Send(t.Context(), c.Message(address))
-		want(t, &got, outbound.ClassOK)
+		want(t, &got, sending.ClassOK)
 	})
 	t.Run("many at once", func(t *testing.T) {
 		address := Listen(t, c.Serve)
 		sender := c.Sender(t, address)
-		results := make(chan outbound.Result)
+		results := make(chan sending.Result)
 		const many = 16
 		for range many {
 			go func() { results <- sender.Send(t.Context(), c.Message(address)) }()
 		}
 		for range many {
 			got := <-results
-			want(t, &got, outbound.ClassOK)
+			want(t, &got, sending.ClassOK)
 		}
 	})
 }
 
 // want checks the class of a result, and the properties that every result must have.
-func want(t *testing.T, got *outbound.Result, class outbound.Class) {
+func want(t *testing.T, got *sending.Result, class sending.Class) {
 	t.Helper()
 	if got.Class != class {
 		t.Errorf("class %q (%+v), want %q", got.Class, *got, class)
@@ -135,7 +135,7 @@ func want(t *testing.T, got *outbound.Result, class outbound.Class) {
 	bounded(t, got)
 }
 
-func bounded(t *testing.T, got *outbound.Result) {
+func bounded(t *testing.T, got *sending.Result) {
 	t.Helper()
 	if got.Took <= 0 {
 		t.Errorf("took %v", got.Took)

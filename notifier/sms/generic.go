@@ -9,6 +9,7 @@ import (
 	"net/url"
 
 	"svc/internal/outbound"
+	"svc/internal/outbound/sending"
 	"svc/internal/signature"
 	"svc/notifier/outcome"
 )
@@ -30,21 +31,21 @@ type genericMessage struct {
 	Callback        string `json:"callback,omitempty"`
 }
 
-// Send implements [outbound.Sender].
-func (g *generic) Send(ctx context.Context, m outbound.Message) outbound.Result {
-	return g.timed(func() outbound.Result { return g.send(ctx, &m) })
+// Send implements [sending.Sender].
+func (g *generic) Send(ctx context.Context, m sending.Message) sending.Result {
+	return g.timed(func() sending.Result { return g.send(ctx, &m) })
 }
 
-func (g *generic) send(ctx context.Context, m *outbound.Message) outbound.Result {
+func (g *generic) send(ctx context.Context, m *sending.Message) sending.Result {
 	body, err := json.Marshal(genericMessage{
 		ID: m.DeliveryID, To: m.To, From: g.config.From, Text: m.Text, ValiditySeconds: g.left(m), Callback: g.callback(m),
 	})
 	if err != nil {
-		return outbound.Result{Class: outbound.ClassStatus, Final: true}
+		return sending.Result{Class: sending.ClassStatus, Final: true}
 	}
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, g.config.URL, bytes.NewReader(body))
 	if err != nil {
-		return outbound.Result{Class: outbound.ClassStatus, Final: true}
+		return sending.Result{Class: sending.ClassStatus, Final: true}
 	}
 	request.Header.Set("Content-Type", "application/json")
 	request.Header.Set("User-Agent", "svc-sms/1")

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"svc/internal/outbound"
+	"svc/internal/outbound/sending"
 	"svc/notifier/outcome"
 )
 
@@ -48,7 +49,7 @@ type Config struct {
 
 // Gateway sends messages and parses the receipts of its provider.
 type Gateway interface {
-	outbound.Sender
+	sending.Sender
 	// Receipt verifies and parses a receipt that the provider posted. The error is [ErrForged] or [ErrMalformed].
 	// self is the URL to which the provider posted the receipt.
 	Receipt(self *url.URL, header http.Header, body []byte) (Receipt, error)
@@ -111,7 +112,7 @@ type provider struct {
 }
 
 // timed returns the result of an attempt with its duration.
-func (p *provider) timed(send func() outbound.Result) outbound.Result {
+func (p *provider) timed(send func() sending.Result) sending.Result {
 	began := p.config.Now()
 	r := send()
 	r.Took = max(p.config.Now().Sub(began), 1)
@@ -119,7 +120,7 @@ func (p *provider) timed(send func() outbound.Result) outbound.Result {
 }
 
 // callback returns the URL for the receipt of a message, or "" if none is requested.
-func (p *provider) callback(m *outbound.Message) string {
+func (p *provider) callback(m *sending.Message) string {
 	if p.config.Callback == "" {
 		return ""
 	}
@@ -128,7 +129,7 @@ func (p *provider) callback(m *outbound.Message) string {
 
 // left returns the time until the message expires, in whole seconds, at least 1. For a message without an expiry, it
 // is 24 hours.
-func (p *provider) left(m *outbound.Message) int {
+func (p *provider) left(m *sending.Message) int {
 	if m.Expires.IsZero() {
 		return int((24 * time.Hour).Seconds())
 	}
@@ -137,31 +138,31 @@ func (p *provider) left(m *outbound.Message) int {
 
 // exchange sends one request and reads the response. If that fails, status is 0 and failure is the result of the
 // attempt.
-func (p *provider) exchange(ctx context.Context, r *http.Request) (status int, header http.Header, body []byte, failure outbound.Result) {
+func (p *provider) exchange(ctx context.Context, r *http.Request) (status int, header http.Header, body []byte, failure sending.Result) {
 	bounded, cancel := context.WithTimeout(ctx, answerWithin)
 	defer cancel()
 	answer, err := p.client.Do(r.WithContext(bounded)) //nolint:gosec // the operator configured the address
 	if err != nil {
-		return 0, nil, nil, outbound.Result{Class: outcome.ClassOf(ctx, err)}
+		return 0, nil, nil, sending.Result{Class: outcome.ClassOf(ctx, err)}
 	}
 	defer answer.Body.Close() //nolint:errcheck // everything needed has been read
 	body, err = io.ReadAll(io.LimitReader(answer.Body, answerAtMost))
 	if err != nil && answer.StatusCode/100 == 2 && len(body) == 0 {
-		return 0, nil, nil, outbound.Result{Class: outcome.ClassOf(ctx, err)}
+		return 0, nil, nil, sending.Result{Class: outcome.ClassOf(ctx, err)}
 	}
-	return answer.StatusCode, answer.Header, body, outbound.Result{}
+	return answer.StatusCode, answer.Header, body, sending.Result{}
 }
 
 // judge classifies an attempt by a status that has the same meaning for every provider.
-func (p *provider) judge(status int, header http.Header) outbound.Result {
-	r := outbound.Result{Class: outbound.ClassStatus, Status: status}
+func (p *provider) judge(status int, header http.Header) sending.Result {
+	r := sending.Result{Class: sending.ClassStatus, Status: status}
 	switch {
 	case status/100 == 2:
-		r.Class = outbound.ClassOK
+		r.Class = sending.ClassOK
 	case status/100 == 3:
-		r.Class = outbound.ClassRedirect
+		r.Class = sending.ClassRedirect
 	case status == http.StatusTooManyRequests:
-		r.Class, r.RetryAfter = outbound.ClassThrottled, outcome.RetryAfter(header, p.config.Now())
+		r.Class, r.RetryAfter = sending.ClassThrottled, outcome.RetryAfter(header, p.config.Now())
 	case status == http.StatusUnauthorized, status == http.StatusForbidden, status == http.StatusRequestTimeout:
 		// The cause is the operator's token or a proxy, not this message.
 	case status/100 == 4:

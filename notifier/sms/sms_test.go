@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"svc/internal/outbound"
+	"svc/internal/outbound/sending"
 	"svc/internal/signature"
 	"svc/notifier/sendertest"
 )
@@ -25,7 +26,7 @@ const (
 	token  = "the-token-of-the-gateway"
 )
 
-var text = outbound.Message{
+var text = sending.Message{
 	Hospital: "mercy", DeliveryID: "dlv_01", Attempt: 1, To: number,
 	Text: "ORANGE (was YELLOW) L&D 14:05. Short 2 nurses: Short-staffed. Ack https://svc.example/a/7KQ2M9XW3PTD",
 }
@@ -46,11 +47,11 @@ func TestConformance(t *testing.T) {
 	for driver, answer := range map[string]string{DriverHTTP: `{}`, DriverTwilio: `{"sid":"SM01","status":"queued"}`} {
 		t.Run(driver, func(t *testing.T) {
 			sendertest.Conform(t, sendertest.Channel{
-				Sender: func(t *testing.T, address string) outbound.Sender {
+				Sender: func(t *testing.T, address string) sending.Sender {
 					t.Helper()
 					return gateway(t, driver, "http://"+address)
 				},
-				Message: func(string) outbound.Message { return text },
+				Message: func(string) sending.Message { return text },
 				Serve: func(conn net.Conn) {
 					for reader := bufio.NewReader(conn); ; {
 						r, err := http.ReadRequest(reader)
@@ -83,7 +84,7 @@ func TestGenericRequest(t *testing.T) {
 	defer provider.Close()
 	m := text
 	m.Expires = time.Now().Add(10 * time.Minute)
-	if r := gateway(t, DriverHTTP, provider.URL).Send(t.Context(), m); r.Class != outbound.ClassOK || r.Status != 202 {
+	if r := gateway(t, DriverHTTP, provider.URL).Send(t.Context(), m); r.Class != sending.ClassOK || r.Status != 202 {
 		t.Fatalf("result = %+v", r)
 	}
 	var body genericMessage
@@ -102,14 +103,14 @@ func TestGenericRequest(t *testing.T) {
 
 // TestStatuses: a status has the same effect for both kinds of provider.
 func TestStatuses(t *testing.T) {
-	for status, want := range map[int]outbound.Result{
-		400: {Class: outbound.ClassStatus, Final: true},
-		404: {Class: outbound.ClassStatus, Final: true},
-		401: {Class: outbound.ClassStatus}, // caused by the operator's token, not by this message
-		429: {Class: outbound.ClassThrottled, RetryAfter: 7 * time.Second},
-		500: {Class: outbound.ClassStatus},
-		503: {Class: outbound.ClassStatus},
-		302: {Class: outbound.ClassRedirect},
+	for status, want := range map[int]sending.Result{
+		400: {Class: sending.ClassStatus, Final: true},
+		404: {Class: sending.ClassStatus, Final: true},
+		401: {Class: sending.ClassStatus}, // caused by the operator's token, not by this message
+		429: {Class: sending.ClassThrottled, RetryAfter: 7 * time.Second},
+		500: {Class: sending.ClassStatus},
+		503: {Class: sending.ClassStatus},
+		302: {Class: sending.ClassRedirect},
 	} {
 		for _, driver := range []string{DriverHTTP, DriverTwilio} {
 			t.Run(fmt.Sprint(driver, " ", status), func(t *testing.T) {
@@ -194,7 +195,7 @@ func TestTwilioRequest(t *testing.T) {
 	defer provider.Close()
 	m := text
 	m.Expires = time.Now().Add(15 * time.Minute)
-	if r := gateway(t, DriverTwilio, provider.URL).Send(t.Context(), m); r.Class != outbound.ClassOK || r.Response != "SM00" {
+	if r := gateway(t, DriverTwilio, provider.URL).Send(t.Context(), m); r.Class != sending.ClassOK || r.Response != "SM00" {
 		t.Fatalf("result = %+v", r)
 	}
 	form := f.forms[0]
@@ -231,13 +232,13 @@ func TestTwilioLooksUp(t *testing.T) {
 			provider := httptest.NewServer(f)
 			defer provider.Close()
 			first := gateway(t, DriverTwilio, provider.URL).Send(t.Context(), text)
-			if tt.lose != nil && (first.Class == outbound.ClassOK || first.Final || first.RetryAfter != defaultListDelay) {
+			if tt.lose != nil && (first.Class == sending.ClassOK || first.Final || first.RetryAfter != defaultListDelay) {
 				t.Fatalf("first = %+v", first)
 			}
 			again := text
 			again.Attempt = tt.attempt
 			second := gateway(t, DriverTwilio, provider.URL).Send(t.Context(), again)
-			if second.Class != outbound.ClassOK || second.Response != "SM00" || len(f.messages) != 1 {
+			if second.Class != sending.ClassOK || second.Response != "SM00" || len(f.messages) != 1 {
 				t.Errorf("second = %+v, %d messages", second, len(f.messages))
 			}
 		})
@@ -248,7 +249,7 @@ func TestTwilioLooksUp(t *testing.T) {
 		defer provider.Close()
 		again := text
 		again.Attempt = 2
-		if r := gateway(t, DriverTwilio, provider.URL).Send(t.Context(), again); r.Class != outbound.ClassOK || len(f.messages) != 1 {
+		if r := gateway(t, DriverTwilio, provider.URL).Send(t.Context(), again); r.Class != sending.ClassOK || len(f.messages) != 1 {
 			t.Errorf("result = %+v, %d messages", r, len(f.messages))
 		}
 	})
@@ -256,7 +257,7 @@ func TestTwilioLooksUp(t *testing.T) {
 		f := &fakeTwilio{t: t, messages: []twilioMessage{{SID: "SM99", Body: text.Text, Created: time.Now().Add(-24 * time.Hour).Format(time.RFC1123Z)}}}
 		provider := httptest.NewServer(f)
 		defer provider.Close()
-		if r := gateway(t, DriverTwilio, provider.URL).Send(t.Context(), text); r.Class != outbound.ClassOK || len(f.messages) != 2 {
+		if r := gateway(t, DriverTwilio, provider.URL).Send(t.Context(), text); r.Class != sending.ClassOK || len(f.messages) != 2 {
 			t.Errorf("result = %+v, %d messages", r, len(f.messages))
 		}
 	})
@@ -265,12 +266,12 @@ func TestTwilioLooksUp(t *testing.T) {
 		provider := httptest.NewServer(f)
 		defer provider.Close()
 		g := gateway(t, DriverTwilio, provider.URL)
-		if r := g.Send(t.Context(), text); r.Class != outbound.ClassOK {
+		if r := g.Send(t.Context(), text); r.Class != sending.ClassOK {
 			t.Errorf("first = %+v", r)
 		}
 		again := text
 		again.Attempt = 2
-		if r := g.Send(t.Context(), again); r.Class == outbound.ClassOK || r.Final || len(f.messages) != 1 {
+		if r := g.Send(t.Context(), again); r.Class == sending.ClassOK || r.Final || len(f.messages) != 1 {
 			t.Errorf("second = %+v, %d messages", r, len(f.messages))
 		}
 	})

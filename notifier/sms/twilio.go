@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"svc/internal/outbound"
+	"svc/internal/outbound/sending"
 	"svc/notifier/outcome"
 )
 
@@ -53,12 +54,12 @@ type twilioMessage struct {
 	Message string `json:"message"`
 }
 
-// Send implements [outbound.Sender].
-func (w *twilio) Send(ctx context.Context, m outbound.Message) outbound.Result {
-	return w.timed(func() outbound.Result { return w.send(ctx, &m) })
+// Send implements [sending.Sender].
+func (w *twilio) Send(ctx context.Context, m sending.Message) sending.Result {
+	return w.timed(func() sending.Result { return w.send(ctx, &m) })
 }
 
-func (w *twilio) send(ctx context.Context, m *outbound.Message) outbound.Result {
+func (w *twilio) send(ctx context.Context, m *sending.Message) sending.Result {
 	if m.Attempt > 1 {
 		if found, r := w.lookUp(ctx, m); found || r.Class != "" {
 			return r
@@ -82,7 +83,7 @@ func (w *twilio) send(ctx context.Context, m *outbound.Message) outbound.Result 
 	}
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, w.messages(), strings.NewReader(form.Encode()))
 	if err != nil {
-		return outbound.Result{Class: outbound.ClassStatus, Final: true}
+		return sending.Result{Class: sending.ClassStatus, Final: true}
 	}
 	request.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 	status, header, body, failure := w.exchange(ctx, w.signIn(request))
@@ -92,9 +93,9 @@ func (w *twilio) send(ctx context.Context, m *outbound.Message) outbound.Result 
 	r := w.judge(status, header)
 	var got twilioMessage
 	switch err := json.Unmarshal(body, &got); {
-	case r.Class == outbound.ClassOK && (err != nil || got.SID == ""):
-		r = w.delayUnclear(outbound.Result{Class: outbound.ClassStatus, Status: status})
-	case r.Class == outbound.ClassOK:
+	case r.Class == sending.ClassOK && (err != nil || got.SID == ""):
+		r = w.delayUnclear(sending.Result{Class: sending.ClassStatus, Status: status})
+	case r.Class == sending.ClassOK:
 		r.Response = got.SID
 	case err == nil:
 		r.Response = outcome.CleanResponse(strings.TrimSpace(strconv.Itoa(got.Code)+" "+got.Message), m.To)
@@ -107,9 +108,9 @@ func (w *twilio) send(ctx context.Context, m *outbound.Message) outbound.Result 
 
 // delayUnclear delays the next attempt until a look-up can show whether the message arrived. If the attempt failed
 // before anything was sent, no delay is needed.
-func (w *twilio) delayUnclear(r outbound.Result) outbound.Result {
+func (w *twilio) delayUnclear(r sending.Result) sending.Result {
 	switch r.Class { //nolint:exhaustive // with any other class, the message may have arrived
-	case outbound.ClassDNS, outbound.ClassRefused, outbound.ClassTLS, outbound.ClassInterrupted:
+	case sending.ClassDNS, sending.ClassRefused, sending.ClassTLS, sending.ClassInterrupted:
 	default:
 		r.RetryAfter = max(r.RetryAfter, w.listDelay)
 	}
@@ -118,35 +119,35 @@ func (w *twilio) delayUnclear(r outbound.Result) outbound.Result {
 
 // lookUp reports whether the message is in the provider's list. If found is false and the result has a class, the
 // list could not be read.
-func (w *twilio) lookUp(ctx context.Context, m *outbound.Message) (found bool, r outbound.Result) {
+func (w *twilio) lookUp(ctx context.Context, m *sending.Message) (found bool, r sending.Result) {
 	since := w.config.Now().UTC().Add(-sameWithin) // the provider only filters by day
 	query := url.Values{"To": {m.To}, "DateSent>": {since.Format(time.DateOnly)}, "PageSize": {"100"}}
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, w.messages()+"?"+query.Encode(), http.NoBody)
 	if err != nil {
-		return false, outbound.Result{Class: outbound.ClassStatus, Final: true}
+		return false, sending.Result{Class: sending.ClassStatus, Final: true}
 	}
 	status, header, body, failure := w.exchange(ctx, w.signIn(request))
 	if status == 0 {
 		return false, w.delayUnclear(failure)
 	}
-	if r = w.judge(status, header); r.Class != outbound.ClassOK {
+	if r = w.judge(status, header); r.Class != sending.ClassOK {
 		r.Final = false
 		return false, w.delayUnclear(r)
 	}
 	var list struct{ Messages []twilioMessage }
 	if err := json.Unmarshal(body, &list); err != nil {
-		return false, outbound.Result{Class: outbound.ClassStatus, Status: status, RetryAfter: w.listDelay}
+		return false, sending.Result{Class: sending.ClassStatus, Status: status, RetryAfter: w.listDelay}
 	}
 	at := slices.IndexFunc(list.Messages, func(one twilioMessage) bool {
 		created, err := time.Parse(time.RFC1123Z, one.Created)
 		return one.Body == m.Text && (err != nil || created.After(since))
 	})
 	if at < 0 {
-		return false, outbound.Result{}
+		return false, sending.Result{}
 	}
 	r.Response = list.Messages[at].SID
 	if failedStatus(list.Messages[at].Status) {
-		r.Class, r.Final = outbound.ClassStatus, true
+		r.Class, r.Final = sending.ClassStatus, true
 	}
 	return true, r
 }

@@ -10,23 +10,23 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"svc/internal/outbound"
+	"svc/internal/outbound/sending"
 	"svc/notifier/egress"
 	"svc/notifier/outcome"
 )
 
 // answered returns the result of an attempt from the status and headers of the response.
-func (s *Sender) answered(answer *http.Response) outbound.Result {
-	r := outbound.Result{Status: answer.StatusCode, Class: outbound.ClassStatus}
+func (s *Sender) answered(answer *http.Response) sending.Result {
+	r := sending.Result{Status: answer.StatusCode, Class: sending.ClassStatus}
 	switch status := answer.StatusCode; {
 	case status >= 200 && status < 300:
-		r.Class = outbound.ClassOK
+		r.Class = sending.ClassOK
 	case status >= 300 && status < 400: // not followed, because the target is untrusted
-		r.Class = outbound.ClassRedirect
+		r.Class = sending.ClassRedirect
 	case status == http.StatusGone:
-		r.Class, r.Final = outbound.ClassGone, true
+		r.Class, r.Final = sending.ClassGone, true
 	case status == http.StatusTooManyRequests:
-		r.Class = outbound.ClassThrottled
+		r.Class = sending.ClassThrottled
 		r.RetryAfter = outcome.RetryAfter(answer.Header, s.now())
 	case status == http.StatusServiceUnavailable:
 		r.RetryAfter = outcome.RetryAfter(answer.Header, s.now())
@@ -66,21 +66,21 @@ func (s *Sender) readExcerpt(ctx context.Context, cancel context.CancelFunc, bod
 }
 
 // failed returns the result of an attempt without a response.
-func (s *Sender) failed(ctx context.Context, began time.Time, err error) outbound.Result {
+func (s *Sender) failed(ctx context.Context, began time.Time, err error) sending.Result {
 	class, word := classify(ctx, err)
-	return outbound.Result{Class: class, Response: word, Took: s.now().Sub(began)}
+	return sending.Result{Class: class, Response: word, Took: s.now().Sub(began)}
 }
 
 // classify returns the class of an attempt without a response. The second result is a stable code that administrators
 // see in place of the response, or "" if it would add nothing.
-func classify(ctx context.Context, err error) (outbound.Class, string) {
+func classify(ctx context.Context, err error) (sending.Class, string) {
 	if refused, ok := errors.AsType[*egress.RefusedError](err); ok {
-		return outbound.ClassBlocked, string(refused.Reason)
+		return sending.ClassBlocked, string(refused.Reason)
 	}
 	class := outcome.ClassOf(ctx, err)
 	fault, ok := errors.AsType[*handshakeError](err)
-	if ok && class != outbound.ClassInterrupted && class != outbound.ClassTimeout {
-		return outbound.ClassTLS, certificate(fault.err)
+	if ok && class != sending.ClassInterrupted && class != sending.ClassTimeout {
+		return sending.ClassTLS, certificate(fault.err)
 	}
 	return class, ""
 }

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"svc/internal/outbound"
+	"svc/internal/outbound/sending"
 	"svc/notifier/egress/egresstest"
 	"svc/notifier/outcome"
 	"svc/notifier/sendertest"
@@ -16,34 +16,34 @@ import (
 func TestMatrixStatus(t *testing.T) {
 	for name, tt := range map[string]struct {
 		head  string
-		class outbound.Class
+		class sending.Class
 		after time.Duration
 		final bool
 	}{
-		"200":                        {"200 OK", outbound.ClassOK, 0, false},
-		"201":                        {"201 Created", outbound.ClassOK, 0, false},
-		"202":                        {"202 Accepted\r\nRetry-After: 9", outbound.ClassOK, 0, false},
-		"299":                        {"299 Fine", outbound.ClassOK, 0, false},
-		"500":                        {"500 Internal Server Error", outbound.ClassStatus, 0, false},
-		"500 with Retry-After":       {"500 Internal Server Error\r\nRetry-After: 9", outbound.ClassStatus, 0, false},
-		"503":                        {"503 Service Unavailable", outbound.ClassStatus, 0, false},
-		"503, Retry-After 30":        {"503 Service Unavailable\r\nRetry-After: 30", outbound.ClassStatus, 30 * time.Second, false},
-		"429":                        {"429 Too Many Requests", outbound.ClassThrottled, 0, false},
-		"429, Retry-After 600":       {"429 Too Many Requests\r\nRetry-After: 600", outbound.ClassThrottled, 600 * time.Second, false},
-		"429, Retry-After a date":    {"429 Too Many Requests\r\nRetry-After: Sun, 01 Mar 2026 14:15:00 GMT", outbound.ClassThrottled, 600 * time.Second, false},
-		"429, Retry-After past":      {"429 Too Many Requests\r\nRetry-After: Sun, 01 Mar 2026 14:00:00 GMT", outbound.ClassThrottled, 0, false},
-		"429, Retry-After a day":     {"429 Too Many Requests\r\nRetry-After: 86400", outbound.ClassThrottled, time.Hour, false},
-		"429, Retry-After a year on": {"429 Too Many Requests\r\nRetry-After: Mon, 01 Mar 2027 14:15:00 GMT", outbound.ClassThrottled, time.Hour, false},
-		"429, Retry-After too large": {"429 Too Many Requests\r\nRetry-After: 99999999999999999999999", outbound.ClassThrottled, time.Hour, false},
-		"429, Retry-After below 0":   {"429 Too Many Requests\r\nRetry-After: -5", outbound.ClassThrottled, 0, false},
-		"429, Retry-After a word":    {"429 Too Many Requests\r\nRetry-After: later", outbound.ClassThrottled, 0, false},
-		"410":                        {"410 Gone", outbound.ClassGone, 0, true},
-		"400":                        {"400 Bad Request", outbound.ClassStatus, 0, false},
-		"401":                        {"401 Unauthorized\r\nWWW-Authenticate: Basic", outbound.ClassStatus, 0, false},
-		"404":                        {"404 Not Found", outbound.ClassStatus, 0, false},
-		"101":                        {"101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: x", outbound.ClassStatus, 0, false},
-		"302":                        {"302 Found", outbound.ClassRedirect, 0, false},
-		"304":                        {"304 Not Modified", outbound.ClassRedirect, 0, false},
+		"200":                        {"200 OK", sending.ClassOK, 0, false},
+		"201":                        {"201 Created", sending.ClassOK, 0, false},
+		"202":                        {"202 Accepted\r\nRetry-After: 9", sending.ClassOK, 0, false},
+		"299":                        {"299 Fine", sending.ClassOK, 0, false},
+		"500":                        {"500 Internal Server Error", sending.ClassStatus, 0, false},
+		"500 with Retry-After":       {"500 Internal Server Error\r\nRetry-After: 9", sending.ClassStatus, 0, false},
+		"503":                        {"503 Service Unavailable", sending.ClassStatus, 0, false},
+		"503, Retry-After 30":        {"503 Service Unavailable\r\nRetry-After: 30", sending.ClassStatus, 30 * time.Second, false},
+		"429":                        {"429 Too Many Requests", sending.ClassThrottled, 0, false},
+		"429, Retry-After 600":       {"429 Too Many Requests\r\nRetry-After: 600", sending.ClassThrottled, 600 * time.Second, false},
+		"429, Retry-After a date":    {"429 Too Many Requests\r\nRetry-After: Sun, 01 Mar 2026 14:15:00 GMT", sending.ClassThrottled, 600 * time.Second, false},
+		"429, Retry-After past":      {"429 Too Many Requests\r\nRetry-After: Sun, 01 Mar 2026 14:00:00 GMT", sending.ClassThrottled, 0, false},
+		"429, Retry-After a day":     {"429 Too Many Requests\r\nRetry-After: 86400", sending.ClassThrottled, time.Hour, false},
+		"429, Retry-After a year on": {"429 Too Many Requests\r\nRetry-After: Mon, 01 Mar 2027 14:15:00 GMT", sending.ClassThrottled, time.Hour, false},
+		"429, Retry-After too large": {"429 Too Many Requests\r\nRetry-After: 99999999999999999999999", sending.ClassThrottled, time.Hour, false},
+		"429, Retry-After below 0":   {"429 Too Many Requests\r\nRetry-After: -5", sending.ClassThrottled, 0, false},
+		"429, Retry-After a word":    {"429 Too Many Requests\r\nRetry-After: later", sending.ClassThrottled, 0, false},
+		"410":                        {"410 Gone", sending.ClassGone, 0, true},
+		"400":                        {"400 Bad Request", sending.ClassStatus, 0, false},
+		"401":                        {"401 Unauthorized\r\nWWW-Authenticate: Basic", sending.ClassStatus, 0, false},
+		"404":                        {"404 Not Found", sending.ClassStatus, 0, false},
+		"101":                        {"101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: x", sending.ClassStatus, 0, false},
+		"302":                        {"302 Found", sending.ClassRedirect, 0, false},
+		"304":                        {"304 Not Modified", sending.ClassRedirect, 0, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := receive(t, says("HTTP/1.1 "+tt.head+"\r\nContent-Length: 0\r\n\r\n"))
@@ -70,7 +70,7 @@ func TestMatrixRedirect(t *testing.T) {
 	for i, location := range locations {
 		status := []int{301, 302, 303, 307, 308}[i%5]
 		answer = fmt.Sprintf("HTTP/1.1 %d Elsewhere\r\nLocation: %s\r\nRefresh: 0; url=%s\r\nContent-Length: 0\r\n\r\n", status, location, location)
-		if got := send(t, s, message(r.url()), outbound.ClassRedirect); got.Status != status {
+		if got := send(t, s, message(r.url()), sending.ClassRedirect); got.Status != status {
 			t.Errorf("%+v", got)
 		}
 		r.next(t)
@@ -93,7 +93,7 @@ func TestRedirectNamesItsTarget(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			head = fmt.Sprintf("HTTP/1.1 308 Permanent Redirect\r\nLocation: %s\r\nContent-Length: %d\r\n\r\n%s", tt.location, len(tt.body), tt.body)
-			if got := send(t, s, message(r.url()), outbound.ClassRedirect); got.Response != tt.want {
+			if got := send(t, s, message(r.url()), sending.ClassRedirect); got.Response != tt.want {
 				t.Errorf("%q, want %q", got.Response, tt.want)
 			}
 		})
@@ -128,7 +128,7 @@ func TestMatrixHugeAnswer(t *testing.T) {
 				return false
 			})
 			s := partner(t, a)
-			got := send(t, s, message(r.url()), outbound.ClassOK)
+			got := send(t, s, message(r.url()), sending.ClassOK)
 			if n := len([]rune(got.Response)); n > outcome.MaxResponse {
 				t.Errorf("%d characters kept", n)
 			}
@@ -147,7 +147,7 @@ func TestMatrixHugeAnswer(t *testing.T) {
 			wrote <- n
 			return false
 		})
-		send(t, patient(t, a), message(r.url()), outbound.ClassOK)
+		send(t, patient(t, a), message(r.url()), sending.ClassOK)
 		if n := <-wrote; n >= most {
 			t.Errorf("%d bytes were read", n)
 		}
@@ -174,7 +174,7 @@ func TestMatrixHugeAnswer(t *testing.T) {
 			}
 			return false
 		})
-		send(t, local(t), message(r.url()), outbound.ClassReset)
+		send(t, local(t), message(r.url()), sending.ClassReset)
 	})
 }
 
@@ -190,7 +190,7 @@ func TestResponseKept(t *testing.T) {
 			r := receive(t, says(fmt.Sprintf("HTTP/1.1 500 Oops\r\nContent-Length: %d\r\n\r\n%s", len(tt.body), tt.body)))
 			s := local(t)
 			for range 2 { // the second request uses the idle connection
-				if got := send(t, s, message(r.url()), outbound.ClassStatus); got.Response != tt.want {
+				if got := send(t, s, message(r.url()), sending.ClassStatus); got.Response != tt.want {
 					t.Errorf("%q, want %q", got.Response, tt.want)
 				}
 			}

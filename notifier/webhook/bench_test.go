@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"svc/internal/outbound"
+	"svc/internal/outbound/sending"
 	"svc/notifier/egress"
 	"svc/notifier/egress/egresstest"
 	"svc/notifier/sendertest"
@@ -43,7 +43,7 @@ func BenchmarkSend(b *testing.B) {
 				}
 				answer.Body.Close()
 				middle := time.Now()
-				if got := s.Send(b.Context(), m); got.Class != outbound.ClassOK {
+				if got := s.Send(b.Context(), m); got.Class != sending.ClassOK {
 					b.Fatalf("%+v", got)
 				}
 				bare += middle.Sub(began)
@@ -61,7 +61,7 @@ func BenchmarkSend(b *testing.B) {
 		b.ReportAllocs()
 		b.RunParallel(func(pb *testing.PB) {
 			for pb.Next() {
-				if got := s.Send(b.Context(), m); got.Class != outbound.ClassOK {
+				if got := s.Send(b.Context(), m); got.Class != sending.ClassOK {
 					b.Errorf("%+v", got)
 				}
 			}
@@ -81,14 +81,14 @@ func receiveQuiet(b *testing.B, a *authority) (port string) {
 }
 
 // endpoints returns a sender, and messages to many host names that all resolve to one local receiver.
-func endpoints(tb testing.TB, address string, many int) (*Sender, []outbound.Message) {
+func endpoints(tb testing.TB, address string, many int) (*Sender, []sending.Message) {
 	tb.Helper()
 	_, port, err := net.SplitHostPort(address)
 	if err != nil {
 		tb.Fatal(err)
 	}
 	names := &egresstest.Names{}
-	all := make([]outbound.Message, many)
+	all := make([]sending.Message, many)
 	for i := range all {
 		host := fmt.Sprintf("h%d.test", i)
 		names.Set(host, netip.MustParseAddr("127.0.0.1"))
@@ -108,7 +108,7 @@ func BenchmarkIdleEndpoints(b *testing.B) {
 	for b.Loop() {
 		before := held()
 		for _, m := range all {
-			if got := s.Send(b.Context(), m); got.Class != outbound.ClassOK {
+			if got := s.Send(b.Context(), m); got.Class != sending.ClassOK {
 				b.Fatalf("%+v", got)
 			}
 		}

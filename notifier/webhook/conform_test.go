@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"svc/internal/outbound"
+	"svc/internal/outbound/sending"
+	"svc/internal/outbound/subscriber"
 	"svc/notifier/egress"
 	"svc/notifier/sendertest"
 )
@@ -24,21 +26,21 @@ func local(t testing.TB) *Sender {
 }
 
 // message returns a message to an endpoint.
-func message(url string) outbound.Message {
-	return outbound.Message{
+func message(url string) sending.Message {
+	return sending.Message{
 		Hospital: "mercy", DeliveryID: "dlv_00", EventID: "evt_00", Event: outbound.Ping, Attempt: 1,
 		Body: []byte(`{"protocol":"svc.v1"}`),
-		Webhook: &outbound.Webhook{
+		Webhook: &subscriber.Webhook{
 			ID: "whk_00", Hospital: "mercy", URL: url, Enabled: true,
-			Secrets: []outbound.Secret{{ID: "sec_00", Value: secret, State: outbound.SecretCurrent}},
+			Secrets: []subscriber.Secret{{ID: "sec_00", Value: secret, State: subscriber.SecretCurrent}},
 		},
 	}
 }
 
 func TestConformance(t *testing.T) {
 	sendertest.Conform(t, sendertest.Channel{
-		Sender:  func(t *testing.T, _ string) outbound.Sender { t.Helper(); return local(t) },
-		Message: func(address string) outbound.Message { return message("http://" + address + "/hook") },
+		Sender:  func(t *testing.T, _ string) sending.Sender { t.Helper(); return local(t) },
+		Message: func(address string) sending.Message { return message("http://" + address + "/hook") },
 		Serve:   accept,
 	})
 }

@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"svc/internal/outbound"
+	"svc/internal/outbound/sending"
+	"svc/internal/outbound/subscriber"
 	"svc/internal/signature"
 	"svc/internal/testkit/runtimes"
 	"svc/notifier/egress"
@@ -48,7 +50,7 @@ func verifyCases(now time.Time) []verifyCase {
 	const body = `{"protocol":"svc.v1","summary":"Kreißsaal 4 – rot"}`
 	const own = "a secret that the partner chose"
 	at := func(secret, id string, at time.Time) verifyCase {
-		signed, _ := signature.Sign([]outbound.Secret{{Value: secret, State: outbound.SecretCurrent}}, id, at, []byte(body))
+		signed, _ := signature.Sign([]subscriber.Secret{{Value: secret, State: subscriber.SecretCurrent}}, id, at, []byte(body))
 		return verifyCase{"", secret, id, signed.Timestamp, signed.Standard, body, true}
 	}
 	change := func(name string, want bool, change func(*verifyCase)) verifyCase {
@@ -234,15 +236,15 @@ func TestDocsAreTrue(t *testing.T) {
 			t.Errorf("no reason %s", reason)
 		}
 	}
-	for _, class := range []outbound.Class{
-		outbound.ClassOK, outbound.ClassStatus, outbound.ClassThrottled, outbound.ClassGone, outbound.ClassRedirect, outbound.ClassDNS,
-		outbound.ClassRefused, outbound.ClassReset, outbound.ClassTimeout, outbound.ClassTLS, outbound.ClassBlocked, outbound.ClassInterrupted,
+	for _, class := range []sending.Class{
+		sending.ClassOK, sending.ClassStatus, sending.ClassThrottled, sending.ClassGone, sending.ClassRedirect, sending.ClassDNS,
+		sending.ClassRefused, sending.ClassReset, sending.ClassTimeout, sending.ClassTLS, sending.ClassBlocked, sending.ClassInterrupted,
 	} {
 		if !strings.Contains(page[strings.Index(page, "## Attempts"):], "`"+string(class)+"`") {
 			t.Errorf("no class %s", class)
 		}
 	}
-	signed, _ := signature.Sign([]outbound.Secret{{Value: secret, State: outbound.SecretCurrent}}, "evt_00", time.Unix(1772373900, 0), []byte(`{"protocol":"svc.v1"}`))
+	signed, _ := signature.Sign([]subscriber.Secret{{Value: secret, State: subscriber.SecretCurrent}}, "evt_00", time.Unix(1772373900, 0), []byte(`{"protocol":"svc.v1"}`))
 	for _, line := range []string{"X-Svc-Signature: " + signed.Body, "webhook-timestamp: " + signed.Timestamp, "webhook-signature: " + signed.Standard, "User-Agent: " + userAgent} {
 		if !strings.Contains(page, "\n"+line+"\n") {
 			t.Errorf("the vector is not what is sent: %s", line)

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"svc/internal/outbound"
+	"svc/internal/outbound/sending"
 	"svc/notifier/egress"
 	"svc/notifier/egress/egresstest"
 )
@@ -30,7 +30,7 @@ func TestMatrixRebinding(t *testing.T) {
 		t.Fatal(err)
 	}
 	names.Set("rebind.test", netip.MustParseAddr("127.0.0.1"))
-	if got := send(t, s, m, outbound.ClassBlocked); got.Final || got.Response != string(egress.AddressRefused) {
+	if got := send(t, s, m, sending.ClassBlocked); got.Final || got.Response != string(egress.AddressRefused) {
 		t.Errorf("%+v", got)
 	}
 	if n := r.connected.Load(); n != 0 {
@@ -52,9 +52,9 @@ func TestCorpusIsBlocked(t *testing.T) {
 			c.SetNames(names, true)
 			s := New(Config{Guard: guard, Now: time.Now})
 			neverConnect(s)
-			want, word := outbound.ClassBlocked, string(c.Reason)
+			want, word := sending.ClassBlocked, string(c.Reason)
 			if c.Reason == egress.NameUnresolved {
-				want, word = outbound.ClassDNS, ""
+				want, word = sending.ClassDNS, ""
 			}
 			if got := send(t, s, message(c.URL), want); got.Response != word || got.Final {
 				t.Errorf("%+v, want %q", got, word)

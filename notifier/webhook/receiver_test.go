@@ -19,7 +19,7 @@ import (
 	"testing"
 	"time"
 
-	"svc/internal/outbound"
+	"svc/internal/outbound/sending"
 	"svc/notifier/egress"
 	"svc/notifier/egress/egresstest"
 	"svc/notifier/sendertest"
@@ -204,7 +204,7 @@ func partnerWithin(t testing.TB, a *authority, body time.Duration) *Sender {
 }
 
 // send sends a message and checks the class of the result.
-func send(t *testing.T, s *Sender, m outbound.Message, want outbound.Class) outbound.Result {
+func send(t *testing.T, s *Sender, m sending.Message, want sending.Class) sending.Result {
 	t.Helper()
 	got := s.Send(t.Context(), m)
 	if got.Class != want {
@@ -213,14 +213,14 @@ func send(t *testing.T, s *Sender, m outbound.Message, want outbound.Class) outb
 	return got
 }
 
-// sending is a call to Send that is in progress.
-type sending struct {
+// ongoing is a call to Send that is in progress.
+type ongoing struct {
 	done   chan struct{}
-	result outbound.Result
+	result sending.Result
 }
 
-func begin(ctx context.Context, s *Sender, m outbound.Message) *sending {
-	one := &sending{done: make(chan struct{})}
+func begin(ctx context.Context, s *Sender, m sending.Message) *ongoing {
+	one := &ongoing{done: make(chan struct{})}
 	go func() {
 		one.result = s.Send(ctx, m)
 		close(one.done)

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"svc/internal/outbound"
+	"svc/internal/outbound/sending"
 	"svc/notifier/egress"
 	"svc/notifier/sendertest"
 )
@@ -36,7 +36,7 @@ func TestMatrixTLS(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			r := receiveTLS(t, tt.config, says(ok))
 			s := partner(t, a)
-			if got := send(t, s, message("https://partner.test:"+r.port(t)+"/"), outbound.ClassTLS); got.Response != tt.word {
+			if got := send(t, s, message("https://partner.test:"+r.port(t)+"/"), sending.ClassTLS); got.Response != tt.word {
 				t.Errorf("%+v, want %s", got, tt.word)
 			}
 			if r.connected.Load() == 0 {
@@ -47,13 +47,13 @@ func TestMatrixTLS(t *testing.T) {
 	}
 	for name, tt := range map[string]struct {
 		serve func(net.Conn)
-		class outbound.Class
+		class sending.Class
 		word  string
 	}{
-		"no TLS":            {func(conn net.Conn) { says("220 mail.partner.test ESMTP\r\n")(conn); sendertest.Silent(conn) }, outbound.ClassTLS, "no_tls"},
-		"reset in between":  {func(conn net.Conn) { hear(conn); sendertest.Reset(conn) }, outbound.ClassTLS, "handshake_failed"},
-		"closed in between": {hear, outbound.ClassTLS, "handshake_failed"},
-		"silent":            {sendertest.Silent, outbound.ClassTimeout, ""},
+		"no TLS":            {func(conn net.Conn) { says("220 mail.partner.test ESMTP\r\n")(conn); sendertest.Silent(conn) }, sending.ClassTLS, "no_tls"},
+		"reset in between":  {func(conn net.Conn) { hear(conn); sendertest.Reset(conn) }, sending.ClassTLS, "handshake_failed"},
+		"closed in between": {hear, sending.ClassTLS, "handshake_failed"},
+		"silent":            {sendertest.Silent, sending.ClassTimeout, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := partner(t, a)
@@ -70,7 +70,7 @@ func TestMatrixTLS(t *testing.T) {
 		r := receiveTLS(t, good(), says(ok))
 		s := partner(t, a)
 		for range 3 {
-			send(t, s, message("https://partner.test:"+r.port(t)+"/"), outbound.ClassOK)
+			send(t, s, message("https://partner.test:"+r.port(t)+"/"), sending.ClassOK)
 		}
 		if n := r.connected.Load(); n != 1 {
 			t.Errorf("%d connections for three events", n)
@@ -87,7 +87,7 @@ func hear(conn net.Conn) {
 
 func TestMatrixNoSuchName(t *testing.T) {
 	s := partner(t, newAuthority(t))
-	send(t, s, message("https://nowhere.test/"), outbound.ClassDNS)
+	send(t, s, message("https://nowhere.test/"), sending.ClassDNS)
 }
 
 // TestKeptConnectionThatEnds: a receiver that closes idle connections, as most do after several seconds, does not
@@ -96,7 +96,7 @@ func TestKeptConnectionThatEnds(t *testing.T) {
 	r := receive(t, func(conn net.Conn) bool { says(ok)(conn); return false })
 	s := local(t)
 	for range 50 {
-		send(t, s, message(r.url()), outbound.ClassOK)
+		send(t, s, message(r.url()), sending.ClassOK)
 	}
 }
 
@@ -114,7 +114,7 @@ func TestTransportsAreApart(t *testing.T) {
 		for _, hospital := range []string{"mercy", "north", "south"} {
 			m := message(r.url())
 			m.Hospital = hospital
-			send(t, s, m, outbound.ClassOK)
+			send(t, s, m, sending.ClassOK)
 		}
 	}
 	if n := r.connected.Load(); n != 2 {
@@ -143,7 +143,7 @@ func TestKeptConnectionsAreBounded(t *testing.T) {
 	})
 	s, all := endpoints(t, address, keptAll+more)
 	for _, m := range all {
-		send(t, s, m, outbound.ClassOK)
+		send(t, s, m, sending.ClassOK)
 	}
 	for range more {
 		<-ended

@@ -20,6 +20,8 @@ import (
 
 	"svc/acuity"
 	"svc/internal/outbound"
+	"svc/internal/outbound/sending"
+	"svc/internal/outbound/subscriber"
 	"svc/internal/signature"
 	"svc/notifier/egress"
 	"svc/notifier/event"
@@ -35,7 +37,7 @@ type Config struct {
 	Now   func() time.Time
 }
 
-// Sender implements [outbound.Sender] for webhooks. It is safe for concurrent use.
+// Sender implements [sending.Sender] for webhooks. It is safe for concurrent use.
 type Sender struct {
 	guard   *egress.Guard
 	now     func() time.Time
@@ -81,7 +83,7 @@ func (s *Sender) Close() {
 
 // Send makes one attempt. It waits for the headers of the response for at most the timeout of the endpoint, and for
 // the body at most one more second.
-func (s *Sender) Send(ctx context.Context, m outbound.Message) outbound.Result {
+func (s *Sender) Send(ctx context.Context, m sending.Message) sending.Result {
 	began := s.now()
 	u, err := s.guard.URL(m.Hospital, m.Webhook.URL)
 	if err != nil {
@@ -89,7 +91,7 @@ func (s *Sender) Send(ctx context.Context, m outbound.Message) outbound.Result {
 	}
 	signed, ok := signature.Sign(m.Webhook.Secrets, m.EventID, began, m.Body)
 	if !ok {
-		return outbound.Result{Class: outbound.ClassSealed, Response: "no_secret"}
+		return sending.Result{Class: sending.ClassSealed, Response: "no_secret"}
 	}
 	limit := time.Duration(cmp.Or(m.Webhook.TimeoutSeconds, outbound.DefaultTimeout)) * time.Second
 	bounded, cancel := context.WithTimeout(ctx, limit)
@@ -104,7 +106,7 @@ func (s *Sender) Send(ctx context.Context, m outbound.Message) outbound.Result {
 	if answer.StatusCode != http.StatusSwitchingProtocols { // with 101, the body is the raw connection, which ignores the context
 		result.Response = s.readExcerpt(bounded, cancel, answer.Body)
 	}
-	if result.Class == outbound.ClassRedirect {
+	if result.Class == sending.ClassRedirect {
 		result.Response = redirected(answer, result.Response)
 	}
 	return result
@@ -118,7 +120,7 @@ func (s *Sender) transport(hospital string) *http.Transport {
 }
 
 // request returns the request of one attempt. Header names in lower case are sent unchanged.
-func request(ctx context.Context, u *url.URL, m *outbound.Message, signed *signature.Signed) *http.Request {
+func request(ctx context.Context, u *url.URL, m *sending.Message, signed *signature.Signed) *http.Request {
 	r := &http.Request{
 		Method: http.MethodPost, URL: u, Host: u.Host,
 		Header: http.Header{
@@ -144,7 +146,7 @@ func request(ctx context.Context, u *url.URL, m *outbound.Message, signed *signa
 // Reproduce returns the text of the request that a webhook test sent at an instant. It rebuilds the request from the
 // event, the secrets that were valid at that time, and the unit's level. It returns "" if the request cannot be
 // rebuilt.
-func Reproduce(hook *outbound.Webhook, c *outbound.Command, level acuity.Level, sent time.Time) string {
+func Reproduce(hook *subscriber.Webhook, c *outbound.Command, level acuity.Level, sent time.Time) string {
 	e, err := event.Test(c, level)
 	if err != nil {
 		return ""

@@ -8,7 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"svc/internal/outbound"
+	"svc/internal/outbound/sending"
+	"svc/internal/outbound/subscriber"
 	"svc/internal/signature"
 	"svc/notifier/sendertest"
 )
@@ -23,7 +24,7 @@ func TestRequest(t *testing.T) {
 	r := receive(t, says(ok))
 	s := local(t)
 	s.now = func() time.Time { return time.Unix(1772373900, 0) }
-	got := send(t, s, message("http://"+r.address+"/hook?a=b%20c#part"), outbound.ClassOK)
+	got := send(t, s, message("http://"+r.address+"/hook?a=b%20c#part"), sending.ClassOK)
 	if got.Status != http.StatusOK || got.Response != "ok" || got.Final || got.RetryAfter != 0 {
 		t.Errorf("%+v", got)
 	}
@@ -59,7 +60,7 @@ func TestMatrixSlow(t *testing.T) {
 	}
 	close(release)
 	<-one.done
-	if one.result.Class != outbound.ClassOK {
+	if one.result.Class != sending.ClassOK {
 		t.Errorf("%+v", one.result)
 	}
 }
@@ -76,7 +77,7 @@ func TestMatrixHangs(t *testing.T) {
 			})
 			m := message(r.url())
 			m.Webhook.TimeoutSeconds = 1
-			got := send(t, local(t), m, outbound.ClassTimeout)
+			got := send(t, local(t), m, sending.ClassTimeout)
 			if got.Took < time.Second || got.Status != 0 {
 				t.Errorf("%+v", got)
 			}
@@ -100,22 +101,22 @@ func TestMatrixRotatedMidFlight(t *testing.T) {
 
 	rotated := *before.Webhook
 	now := time.Now()
-	rotated.Secrets = []outbound.Secret{
-		{ID: "sec_01", Value: next, State: outbound.SecretNext, Until: now.Add(time.Hour)},
-		{ID: "sec_00", Value: secret, State: outbound.SecretCurrent, Until: now.Add(2 * time.Hour)},
+	rotated.Secrets = []subscriber.Secret{
+		{ID: "sec_01", Value: next, State: subscriber.SecretNext, Until: now.Add(time.Hour)},
+		{ID: "sec_00", Value: secret, State: subscriber.SecretCurrent, Until: now.Add(2 * time.Hour)},
 	}
 	after := before
 	after.Webhook, after.Attempt = &rotated, 2
 	close(release)
 	<-one.done
-	send(t, s, after, outbound.ClassStatus)
+	send(t, s, after, sending.ClassStatus)
 	second := r.next(t)
 
 	s.now = func() time.Time { return now.Add(90 * time.Minute) }
-	send(t, s, after, outbound.ClassStatus)
+	send(t, s, after, sending.ClassStatus)
 	promoted := r.next(t)
 	s.now = func() time.Time { return now.Add(3 * time.Hour) }
-	send(t, s, after, outbound.ClassStatus)
+	send(t, s, after, sending.ClassStatus)
 	retired := r.next(t)
 
 	check := func(name string, got received, at time.Time, secret string, want signature.Checked) {
@@ -142,9 +143,9 @@ func TestMatrixRotatedMidFlight(t *testing.T) {
 func TestUnsigned(t *testing.T) {
 	r := receive(t, says(ok))
 	m := message(r.url())
-	for _, secrets := range [][]outbound.Secret{nil, {{ID: "sec_1", State: outbound.SecretCurrent}}} {
+	for _, secrets := range [][]subscriber.Secret{nil, {{ID: "sec_1", State: subscriber.SecretCurrent}}} {
 		m.Webhook.Secrets = secrets
-		send(t, local(t), m, outbound.ClassSealed)
+		send(t, local(t), m, sending.ClassSealed)
 	}
 	if n := r.connected.Load(); n != 0 {
 		t.Errorf("%d connections", n)

@@ -19,7 +19,7 @@ type Deliveries struct{ Lists *view.Lists }
 const scannedMost = 20_000
 
 // Deliveries implements [subscribers.View].
-func (l Deliveries) Deliveries(ctx context.Context, q outbound.Query) (page outbound.Page, err error) {
+func (l Deliveries) Deliveries(ctx context.Context, q subscribers.Query) (page subscribers.Page, err error) {
 	behind, ok := view.ParseMark(q.Cursor)
 	if q.Cursor != "" && !ok {
 		return page, subscribers.ErrCursor

@@ -11,6 +11,7 @@ import (
 
 	"svc/internal/admin/subscribers"
 	"svc/internal/outbound"
+	"svc/internal/outbound/subscriber"
 	"svc/internal/view"
 	"svc/notifier/lists"
 	"svc/schemas/ledger"
@@ -43,7 +44,7 @@ func TestListsOfTheNotifier(t *testing.T) {
 	begin := time.UnixMilli(1_700_000_000_000).UTC()
 	for n := range 10 {
 		e := &outbound.Entry{Position: -1, Sealed: []byte("sealed"), Term: 1, Delivery: outbound.Delivery{
-			ID: fmt.Sprintf("dlv_%d", n), Hospital: "north", EndpointID: "whk_1", Channel: outbound.ChannelWebhook, Event: outbound.Ping,
+			ID: fmt.Sprintf("dlv_%d", n), Hospital: "north", EndpointID: "whk_1", Channel: subscriber.ChannelWebhook, Event: outbound.Ping,
 			State: outbound.Delivered, OccurredAt: begin.Add(time.Duration(n) * time.Second),
 		}}
 		if n%3 == 0 {
@@ -71,7 +72,7 @@ func TestListsOfTheNotifier(t *testing.T) {
 		"none":   {outbound.Poison, nil},
 	} {
 		var got []string
-		q := outbound.Query{Hospital: "north", State: tt.state, Limit: 3}
+		q := subscribers.Query{Hospital: "north", State: tt.state, Limit: 3}
 		for more := true; more; {
 			page, fault := read.Deliveries(ctx, q)
 			if fault != nil {
@@ -86,7 +87,7 @@ func TestListsOfTheNotifier(t *testing.T) {
 			t.Errorf("%s: %v, want %v", name, got, tt.want)
 		}
 	}
-	if _, fault := read.Deliveries(ctx, outbound.Query{Hospital: "north", Cursor: "x", Limit: 3}); !errors.Is(fault, subscribers.ErrCursor) {
+	if _, fault := read.Deliveries(ctx, subscribers.Query{Hospital: "north", Cursor: "x", Limit: 3}); !errors.Is(fault, subscribers.ErrCursor) {
 		t.Errorf("another cursor: %v", fault)
 	}
 	value, err := v.Lists().Delivery(ctx, "north", "dlv_3")

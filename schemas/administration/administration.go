@@ -9,7 +9,7 @@ import (
 	"svc/internal/admin/users"
 	"svc/internal/admin/walls"
 	"svc/internal/httpapi/access"
-	"svc/internal/outbound"
+	"svc/internal/outbound/subscriber"
 	"svc/schemas"
 )
 
@@ -150,7 +150,7 @@ func layoutFields(c *schemas.Coder, l *layout.Layout) {
 	c.Long(&l.Version)
 }
 
-// Webhook is the record of an endpoint: an [outbound.Webhook] whose secrets are sealed, so a reader of the settings
+// Webhook is the record of an endpoint: an [subscriber.Webhook] whose secrets are sealed, so a reader of the settings
 // topic cannot sign requests.
 type Webhook struct {
 	ID             string
@@ -167,15 +167,15 @@ type Webhook struct {
 	CreatedAt      time.Time
 }
 
-// Secret is the record of an [outbound.Secret].
+// Secret is the record of an [subscriber.Secret].
 type Secret struct {
 	ID     string
 	Sealed []byte
-	State  outbound.SecretState
+	State  subscriber.SecretState
 	Until  time.Time
 }
 
-const lastSecretState = uint8(outbound.SecretPrevious)
+const lastSecretState = uint8(subscriber.SecretPrevious)
 
 func webhookFields(c *schemas.Coder, h *Webhook) {
 	c.Text(&h.ID)
@@ -199,7 +199,7 @@ func secretFields(c *schemas.Coder, s *Secret) {
 	c.When(&s.Until)
 }
 
-// AlertRecipient is the record of a recipient: an [outbound.Recipient] whose address and number
+// AlertRecipient is the record of a recipient: an [subscriber.Recipient] whose address and number
 // are sealed.
 type AlertRecipient struct {
 	ID         string
@@ -229,12 +229,12 @@ func alertRecipientFields(c *schemas.Coder, a *AlertRecipient) {
 	c.Text(&a.Language)
 }
 
-func alertTierFields(c *schemas.Coder, t *outbound.Tier) {
+func alertTierFields(c *schemas.Coder, t *subscriber.Tier) {
 	c.Text(&t.ID)
 	c.Text(&t.Hospital)
 	c.Bool(&t.Enabled)
 	schemas.List(c, &t.Recipients, (*schemas.Coder).Text)
-	schemas.List(c, &t.Channels, schemas.Word[outbound.Channel])
+	schemas.List(c, &t.Channels, schemas.Word[subscriber.Channel])
 	c.Number(&t.AckMinutes)
 	schemas.List(c, &t.EscalateTo, (*schemas.Coder).Text)
 	c.Number(&t.RepeatMinutes)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"svc/internal/outbound"
+	"svc/internal/outbound/sending"
 	"svc/schemas"
 )
 
@@ -194,7 +195,7 @@ func closedRunFields(c *schemas.Coder, e *outbound.ClosedRun) {
 	c.Long(&e.Term)
 }
 
-func attemptFields(c *schemas.Coder, a *outbound.Attempt) {
+func attemptFields(c *schemas.Coder, a *sending.Attempt) {
 	c.Number(&a.N)
 	c.When(&a.At)
 	c.Nanoseconds(&a.Took)

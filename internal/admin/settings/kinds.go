@@ -13,7 +13,7 @@ import (
 	"svc/internal/admin/users"
 	"svc/internal/admin/walls"
 	"svc/internal/httpapi/access"
-	"svc/internal/outbound"
+	"svc/internal/outbound/subscriber"
 	"svc/internal/stream"
 	"svc/schemas"
 	"svc/schemas/administration"
@@ -87,7 +87,7 @@ var kinds = map[string]kind{
 		},
 		func(s *Store, hospital, id string) error { s.Subscribers.DropRecipient(hospital, id); return nil }),
 	kindTier: kindOf(kindTier, administration.AlertTierCodec,
-		func(s *Store, t *outbound.Tier) error { s.Subscribers.SetTier(t); return nil },
+		func(s *Store, t *subscriber.Tier) error { s.Subscribers.SetTier(t); return nil },
 		func(s *Store, hospital, id string) error { s.Subscribers.DropTier(hospital, id); return nil }),
 }
 

@@ -5,7 +5,7 @@ import (
 	"fmt"
 
 	"svc/internal/admin/subscribers"
-	"svc/internal/outbound"
+	"svc/internal/outbound/subscriber"
 	"svc/internal/seal"
 	"svc/schemas"
 	"svc/schemas/administration"
@@ -25,7 +25,7 @@ func recipientKey(hospital, id string) schemas.Key {
 
 // sealWebhook returns the record of a webhook with sealed secrets. It refuses to overwrite a secret that could not be
 // opened.
-func sealWebhook(seals *seal.Keyring, w *outbound.Webhook) (*administration.Webhook, error) {
+func sealWebhook(seals *seal.Keyring, w *subscriber.Webhook) (*administration.Webhook, error) {
 	kept := &administration.Webhook{
 		ID: w.ID, Hospital: w.Hospital, URL: w.URL, Events: w.Events, Rooms: w.Rooms, Enabled: w.Enabled, RatePerSecond: w.RatePerSecond,
 		TimeoutSeconds: w.TimeoutSeconds, ReaderKeys: w.ReaderKeys, Version: w.Version, CreatedAt: w.CreatedAt,
@@ -44,8 +44,8 @@ func sealWebhook(seals *seal.Keyring, w *outbound.Webhook) (*administration.Webh
 
 // openWebhook decodes the record of a webhook. A secret has no value if there are no keys or the secret cannot be
 // opened. The error names the secrets that cannot be opened.
-func openWebhook(seals *seal.Keyring, kept *administration.Webhook) (*outbound.Webhook, error) {
-	w := &outbound.Webhook{
+func openWebhook(seals *seal.Keyring, kept *administration.Webhook) (*subscriber.Webhook, error) {
+	w := &subscriber.Webhook{
 		ID: kept.ID, Hospital: kept.Hospital, URL: kept.URL, Events: kept.Events, Rooms: kept.Rooms, Enabled: kept.Enabled,
 		RatePerSecond:  kept.RatePerSecond,
 		TimeoutSeconds: kept.TimeoutSeconds, ReaderKeys: kept.ReaderKeys, Version: kept.Version, CreatedAt: kept.CreatedAt,
@@ -53,7 +53,7 @@ func openWebhook(seals *seal.Keyring, kept *administration.Webhook) (*outbound.W
 	var fault error
 	for i := range kept.Secrets {
 		k := &kept.Secrets[i]
-		secret := outbound.Secret{ID: k.ID, State: k.State, Until: k.Until}
+		secret := subscriber.Secret{ID: k.ID, State: k.State, Until: k.Until}
 		if seals != nil {
 			clear, err := seals.Open(sealedName(webhookKey(w.Hospital, w.ID), k.ID), k.Sealed)
 			if err != nil {
@@ -67,7 +67,7 @@ func openWebhook(seals *seal.Keyring, kept *administration.Webhook) (*outbound.W
 }
 
 // sealRecipient returns the record of a recipient, with sealed addresses.
-func sealRecipient(seals *seal.Keyring, p *outbound.Recipient) (*administration.AlertRecipient, error) {
+func sealRecipient(seals *seal.Keyring, p *subscriber.Recipient) (*administration.AlertRecipient, error) {
 	closed := p.Email == "" && p.EmailShown != "" || p.Phone == "" && p.PhoneShown != ""
 	if closed || seals == nil && p.Email+p.Phone != "" {
 		return nil, fmt.Errorf("seal %s: %w", p.ID, subscribers.ErrNoKey)
@@ -85,8 +85,8 @@ func sealRecipient(seals *seal.Keyring, p *outbound.Recipient) (*administration.
 }
 
 // openRecipient decodes the record of a recipient, as [openWebhook] does.
-func openRecipient(seals *seal.Keyring, kept *administration.AlertRecipient) (*outbound.Recipient, error) {
-	p := &outbound.Recipient{
+func openRecipient(seals *seal.Keyring, kept *administration.AlertRecipient) (*subscriber.Recipient, error) {
+	p := &subscriber.Recipient{
 		ID: kept.ID, Hospital: kept.Hospital, Label: kept.Label, WebhookID: kept.WebhookID, EmailShown: kept.EmailShown,
 		PhoneShown: kept.PhoneShown, Version: kept.Version, CreatedAt: kept.CreatedAt, Language: kept.Language,
 	}
@@ -107,7 +107,7 @@ func openRecipient(seals *seal.Keyring, kept *administration.AlertRecipient) (*o
 }
 
 // PutWebhook implements [subscribers.Store].
-func (s *Store) PutWebhook(ctx context.Context, seen int64, w *outbound.Webhook) error {
+func (s *Store) PutWebhook(ctx context.Context, seen int64, w *subscriber.Webhook) error {
 	kept, err := sealWebhook(s.Seals, w)
 	if err != nil {
 		return err
@@ -121,7 +121,7 @@ func (s *Store) DropWebhook(ctx context.Context, seen int64, hospital, id string
 }
 
 // PutRecipient implements [subscribers.Store].
-func (s *Store) PutRecipient(ctx context.Context, seen int64, p *outbound.Recipient) error {
+func (s *Store) PutRecipient(ctx context.Context, seen int64, p *subscriber.Recipient) error {
 	kept, err := sealRecipient(s.Seals, p)
 	if err != nil {
 		return err
@@ -135,6 +135,6 @@ func (s *Store) DropRecipient(ctx context.Context, seen int64, hospital, id stri
 }
 
 // PutTier implements [subscribers.Store].
-func (s *Store) PutTier(ctx context.Context, seen int64, t *outbound.Tier) error {
+func (s *Store) PutTier(ctx context.Context, seen int64, t *subscriber.Tier) error {
 	return put(ctx, s, seen, t.Hospital, kindTier, t.ID, administration.AlertTierCodec, t)
 }

@@ -11,6 +11,7 @@ import (
 
 	"svc/internal/admin/subscribers"
 	"svc/internal/outbound"
+	"svc/internal/outbound/subscriber"
 	"svc/internal/seal"
 	"svc/schemas/administration"
 )
@@ -31,12 +32,12 @@ func TestRecordsNeverHoldWhatIsSealed(t *testing.T) {
 	ring := ringOf(t, testKey)
 	rapid.Check(t, func(t *rapid.T) {
 		secret := rapid.StringMatching(`[!-~]{24,128}`)
-		w := &outbound.Webhook{
+		w := &subscriber.Webhook{
 			ID: "whk_" + rapid.StringMatching(`[0-9a-f]{16}`).Draw(t, "id"), Hospital: "north", URL: "https://partner.example", Events: []string{outbound.Ping},
 			Enabled: true, RatePerSecond: 50, TimeoutSeconds: 10, Version: 3, CreatedAt: time.UnixMilli(1).UTC(),
-			Secrets: []outbound.Secret{
-				{ID: "sec_1", Value: secret.Draw(t, "next"), State: outbound.SecretNext, Until: time.UnixMilli(2).UTC()},
-				{ID: "sec_2", Value: secret.Draw(t, "current"), State: outbound.SecretCurrent},
+			Secrets: []subscriber.Secret{
+				{ID: "sec_1", Value: secret.Draw(t, "next"), State: subscriber.SecretNext, Until: time.UnixMilli(2).UTC()},
+				{ID: "sec_2", Value: secret.Draw(t, "current"), State: subscriber.SecretCurrent},
 			},
 		}
 		kept, err := sealWebhook(ring, w)
@@ -60,7 +61,7 @@ func TestRecordsNeverHoldWhatIsSealed(t *testing.T) {
 			t.Fatalf("opens as %+v, %v", got, fault)
 		}
 
-		p := &outbound.Recipient{
+		p := &subscriber.Recipient{
 			ID: "rcp_1", Hospital: "north", Label: "Charge nurse", EmailShown: "c***@x***.example", PhoneShown: "***42", CreatedAt: time.UnixMilli(1).UTC(),
 			Email: rapid.StringMatching(`[a-z]{8,30}@[a-z]{8,30}\.example`).Draw(t, "email"), Phone: rapid.StringMatching(`\+[1-9][0-9]{10,14}`).Draw(t, "phone"),
 			Language: rapid.SampledFrom([]string{"", "en", "es"}).Draw(t, "language"),
@@ -90,10 +91,10 @@ func TestRecordsNeverHoldWhatIsSealed(t *testing.T) {
 // with different keys. They cannot be opened, have no value, and are not overwritten.
 func TestSealedValuesStayInTheirPlace(t *testing.T) {
 	ring, other := ringOf(t, testKey), ringOf(t, testKey+"other")
-	w := &outbound.Webhook{ID: "whk_1", Hospital: "north", Secrets: []outbound.Secret{
-		{ID: "sec_1", Value: "a secret of twenty-four ch", State: outbound.SecretCurrent}, {ID: "sec_2", Value: "another of twenty-four cha", State: outbound.SecretPrevious},
+	w := &subscriber.Webhook{ID: "whk_1", Hospital: "north", Secrets: []subscriber.Secret{
+		{ID: "sec_1", Value: "a secret of twenty-four ch", State: subscriber.SecretCurrent}, {ID: "sec_2", Value: "another of twenty-four cha", State: subscriber.SecretPrevious},
 	}}
-	p := &outbound.Recipient{ID: "rcp_1", Hospital: "north", Email: "a@b.example", EmailShown: "a***", Phone: "+15550100", PhoneShown: "***00"}
+	p := &subscriber.Recipient{ID: "rcp_1", Hospital: "north", Email: "a@b.example", EmailShown: "a***", Phone: "+15550100", PhoneShown: "***00"}
 	hook := func(change func(*administration.Webhook)) func() (any, error) {
 		return func() (any, error) {
 			kept, err := sealWebhook(ring, w)

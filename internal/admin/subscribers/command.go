@@ -12,6 +12,7 @@ import (
 	"svc/internal/httpapi/contract"
 	"svc/internal/httpapi/problem"
 	"svc/internal/outbound"
+	"svc/internal/outbound/subscriber"
 )
 
 // Names of actions in the audit log.
@@ -141,7 +142,7 @@ func (s *webhooks) test(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	c := s.newCommand(r, outbound.VerbTest)
-	c.Endpoint, c.Channel = hook.ID, outbound.ChannelWebhook
+	c.Endpoint, c.Channel = hook.ID, subscriber.ChannelWebhook
 	if in.Event != outbound.Ping {
 		c.Event = in.Event
 	}

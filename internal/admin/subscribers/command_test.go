@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"svc/internal/outbound"
+	"svc/internal/outbound/subscriber"
 )
 
 // TestReplayDryRun: a dry run returns a count, and no action is recorded. A misspelled parameter is
@@ -32,7 +33,7 @@ func TestReplayDryRun(t *testing.T) {
 func TestCommands(t *testing.T) {
 	h := open(t)
 	hook := h.ask("admin", "POST", hooks, `{"url":"https://partner.example/svc"}`, 200).Data.ID
-	h.lists.deliveries = []outbound.Delivery{{ID: "dlv_1", Hospital: "north", EventID: "evt_1", EndpointID: hook, Channel: outbound.ChannelWebhook}}
+	h.lists.deliveries = []outbound.Delivery{{ID: "dlv_1", Hospital: "north", EventID: "evt_1", EndpointID: hook, Channel: subscriber.ChannelWebhook}}
 
 	ping := h.ask("admin", "POST", hooks+"/"+hook+"/test", ``, 200)
 	h.ask("admin", "POST", hooks+"/"+hook+"/test", `{"event":"room.rescored"}`, 200)

@@ -4,11 +4,14 @@ import (
 	"errors"
 	"net/http"
 	"slices"
+	"time"
 
 	"svc/internal/httpapi"
 	"svc/internal/httpapi/contract"
 	"svc/internal/httpapi/problem"
 	"svc/internal/outbound"
+	"svc/internal/outbound/sending"
+	"svc/internal/outbound/subscriber"
 )
 
 // Limits for pages of deliveries.
@@ -18,7 +21,7 @@ const (
 	deliveriesListed = 10_000 // maximum number of deliveries listed for one endpoint
 )
 
-var channelNames = []string{string(outbound.ChannelMail), string(outbound.ChannelSMS), string(outbound.ChannelWebhook)}
+var channelNames = []string{string(subscriber.ChannelMail), string(subscriber.ChannelSMS), string(subscriber.ChannelWebhook)}
 
 var stateNames = []string{
 	string(outbound.Pending), string(outbound.Delivered), string(outbound.Rejected), string(outbound.Expired), string(outbound.Poison),
@@ -122,7 +125,7 @@ func baseOf(d *outbound.Delivery) deliveryBase {
 	}
 }
 
-func attemptOf(a *outbound.Attempt) attemptBase {
+func attemptOf(a *sending.Attempt) attemptBase {
 	return attemptBase{a.N, httpapi.Time(a.At), a.Took.Milliseconds(), string(a.Class), some(a.Status)}
 }
 
@@ -134,11 +137,30 @@ func deliveryOf(d *outbound.Delivery) deliveryRow {
 	return row
 }
 
+// Query selects deliveries, newest first.
+type Query struct {
+	Hospital string
+	Endpoint string // "": all
+	Channel  subscriber.Channel
+	State    outbound.State
+	Event    string
+	Since    time.Time
+	Until    time.Time
+	Limit    int
+	Cursor   string
+}
+
+// Page is one page of deliveries.
+type Page struct {
+	Items []outbound.Delivery
+	Next  string // "": none
+}
+
 // readPage returns the requested page. If it returns false, it has sent an error response.
-func (s *webhooks) readPage(w http.ResponseWriter, r *http.Request, endpoint string) (page outbound.Page, ok bool) {
+func (s *webhooks) readPage(w http.ResponseWriter, r *http.Request, endpoint string) (page Page, ok bool) {
 	given, zone := httpapi.QueryOf(r), s.Zone(hospitalOf(r))
-	q := outbound.Query{
-		Hospital: hospitalOf(r), Endpoint: endpoint, Channel: outbound.Channel(given.One("channel", channelNames...)),
+	q := Query{
+		Hospital: hospitalOf(r), Endpoint: endpoint, Channel: subscriber.Channel(given.One("channel", channelNames...)),
 		State: outbound.State(given.One("state", stateNames...)), Event: given.One("event", eventNames...),
 		Since: given.Time("since", zone), Until: given.Time("until", zone),
 		Limit: int(given.Whole("limit", deliveriesUsual, 1, deliveriesAtMost)), Cursor: given.Text("cursor"),
@@ -201,7 +223,7 @@ func (s *webhooks) listOwnDeliveries(w http.ResponseWriter, r *http.Request) {
 
 // mayRead reports whether the caller's key may list the deliveries to an endpoint: the endpoint names this key or
 // another key of the same lineage.
-func (s *webhooks) mayRead(r *http.Request, hook *outbound.Webhook) bool {
+func (s *webhooks) mayRead(r *http.Request, hook *subscriber.Webhook) bool {
 	caller := httpapi.Caller(r.Context())
 	return slices.ContainsFunc(hook.ReaderKeys, func(id string) bool {
 		if id == caller.ID {

@@ -8,6 +8,7 @@ import (
 
 	"svc/internal/httpapi/access"
 	"svc/internal/outbound"
+	"svc/internal/outbound/sending"
 )
 
 // TestPartnersOwnDeliveries: the keys that an endpoint lists and their successors can read its deliveries, regardless
@@ -15,9 +16,9 @@ import (
 func TestPartnersOwnDeliveries(t *testing.T) {
 	h := open(t)
 	hook := h.ask("admin", "POST", hooks, `{"url":"https://partner.example/svc","readerKeyIds":["`+h.ids["partner"]+`"]}`, 200).Data.ID
-	answered := outbound.Attempt{N: 1, Class: outbound.ClassStatus, Status: 500, Response: "what the endpoint said"}
+	answered := sending.Attempt{N: 1, Class: sending.ClassStatus, Status: 500, Response: "what the endpoint said"}
 	h.lists.deliveries = []outbound.Delivery{
-		{ID: "dlv_1", Hospital: "north", EndpointID: hook, State: outbound.Pending, Attempts: []outbound.Attempt{answered}},
+		{ID: "dlv_1", Hospital: "north", EndpointID: hook, State: outbound.Pending, Attempts: []sending.Attempt{answered}},
 		{ID: "dlv_2", Hospital: "north", EndpointID: "whk_other"},
 	}
 	path := "/api/v1/webhooks/" + hook + "/deliveries"

@@ -18,6 +18,7 @@ import (
 	"svc/internal/httpapi"
 	"svc/internal/httpapi/access"
 	"svc/internal/outbound"
+	"svc/internal/outbound/subscriber"
 )
 
 // fixture serves the endpoints on settings in memory, with a simulated clock.
@@ -43,7 +44,7 @@ type fixture struct {
 // fakeLists contains the data that the notifier would report.
 type fakeLists struct {
 	deliveries []outbound.Delivery
-	asked      outbound.Query
+	asked      subscribers.Query
 	progress   map[string]outbound.Progress
 	health     map[string]outbound.Health
 	episodes   []outbound.AlertRun
@@ -51,13 +52,13 @@ type fakeLists struct {
 	looks      int // number of calls
 }
 
-func (l *fakeLists) Deliveries(_ context.Context, q outbound.Query) (outbound.Page, error) {
+func (l *fakeLists) Deliveries(_ context.Context, q subscribers.Query) (subscribers.Page, error) {
 	l.looks++
 	l.asked = q
 	if q.Cursor == "bad" {
-		return outbound.Page{}, subscribers.ErrCursor
+		return subscribers.Page{}, subscribers.ErrCursor
 	}
-	page := outbound.Page{Next: "more"}
+	page := subscribers.Page{Next: "more"}
 	for _, d := range l.deliveries {
 		if d.Hospital == q.Hospital && (q.Endpoint == "" || q.Endpoint == d.EndpointID) {
 			page.Items = append(page.Items, d)
@@ -166,7 +167,7 @@ func (h *fixture) store(do func()) error {
 
 func (h *fixture) Seen() int64 { return 0 }
 
-func (h *fixture) PutWebhook(_ context.Context, _ int64, w *outbound.Webhook) error {
+func (h *fixture) PutWebhook(_ context.Context, _ int64, w *subscriber.Webhook) error {
 	return h.store(func() { h.register.SetWebhook(w) })
 }
 
@@ -174,7 +175,7 @@ func (h *fixture) DropWebhook(_ context.Context, _ int64, hospital, id string) e
 	return h.store(func() { h.register.DropWebhook(hospital, id) })
 }
 
-func (h *fixture) PutRecipient(_ context.Context, _ int64, p *outbound.Recipient) error {
+func (h *fixture) PutRecipient(_ context.Context, _ int64, p *subscriber.Recipient) error {
 	return h.store(func() { h.register.SetRecipient(p) })
 }
 
@@ -182,7 +183,7 @@ func (h *fixture) DropRecipient(_ context.Context, _ int64, hospital, id string)
 	return h.store(func() { h.register.DropRecipient(hospital, id) })
 }
 
-func (h *fixture) PutTier(_ context.Context, _ int64, tier *outbound.Tier) error {
+func (h *fixture) PutTier(_ context.Context, _ int64, tier *subscriber.Tier) error {
 	return h.store(func() { h.register.SetTier(tier) })
 }
 

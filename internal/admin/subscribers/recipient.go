@@ -16,6 +16,7 @@ import (
 	"svc/internal/httpapi/contract"
 	"svc/internal/httpapi/problem"
 	"svc/internal/outbound"
+	"svc/internal/outbound/subscriber"
 )
 
 // Names of actions in the audit log.
@@ -122,7 +123,7 @@ type recipientList struct {
 	Recipients []recipientRow `json:"recipients"`
 }
 
-func recipientOf(p *outbound.Recipient) recipientRow {
+func recipientOf(p *subscriber.Recipient) recipientRow {
 	return recipientRow{
 		ID: p.ID, Label: p.Label, Email: some(p.EmailShown), Phone: some(p.PhoneShown), WebhookID: some(p.WebhookID),
 		Language: cmp.Or(p.Language, defaultLanguage), Version: p.Version, CreatedAt: httpapi.Time(p.CreatedAt),
@@ -131,7 +132,7 @@ func recipientOf(p *outbound.Recipient) recipientRow {
 
 func (s *alerts) listRecipients(w http.ResponseWriter, r *http.Request) {
 	all := slices.Clone(s.Register.Recipients(hospitalOf(r)))
-	slices.SortStableFunc(all, func(a, b *outbound.Recipient) int { return a.CreatedAt.Compare(b.CreatedAt) })
+	slices.SortStableFunc(all, func(a, b *subscriber.Recipient) int { return a.CreatedAt.Compare(b.CreatedAt) })
 	list := recipientList{Recipients: make([]recipientRow, len(all))}
 	for i, p := range all {
 		list.Recipients[i] = recipientOf(p)
@@ -140,7 +141,7 @@ func (s *alerts) listRecipients(w http.ResponseWriter, r *http.Request) {
 }
 
 // findRecipient returns the recipient in the path. If it returns false, it has sent an error response.
-func (s *alerts) findRecipient(w http.ResponseWriter, r *http.Request) (*outbound.Recipient, bool) {
+func (s *alerts) findRecipient(w http.ResponseWriter, r *http.Request) (*subscriber.Recipient, bool) {
 	p, ok := s.Register.Recipient(hospitalOf(r), pathID(r))
 	if !ok {
 		missing(w, r)
@@ -149,7 +150,7 @@ func (s *alerts) findRecipient(w http.ResponseWriter, r *http.Request) (*outboun
 }
 
 func (s *alerts) createRecipient(w http.ResponseWriter, r *http.Request) {
-	p := outbound.Recipient{Hospital: hospitalOf(r), Language: defaultLanguage, Version: 1, CreatedAt: cut(s.Shell.Now())}
+	p := subscriber.Recipient{Hospital: hospitalOf(r), Language: defaultLanguage, Version: 1, CreatedAt: cut(s.Shell.Now())}
 	in := recipientShape{
 		recipientAddresses: recipientAddresses{&p.Email, &p.Phone, &p.WebhookID}, recipientLanguage: recipientLanguage{&p.Language},
 	}
@@ -177,7 +178,7 @@ func (s *alerts) createRecipient(w http.ResponseWriter, r *http.Request) {
 func (s *alerts) changeRecipient(w http.ResponseWriter, r *http.Request) {
 	old, known := s.Register.Recipient(hospitalOf(r), pathID(r))
 	if !known { // a malformed body is reported even if the recipient is unknown
-		old = &outbound.Recipient{Label: "-", EmailShown: "-"}
+		old = &subscriber.Recipient{Label: "-", EmailShown: "-"}
 	}
 	p := *old
 	p.Version++
@@ -218,7 +219,7 @@ func (s *alerts) changeRecipient(w http.ResponseWriter, r *http.Request) {
 }
 
 func (s *alerts) saveRecipient(
-	w http.ResponseWriter, r *http.Request, seen int64, action string, before int64, p *outbound.Recipient, warnings []httpapi.Warning,
+	w http.ResponseWriter, r *http.Request, seen int64, action string, before int64, p *subscriber.Recipient, warnings []httpapi.Warning,
 ) {
 	put := func(ctx context.Context) error { return s.Store.PutRecipient(ctx, seen, p) }
 	if s.perform(w, r, action, p.ID, before, p.Version, put) {
@@ -231,7 +232,7 @@ func (s *alerts) saveRecipient(
 var e164 = regexp.MustCompile(`^\+[1-9][0-9]{6,14}$`)
 
 // checkAddresses checks the addresses of a recipient, and sets their masked forms.
-func (s *alerts) checkAddresses(f *faults, p *outbound.Recipient) {
+func (s *alerts) checkAddresses(f *faults, p *subscriber.Recipient) {
 	p.Label = strings.TrimSpace(p.Label)
 	if p.Email != "" {
 		parsed, err := mail.ParseAddress(p.Email)
@@ -314,15 +315,15 @@ func (s *alerts) testAlert(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	c := s.newCommand(r, outbound.VerbTest)
-	c.Endpoint, c.Channel = p.ID, outbound.Channel(in.Channel)
-	reached := map[outbound.Channel]string{
-		outbound.ChannelMail: p.EmailShown, outbound.ChannelSMS: p.PhoneShown, outbound.ChannelWebhook: p.WebhookID,
+	c.Endpoint, c.Channel = p.ID, subscriber.Channel(in.Channel)
+	reached := map[subscriber.Channel]string{
+		subscriber.ChannelMail: p.EmailShown, subscriber.ChannelSMS: p.PhoneShown, subscriber.ChannelWebhook: p.WebhookID,
 	}[c.Channel]
 	if reached == "" {
 		unprocessable(w, r, "The recipient has no address for this channel; add one first.", "channel", "no_address")
 		return
 	}
-	if c.Channel == outbound.ChannelWebhook {
+	if c.Channel == subscriber.ChannelWebhook {
 		c.Endpoint, c.Event = p.WebhookID, outbound.Alert
 	}
 	if s.order(w, r, actAlertTest, p.ID, c) {

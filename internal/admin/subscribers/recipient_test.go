@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"svc/internal/outbound"
+	"svc/internal/outbound/subscriber"
 )
 
 func TestRecipients(t *testing.T) {
@@ -38,7 +39,7 @@ func TestRecipients(t *testing.T) {
 	}
 	h.ask("admin", "POST", "/api/admin/alerts/test", `{"recipientId":"`+made.Data.ID+`","channel":"email"}`, 200)
 	h.ask("foreign", "POST", "/api/admin/alerts/test", `{"recipientId":"`+made.Data.ID+`","channel":"email"}`, 404)
-	if c := h.orders[0]; c.Endpoint != made.Data.ID || c.Channel != outbound.ChannelMail || c.Verb != outbound.VerbTest {
+	if c := h.orders[0]; c.Endpoint != made.Data.ID || c.Channel != subscriber.ChannelMail || c.Verb != outbound.VerbTest {
 		t.Errorf("order %+v", c)
 	}
 	h.ask("admin", "DELETE", one, "", 200)

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"sync"
 
-	"svc/internal/outbound"
+	"svc/internal/outbound/subscriber"
 )
 
 // Register holds the webhooks, tiers and recipients of all hospitals. The reader of the settings topic updates it. A
@@ -14,9 +14,9 @@ import (
 // new value.
 type Register struct {
 	mu         sync.RWMutex
-	webhooks   byHospital[outbound.Webhook]
-	recipients byHospital[outbound.Recipient]
-	tiers      byHospital[outbound.Tier] // only tiers that differ from the defaults
+	webhooks   byHospital[subscriber.Webhook]
+	recipients byHospital[subscriber.Recipient]
+	tiers      byHospital[subscriber.Tier] // only tiers that differ from the defaults
 	onChange   []func(hospital string)
 }
 
@@ -26,7 +26,7 @@ type byHospital[T any] map[string]map[string]*T
 // NewRegister returns an empty register.
 func NewRegister() *Register {
 	return &Register{
-		webhooks: byHospital[outbound.Webhook]{}, recipients: byHospital[outbound.Recipient]{}, tiers: byHospital[outbound.Tier]{},
+		webhooks: byHospital[subscriber.Webhook]{}, recipients: byHospital[subscriber.Recipient]{}, tiers: byHospital[subscriber.Tier]{},
 	}
 }
 
@@ -35,19 +35,21 @@ func NewRegister() *Register {
 func (r *Register) OnChange(fn func(hospital string)) { r.onChange = append(r.onChange, fn) }
 
 // SetWebhook stores a new or changed webhook.
-func (r *Register) SetWebhook(w *outbound.Webhook) { change(r, r.webhooks, w.Hospital, w.ID, w) }
+func (r *Register) SetWebhook(w *subscriber.Webhook) { change(r, r.webhooks, w.Hospital, w.ID, w) }
 
 // DropWebhook removes a webhook.
 func (r *Register) DropWebhook(hospital, id string) { change(r, r.webhooks, hospital, id, nil) }
 
 // SetRecipient stores a new or changed recipient.
-func (r *Register) SetRecipient(p *outbound.Recipient) { change(r, r.recipients, p.Hospital, p.ID, p) }
+func (r *Register) SetRecipient(p *subscriber.Recipient) {
+	change(r, r.recipients, p.Hospital, p.ID, p)
+}
 
 // DropRecipient removes a recipient.
 func (r *Register) DropRecipient(hospital, id string) { change(r, r.recipients, hospital, id, nil) }
 
 // SetTier stores the settings of a tier.
-func (r *Register) SetTier(t *outbound.Tier) { change(r, r.tiers, t.Hospital, t.ID, t) }
+func (r *Register) SetTier(t *subscriber.Tier) { change(r, r.tiers, t.Hospital, t.ID, t) }
 
 // DropTier removes the settings of a tier, which restores its defaults.
 func (r *Register) DropTier(hospital, id string) { change(r, r.tiers, hospital, id, nil) }
@@ -72,14 +74,14 @@ func change[T any](r *Register, all byHospital[T], hospital, id string, setting 
 }
 
 // Webhooks returns the webhooks of a hospital, sorted by id.
-func (r *Register) Webhooks(hospital string) []*outbound.Webhook {
+func (r *Register) Webhooks(hospital string) []*subscriber.Webhook {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
-	return slices.SortedFunc(maps.Values(r.webhooks[hospital]), func(a, b *outbound.Webhook) int { return strings.Compare(a.ID, b.ID) })
+	return slices.SortedFunc(maps.Values(r.webhooks[hospital]), func(a, b *subscriber.Webhook) int { return strings.Compare(a.ID, b.ID) })
 }
 
 // Webhook returns one webhook of a hospital.
-func (r *Register) Webhook(hospital, id string) (*outbound.Webhook, bool) {
+func (r *Register) Webhook(hospital, id string) (*subscriber.Webhook, bool) {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
 	w, known := r.webhooks[hospital][id]
@@ -87,14 +89,14 @@ func (r *Register) Webhook(hospital, id string) (*outbound.Webhook, bool) {
 }
 
 // Recipients returns the recipients of a hospital, sorted by id.
-func (r *Register) Recipients(hospital string) []*outbound.Recipient {
+func (r *Register) Recipients(hospital string) []*subscriber.Recipient {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
-	return slices.SortedFunc(maps.Values(r.recipients[hospital]), func(a, b *outbound.Recipient) int { return strings.Compare(a.ID, b.ID) })
+	return slices.SortedFunc(maps.Values(r.recipients[hospital]), func(a, b *subscriber.Recipient) int { return strings.Compare(a.ID, b.ID) })
 }
 
 // Recipient returns one recipient of a hospital.
-func (r *Register) Recipient(hospital, id string) (*outbound.Recipient, bool) {
+func (r *Register) Recipient(hospital, id string) (*subscriber.Recipient, bool) {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
 	p, known := r.recipients[hospital][id]
@@ -103,15 +105,15 @@ func (r *Register) Recipient(hospital, id string) (*outbound.Recipient, bool) {
 
 // Tiers returns the three tiers of a hospital, from the lowest to the highest level. A tier without settings has the
 // defaults.
-func (r *Register) Tiers(hospital string) []outbound.Tier {
+func (r *Register) Tiers(hospital string) []subscriber.Tier {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
-	all := make([]outbound.Tier, 0, 3)
-	for _, id := range outbound.TierIDs() {
+	all := make([]subscriber.Tier, 0, 3)
+	for _, id := range subscriber.TierIDs() {
 		if t, set := r.tiers[hospital][id]; set {
 			all = append(all, *t)
 		} else {
-			all = append(all, outbound.DefaultTier(hospital, id))
+			all = append(all, subscriber.DefaultTier(hospital, id))
 		}
 	}
 	return all

@@ -9,7 +9,7 @@ import (
 	"svc/internal/httpapi/access"
 	"svc/internal/httpapi/contract"
 	"svc/internal/httpapi/problem"
-	"svc/internal/outbound"
+	"svc/internal/outbound/subscriber"
 	"svc/internal/signature"
 )
 
@@ -42,28 +42,28 @@ type rotated struct {
 	Warnings  []httpapi.Warning `json:"warnings"`
 }
 
-var secretStates = map[outbound.SecretState]string{
-	outbound.SecretNext: "next", outbound.SecretCurrent: "current", outbound.SecretPrevious: "previous",
+var secretStates = map[subscriber.SecretState]string{
+	subscriber.SecretNext: "next", subscriber.SecretCurrent: "current", subscriber.SecretPrevious: "previous",
 }
 
 // Rotate adds a new secret before the secrets of an endpoint. Both sign during the overlap; with an overlap of 0, only
 // the new one signs. ok is false while another secret is waiting for promotion, because a partner could not know which
 // of three secrets is next.
-func Rotate(secrets []outbound.Secret, fresh outbound.Secret, now time.Time, overlap time.Duration) (all []outbound.Secret, ok bool) {
+func Rotate(secrets []subscriber.Secret, fresh subscriber.Secret, now time.Time, overlap time.Duration) (all []subscriber.Secret, ok bool) {
 	if overlap == 0 {
-		fresh.State, fresh.Until = outbound.SecretCurrent, time.Time{}
-		return []outbound.Secret{fresh}, true
+		fresh.State, fresh.Until = subscriber.SecretCurrent, time.Time{}
+		return []subscriber.Secret{fresh}, true
 	}
 	valid := signature.At(secrets, now)
-	fresh.State, fresh.Until = outbound.SecretNext, cut(now.Add(overlap/2))
-	all = []outbound.Secret{fresh}
+	fresh.State, fresh.Until = subscriber.SecretNext, cut(now.Add(overlap/2))
+	all = []subscriber.Secret{fresh}
 	for _, s := range valid {
 		switch s.State {
-		case outbound.SecretNext:
+		case subscriber.SecretNext:
 			return nil, false
-		case outbound.SecretCurrent:
+		case subscriber.SecretCurrent:
 			s.Until = cut(now.Add(overlap))
-		case outbound.SecretPrevious: // an earlier rotation has set when it retires
+		case subscriber.SecretPrevious: // an earlier rotation has set when it retires
 		}
 		all = append(all, s)
 	}
@@ -94,7 +94,7 @@ func (s *webhooks) rotate(w http.ResponseWriter, r *http.Request) {
 	now, overlap := s.Shell.Now(), time.Duration(in.OverlapHours)*time.Hour
 	hook := *old
 	hook.Version++
-	if hook.Secrets, ok = Rotate(old.Secrets, outbound.Secret{ID: "sec_" + access.RandomHex(4), Value: secret}, now, overlap); !ok {
+	if hook.Secrets, ok = Rotate(old.Secrets, subscriber.Secret{ID: "sec_" + access.RandomHex(4), Value: secret}, now, overlap); !ok {
 		unprocessable(w, r, "A rotation is in progress; rotate after promoteAt, or with overlapHours 0.", "overlapHours", "rotating")
 		return
 	}

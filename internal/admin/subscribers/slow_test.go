@@ -6,7 +6,7 @@ import (
 	"net/http/httptest"
 	"testing"
 
-	"svc/internal/outbound"
+	"svc/internal/outbound/subscriber"
 )
 
 // TestASlowSenderStopsNobody: while the body of a change arrives, other requests can change
@@ -27,8 +27,8 @@ func TestASlowSenderStopsNobody(t *testing.T) {
 	} {
 		t.Run(path, func(t *testing.T) {
 			h := open(t)
-			h.register.SetWebhook(&outbound.Webhook{ID: "whk_1", Hospital: "north", URL: "https://partner.example/", Enabled: true, RatePerSecond: 1, TimeoutSeconds: 1, Version: 1})
-			h.register.SetRecipient(&outbound.Recipient{ID: "rcp_1", Hospital: "north", Label: "desk", WebhookID: "whk_1", Version: 1})
+			h.register.SetWebhook(&subscriber.Webhook{ID: "whk_1", Hospital: "north", URL: "https://partner.example/", Enabled: true, RatePerSecond: 1, TimeoutSeconds: 1, Version: 1})
+			h.register.SetRecipient(&subscriber.Recipient{ID: "rcp_1", Hospital: "north", Label: "desk", WebhookID: "whk_1", Version: 1})
 			body, sender := io.Pipe()
 			r := httptest.NewRequest(http.MethodPatch, path, body)
 			r.Header.Set("Authorization", "Bearer "+h.tokens["admin"])

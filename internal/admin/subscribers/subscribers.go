@@ -24,6 +24,7 @@ import (
 	"svc/internal/httpapi/access"
 	"svc/internal/httpapi/contract"
 	"svc/internal/outbound"
+	"svc/internal/outbound/subscriber"
 )
 
 // Store stores the settings. A write returns [access.ErrOvertaken] if another write changed the settings of the
@@ -31,11 +32,11 @@ import (
 // write returns nil, this process's Register contains the change.
 type Store interface {
 	Seen() int64
-	PutWebhook(ctx context.Context, seen int64, w *outbound.Webhook) error
+	PutWebhook(ctx context.Context, seen int64, w *subscriber.Webhook) error
 	DropWebhook(ctx context.Context, seen int64, hospital, id string) error
-	PutRecipient(ctx context.Context, seen int64, p *outbound.Recipient) error
+	PutRecipient(ctx context.Context, seen int64, p *subscriber.Recipient) error
 	DropRecipient(ctx context.Context, seen int64, hospital, id string) error
-	PutTier(ctx context.Context, seen int64, t *outbound.Tier) error
+	PutTier(ctx context.Context, seen int64, t *subscriber.Tier) error
 }
 
 // ErrNoKey means that the process cannot seal: it has no key, or not the key that sealed the setting. Writing the
@@ -46,7 +47,7 @@ var ErrNoKey = errors.New("no secrets key is configured")
 // cannot be read, or may be outdated. A value that is returned with an error may be outdated. It must not be displayed,
 // but can be used for commands.
 type Lists interface {
-	Deliveries(ctx context.Context, q outbound.Query) (outbound.Page, error)
+	Deliveries(ctx context.Context, q Query) (Page, error)
 	Delivery(ctx context.Context, hospital, id string) (d outbound.Delivery, ok bool, err error)
 	Health(ctx context.Context, hospital, endpoint string) (h outbound.Health, ok bool, err error)
 	Progresses

@@ -9,7 +9,7 @@ import (
 	"svc/internal/httpapi"
 	"svc/internal/httpapi/contract"
 	"svc/internal/httpapi/problem"
-	"svc/internal/outbound"
+	"svc/internal/outbound/subscriber"
 )
 
 const actTierSet = "alert-tier.set"
@@ -20,7 +20,7 @@ func tierWrites() []contract.Route[*alerts] {
 		Summary: "Set the recipients of a tier",
 		About:   "T1 is yellow, T2 orange, T3 red. Omitted fields get the default of the tier. A tier without recipients notifies no one.",
 		Parameters: []contract.Parameter{
-			{Name: "tier", In: "path", About: "T1, T2 or T3.", Values: outbound.TierIDs(), Example: "T2"}, ifMatch,
+			{Name: "tier", In: "path", About: "T1, T2 or T3.", Values: subscriber.TierIDs(), Example: "T2"}, ifMatch,
 		},
 		Bodies: body(tierShape{}, contract.Example{
 			Name: "By e-mail and SMS, to be acknowledged within ten minutes",
@@ -69,7 +69,7 @@ type tierList struct {
 	Tiers []tierRow `json:"tiers"`
 }
 
-func tierRowOf(t *outbound.Tier) tierRow {
+func tierRowOf(t *subscriber.Tier) tierRow {
 	row := tierRow{
 		ID: t.ID, Enabled: t.Enabled, Recipients: append([]string{}, t.Recipients...), Channels: []string{}, AckMinutes: t.AckMinutes,
 		EscalateTo: append([]string{}, t.EscalateTo...), RepeatMinutes: t.RepeatMinutes,
@@ -91,7 +91,7 @@ func (s *alerts) listTiers(w http.ResponseWriter, r *http.Request) {
 
 func (s *alerts) putTier(w http.ResponseWriter, r *http.Request) {
 	hospital, id := hospitalOf(r), httpapi.PathValue(r, "tier")
-	tier := outbound.DefaultTier(hospital, id)
+	tier := subscriber.DefaultTier(hospital, id)
 	in := tierShape{
 		Enabled: &tier.Enabled, AckMinutes: &tier.AckMinutes, RepeatMinutes: &tier.RepeatMinutes, ExpireMinutes: &tier.ExpireMinutes,
 		Action: &tier.Action,
@@ -102,7 +102,7 @@ func (s *alerts) putTier(w http.ResponseWriter, r *http.Request) {
 	}
 	seen, end := s.begin()
 	defer end()
-	at := slices.Index(outbound.TierIDs(), id)
+	at := slices.Index(subscriber.TierIDs(), id)
 	if at < 0 {
 		missing(w, r)
 		return
@@ -113,7 +113,7 @@ func (s *alerts) putTier(w http.ResponseWriter, r *http.Request) {
 	if in.Channels != nil {
 		tier.Channels = nil
 		for _, name := range in.Channels {
-			tier.Channels = append(tier.Channels, outbound.Channel(name))
+			tier.Channels = append(tier.Channels, subscriber.Channel(name))
 		}
 	}
 	if f := faultsOf(&in); f.answered(w, r) || !requireMatch(w, r, old.Version) {

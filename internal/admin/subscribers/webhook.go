@@ -14,6 +14,7 @@ import (
 	"svc/internal/httpapi/contract"
 	"svc/internal/httpapi/problem"
 	"svc/internal/outbound"
+	"svc/internal/outbound/subscriber"
 	"svc/internal/signature"
 )
 
@@ -145,7 +146,7 @@ type webhookList struct {
 	Webhooks []webhookRow `json:"webhooks"`
 }
 
-func (s *webhooks) webhookRow(ctx context.Context, w *outbound.Webhook) webhookRow {
+func (s *webhooks) webhookRow(ctx context.Context, w *subscriber.Webhook) webhookRow {
 	row := webhookRow{
 		ID: w.ID, URL: w.URL, Events: w.Events, Enabled: w.Enabled, RatePerSecond: w.RatePerSecond,
 		TimeoutSeconds: w.TimeoutSeconds, ReaderKeyIDs: append([]string{}, w.ReaderKeys...), Secrets: []secretRow{},
@@ -176,7 +177,7 @@ func (s *webhooks) webhookRow(ctx context.Context, w *outbound.Webhook) webhookR
 
 func (s *webhooks) listWebhooks(w http.ResponseWriter, r *http.Request) {
 	all := slices.Clone(s.Register.Webhooks(hospitalOf(r)))
-	slices.SortStableFunc(all, func(a, b *outbound.Webhook) int { return a.CreatedAt.Compare(b.CreatedAt) })
+	slices.SortStableFunc(all, func(a, b *subscriber.Webhook) int { return a.CreatedAt.Compare(b.CreatedAt) })
 	list := webhookList{Webhooks: make([]webhookRow, len(all))}
 	for i, one := range all {
 		list.Webhooks[i] = s.webhookRow(r.Context(), one)
@@ -185,7 +186,7 @@ func (s *webhooks) listWebhooks(w http.ResponseWriter, r *http.Request) {
 }
 
 // findWebhook returns the webhook in the path. If it returns false, it has sent an error response.
-func (s *webhooks) findWebhook(w http.ResponseWriter, r *http.Request) (*outbound.Webhook, bool) {
+func (s *webhooks) findWebhook(w http.ResponseWriter, r *http.Request) (*subscriber.Webhook, bool) {
 	found, ok := s.Register.Webhook(hospitalOf(r), pathID(r))
 	if !ok {
 		missing(w, r)
@@ -207,7 +208,7 @@ func (s *webhooks) createWebhook(w http.ResponseWriter, r *http.Request) {
 	if !ok {
 		return
 	}
-	hook := &outbound.Webhook{Hospital: hospitalOf(r), URL: in.URL, Version: 1, CreatedAt: cut(s.Shell.Now())}
+	hook := &subscriber.Webhook{Hospital: hospitalOf(r), URL: in.URL, Version: 1, CreatedAt: cut(s.Shell.Now())}
 	f := faultsOf(&in)
 	s.set(&f, hook, &in.webhookSettings)
 	secret := secretOf(&f, in.Secret)
@@ -218,7 +219,7 @@ func (s *webhooks) createWebhook(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	hook.ID = "whk_" + access.RandomHex(8)
-	hook.Secrets = []outbound.Secret{{ID: "sec_" + access.RandomHex(4), Value: secret, State: outbound.SecretCurrent}}
+	hook.Secrets = []subscriber.Secret{{ID: "sec_" + access.RandomHex(4), Value: secret, State: subscriber.SecretCurrent}}
 
 	seen, end := s.begin()
 	defer end()
@@ -235,7 +236,7 @@ func (s *webhooks) createWebhook(w http.ResponseWriter, r *http.Request) {
 func (s *webhooks) changeWebhook(w http.ResponseWriter, r *http.Request) {
 	old, known := s.Register.Webhook(hospitalOf(r), pathID(r))
 	if !known { // a malformed body is reported even if the webhook is unknown
-		old = &outbound.Webhook{URL: "-", RatePerSecond: outbound.DefaultRate, TimeoutSeconds: outbound.DefaultTimeout}
+		old = &subscriber.Webhook{URL: "-", RatePerSecond: outbound.DefaultRate, TimeoutSeconds: outbound.DefaultTimeout}
 	}
 	in := webhookChangeShape{webhookSettings: webhookSettings{
 		Events: slices.Clone(old.Events), Rooms: slices.Clone(old.Rooms), Enabled: old.Enabled, RatePerSecond: old.RatePerSecond,
@@ -274,7 +275,7 @@ func (s *webhooks) changeWebhook(w http.ResponseWriter, r *http.Request) {
 }
 
 // checkURL checks the URL of an endpoint and may add a warning. If it returns false, it has sent an error response.
-func (s *webhooks) checkURL(w http.ResponseWriter, r *http.Request, hook *outbound.Webhook, warnings *[]httpapi.Warning) bool {
+func (s *webhooks) checkURL(w http.ResponseWriter, r *http.Request, hook *subscriber.Webhook, warnings *[]httpapi.Warning) bool {
 	refused, warning := s.Check(r.Context(), hook.Hospital, hook.URL)
 	if warning != "" {
 		*warnings = append(*warnings, httpapi.Warning{Code: warning, Path: "url"})
@@ -285,7 +286,7 @@ func (s *webhooks) checkURL(w http.ResponseWriter, r *http.Request, hook *outbou
 }
 
 // set copies the settings of a request to w. It adds a fault for each key that does not exist.
-func (s *webhooks) set(f *faults, w *outbound.Webhook, in *webhookSettings) {
+func (s *webhooks) set(f *faults, w *subscriber.Webhook, in *webhookSettings) {
 	if in.Events == nil {
 		in.Events = []string{outbound.LevelChanged, outbound.RoomRescored}
 	}

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"svc/internal/httpapi/access"
-	"svc/internal/outbound"
+	"svc/internal/outbound/subscriber"
 )
 
 const hooks = "/api/admin/webhooks"
@@ -142,7 +142,7 @@ func TestAsManyWebhooksAsAHospitalCanHave(t *testing.T) {
 func TestFailedActsAreOnRecord(t *testing.T) {
 	for how, fault := range map[string]error{"webhook.delete.failed": access.ErrOvertaken, "webhook.delete.unclear": errors.New("away")} {
 		h := open(t)
-		h.register.SetWebhook(&outbound.Webhook{Hospital: "north", ID: "whk_1", URL: "https://partner.example", Version: 3})
+		h.register.SetWebhook(&subscriber.Webhook{Hospital: "north", ID: "whk_1", URL: "https://partner.example", Version: 3})
 		h.storing = fault
 		h.ask("admin", "DELETE", "/api/admin/webhooks/whk_1", "", 503)
 		var got []string

@@ -4,7 +4,7 @@ import (
 	"time"
 
 	"svc/acuity"
-	"svc/internal/outbound"
+	"svc/internal/outbound/sending"
 	"svc/internal/stream"
 	"svc/schemas"
 	"svc/schemas/ledger"
@@ -54,7 +54,7 @@ func readDelivery(r *stream.Record, row *DeliveryRow) (reason string) {
 	return ""
 }
 
-func attemptRow(a *outbound.Attempt) AttemptRow {
+func attemptRow(a *sending.Attempt) AttemptRow {
 	return AttemptRow{
 		N: int32(a.N), At: momentOf(a.At), TookMS: a.Took.Milliseconds(), //nolint:gosec // a small number of attempts
 		Class: string(a.Class), Status: int32(a.Status), //nolint:gosec // three digits

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"svc/internal/outbound"
+	"svc/internal/outbound/sending"
 	"svc/notifier"
 	"svc/notifier/people"
 )
@@ -117,7 +118,7 @@ func (r *rehearsal) step(at time.Time, in notifier.Happening) {
 	for _, m := range s.Messages {
 		if d := &m.Delivery; d.State == outbound.Pending {
 			d.State = outbound.Delivered
-			d.Attempts = []outbound.Attempt{{N: 1, At: d.OccurredAt, Took: sentAfter, Class: outbound.ClassOK}}
+			d.Attempts = []sending.Attempt{{N: 1, At: d.OccurredAt, Took: sentAfter, Class: sending.ClassOK}}
 			r.ended = append(r.ended, m)
 		}
 		r.out.Messages = append(r.out.Messages, m)

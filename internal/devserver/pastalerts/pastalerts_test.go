@@ -8,6 +8,7 @@ import (
 	"svc/acuity"
 	"svc/internal/devserver/pastalerts"
 	"svc/internal/outbound"
+	"svc/internal/outbound/subscriber"
 	"svc/notifier"
 	"svc/notifier/people"
 )
@@ -15,20 +16,20 @@ import (
 // unit implements [people.Settings] with one recipient for every tier.
 type unit struct{}
 
-func (unit) Tiers(hospital string) (all []outbound.Tier) {
-	for _, id := range outbound.TierIDs() {
-		t := outbound.DefaultTier(hospital, id)
+func (unit) Tiers(hospital string) (all []subscriber.Tier) {
+	for _, id := range subscriber.TierIDs() {
+		t := subscriber.DefaultTier(hospital, id)
 		t.Recipients = []string{"rcp_1"}
 		all = append(all, t)
 	}
 	return all
 }
 
-func (unit) Recipient(hospital, id string) (outbound.Recipient, bool) {
-	return outbound.Recipient{ID: id, Hospital: hospital, Email: "a@hospital.example", Phone: "+15555550101"}, true
+func (unit) Recipient(hospital, id string) (subscriber.Recipient, bool) {
+	return subscriber.Recipient{ID: id, Hospital: hospital, Email: "a@hospital.example", Phone: "+15555550101"}, true
 }
-func (unit) Webhook(string, string) (*outbound.Webhook, bool) { return nil, false }
-func (unit) Unit(hospital string) (string, *time.Location)    { return hospital, time.UTC }
+func (unit) Webhook(string, string) (*subscriber.Webhook, bool) { return nil, false }
+func (unit) Unit(hospital string) (string, *time.Location)      { return hospital, time.UTC }
 
 // plain implements [people.Seals] without encryption.
 type plain struct{}

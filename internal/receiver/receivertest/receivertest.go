@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"svc/internal/outbound"
+	"svc/internal/outbound/subscriber"
 	"svc/internal/signature"
 )
 
@@ -29,7 +29,7 @@ func SignedRequest(t *testing.T, url, secret, id, summary string, at time.Time) 
 	if err != nil {
 		t.Fatal(err)
 	}
-	signed, _ := signature.Sign([]outbound.Secret{{Value: secret, State: outbound.SecretCurrent}}, id, at, body)
+	signed, _ := signature.Sign([]subscriber.Secret{{Value: secret, State: subscriber.SecretCurrent}}, id, at, body)
 	r.Header.Set(signature.HeaderBody, signed.Body)
 	r.Header.Set(signature.HeaderID, id)
 	r.Header.Set(signature.HeaderTimestamp, signed.Timestamp)

@@ -1,11 +1,19 @@
-package outbound
+// Package subscriber defines the recipients of outgoing messages.
+//
+//   - A [Webhook] is a partner's endpoint, as an entry in the settings.
+//   - A [Tier] defines the recipients of alerts at a level; a [Recipient] is a role on duty.
+package subscriber
 
 import "time"
 
-// The default settings of an endpoint.
+// Channel is a channel over which a message leaves the service.
+type Channel string
+
+// The values of [Channel].
 const (
-	DefaultRate    = 50 // deliveries per second
-	DefaultTimeout = 10 // seconds, for a whole attempt
+	ChannelWebhook Channel = "webhook"
+	ChannelMail    Channel = "email"
+	ChannelSMS     Channel = "sms"
 )
 
 // Webhook is an endpoint of a hospital's partner.
