@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"svc/acuity"
+	"svc/acuity/catalogue/cataloguetest"
 )
 
 // care returns the facts about a patient who arrived at a location at minute 0.
@@ -103,9 +104,9 @@ func TestPrimaryOfTheTable(t *testing.T) {
 		"gynecology":                 {facts: care("GYN"), want: "non-ob-holding", by: "area:medical"},
 		"by service":                 {facts: care("3W", service("NICU"), newborn(5)), want: "nb-intensive", by: "area:nicu"},
 		"by label, before the field": {facts: care("3W", service("OBS"), label("LDR04")), want: "labor-standard", by: "area:labor"},
-		"site":                       {facts: care("L&D", func(f *CareFacts) { f.LocalPrimary = mustFactor(t, "ap-stable") }), want: "ap-stable", by: "site"},
+		"site":                       {facts: care("L&D", func(f *CareFacts) { f.LocalPrimary = cataloguetest.Factor(t, "ap-stable") }), want: "ap-stable", by: "site"},
 		"explicit": {facts: care("L&D", func(f *CareFacts) {
-			f.LocalPrimary, f.Explicit = mustFactor(t, "ap-stable"), mustFactor(t, "pp-hold")
+			f.LocalPrimary, f.Explicit = cataloguetest.Factor(t, "ap-stable"), cataloguetest.Factor(t, "pp-hold")
 		}), want: "pp-hold", by: "explicit"},
 		"nothing known": {facts: CareFacts{At: minute(0), Label: "12"}, want: ""},
 	} {
@@ -176,7 +177,7 @@ func TestAreaOfAService(t *testing.T) {
 
 func TestPrimaryOfAVisit(t *testing.T) {
 	explicit := func(id string) func(*acuity.Event) {
-		return func(e *acuity.Event) { e.Primary = mustFactor(t, id) }
+		return func(e *acuity.Event) { e.Primary = cataloguetest.Factor(t, id) }
 	}
 	reason := func(text string) func(*acuity.Event) {
 		return func(e *acuity.Event) { e.Reasons = ParseReasons(text) }

@@ -6,6 +6,7 @@ import (
 
 	"svc/acuity"
 	"svc/acuity/catalogue"
+	"svc/acuity/catalogue/cataloguetest"
 	"svc/acuity/codes"
 	"svc/acuity/terminology"
 )
@@ -363,10 +364,10 @@ func TestEvidence(t *testing.T) {
 				})
 			}
 			for id, at := range test.listed {
-				e.Listed = append(e.Listed, Listed{Factor: mustFactor(t, id), Since: minutesPastNoon(at[0]), Last: minutesPastNoon(at[1])})
+				e.Listed = append(e.Listed, Listed{Factor: cataloguetest.Factor(t, id), Since: minutesPastNoon(at[0]), Last: minutesPastNoon(at[1])})
 			}
 			if test.primary != "" {
-				e.Primaries = []acuity.Evidence{{Factor: mustFactor(t, test.primary), Kind: acuity.ByADT, Start: noon, Last: noon}}
+				e.Primaries = []acuity.Evidence{{Factor: cataloguetest.Factor(t, test.primary), Kind: acuity.ByADT, Start: noon, Last: noon}}
 			}
 			maps := terminology.NewMappings(test.maps)
 			got := e.evidence(maps)
@@ -389,11 +390,11 @@ func TestEvidenceNamesItsSource(t *testing.T) {
 	got := e.evidence(nil)
 	want := []acuity.Evidence{
 		{
-			Factor: mustFactor(t, "labor-induction"), Kind: acuity.BySignal, Start: minutesPastNoon(1), Last: minutesPastNoon(1), AssignedBy: "signal",
+			Factor: cataloguetest.Factor(t, "labor-induction"), Kind: acuity.BySignal, Start: minutesPastNoon(1), Last: minutesPastNoon(1), AssignedBy: "signal",
 			Source: acuity.Source{Feed: acuity.ChannelClinical, System: codes.RxNorm, Code: "7044"},
 		},
 		{
-			Factor: mustFactor(t, "labor-multiple-gestation"), Kind: acuity.ByDiagnosis, Count: 3, Start: noon, Last: noon,
+			Factor: cataloguetest.Factor(t, "labor-multiple-gestation"), Kind: acuity.ByDiagnosis, Count: 3, Start: noon, Last: noon,
 			Source: acuity.Source{Feed: acuity.ChannelHL7, System: codes.ICD10CM, Code: "O3012"},
 		},
 	}

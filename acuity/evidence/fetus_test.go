@@ -7,6 +7,7 @@ import (
 	"pgregory.net/rapid"
 
 	"svc/acuity"
+	"svc/acuity/catalogue/cataloguetest"
 	"svc/acuity/codes"
 	"svc/acuity/terminology"
 )
@@ -121,7 +122,7 @@ func TestUnnamedFetus(t *testing.T) {
 
 // A Category I tracing of one fetus does not end a diagnosis about another fetus.
 func TestDiagnosisOfAFetus(t *testing.T) {
-	maps := terminology.NewMappings([]acuity.Mapping{{ID: "m", System: codes.ICD10CM, Code: "O36.83*", Factor: mustFactor(t, "labor-fhr-cat-ii")}})
+	maps := terminology.NewMappings([]acuity.Mapping{{ID: "m", System: codes.ICD10CM, Code: "O36.83*", Factor: cataloguetest.Factor(t, "labor-fhr-cat-ii")}})
 	for name, c := range map[string]struct {
 		code, said string
 		want       bool

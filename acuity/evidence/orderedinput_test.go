@@ -4,22 +4,12 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"testing"
 
 	"svc/acuity"
 	"svc/acuity/catalogue"
 	"svc/acuity/codes"
 	"svc/acuity/terminology"
 )
-
-func mustFactor(t testing.TB, id string) catalogue.Factor {
-	t.Helper()
-	f, ok := catalogue.FactorByID(id)
-	if !ok {
-		t.Fatalf("unknown factor %q", id)
-	}
-	return f
-}
 
 // noon is the instant from which the tests count minutes.
 const noon = acuity.Instant(1_700_000_000_000)

@@ -6,6 +6,7 @@ import (
 
 	"svc/acuity"
 	"svc/acuity/catalogue"
+	"svc/acuity/catalogue/cataloguetest"
 	"svc/acuity/codes"
 	"svc/acuity/facts"
 )
@@ -234,7 +235,7 @@ func TestEvidenceGoesWithItsOwner(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			u := New(testHospital)
 			feed(u, tc.feed...)
-			if got := u.roomVerdict(1).Has(mustFactor(t, "high-mag")); got != tc.active {
+			if got := u.roomVerdict(1).Has(cataloguetest.Factor(t, "high-mag")); got != tc.active {
 				t.Errorf("magnesium is active: %v, want %v; chart %+v", got, tc.active, u.registry.Room(1).Chart)
 			}
 		})
@@ -311,7 +312,7 @@ func TestMappingReadsWhatWasSaidBefore(t *testing.T) {
 	if len(c.Unmapped) != 1 || c.Unmapped[0].Code != "HAUS-7" || len(c.Activated) != 0 {
 		t.Fatalf("change %+v", c)
 	}
-	m := acuity.Mapping{ID: "m", System: codes.SystemLocal, Code: "HAUS-7", Factor: mustFactor(t, "high-cardiac")}
+	m := acuity.Mapping{ID: "m", System: codes.SystemLocal, Code: "HAUS-7", Factor: cataloguetest.Factor(t, "high-cardiac")}
 	c = last(feed(u, acuity.Observation{ReceivedAt: clockAt(5), Channel: acuity.ChannelTerminology, Mappings: []acuity.Mapping{m}}))
 	if got := ids(c.Activated); !slices.Equal(got, []string{"high-cardiac"}) {
 		t.Errorf("activated %v", got)
@@ -364,7 +365,7 @@ func TestLateOwnerTakesTheStatement(t *testing.T) {
 		arrival(clockAt(1), acuity.Event{ID: "a", Type: acuity.A01, Visit: "v", Class: 'I', Place: ldr("L1")}),
 		clinicalRequest(clockAt(5), 1, s),
 		arrival(clockAt(10), acuity.Event{ID: "b", Type: acuity.A02, Visit: "v", Place: ldr("L2")}))
-	mag := mustFactor(t, "high-mag")
+	mag := cataloguetest.Factor(t, "high-mag")
 	if !u.roomVerdict(2).Has(mag) {
 		t.Fatal("the statement did not go with her")
 	}

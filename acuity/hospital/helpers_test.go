@@ -1,21 +1,9 @@
 package hospital
 
 import (
-	"testing"
-
 	"svc/acuity"
-	"svc/acuity/catalogue"
 	"svc/acuity/score"
 )
-
-func mustFactor(t testing.TB, id string) catalogue.Factor {
-	t.Helper()
-	f, ok := catalogue.FactorByID(id)
-	if !ok {
-		t.Fatalf("unknown factor %q", id)
-	}
-	return f
-}
 
 // seenRoom is a room as rendered for comparison; seenFactor is a factor with its sources.
 type seenRoom struct {

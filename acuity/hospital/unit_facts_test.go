@@ -6,6 +6,7 @@ import (
 
 	"svc/acuity"
 	"svc/acuity/catalogue"
+	"svc/acuity/catalogue/cataloguetest"
 	"svc/acuity/codes"
 	"svc/acuity/facts"
 )
@@ -71,7 +72,7 @@ func TestNewbornsGoWithTheirMothers(t *testing.T) {
 }
 
 func TestPrimaryOfCensusAndADT(t *testing.T) {
-	couplet := acuity.CensusRoom{ID: 1, Visit: "v", Primary: mustFactor(t, "pp-couplet")}
+	couplet := acuity.CensusRoom{ID: 1, Visit: "v", Primary: cataloguetest.Factor(t, "pp-couplet")}
 	admit := arrival(clockAt(0), acuity.Event{ID: "a", Type: acuity.A01, Visit: "v", Class: 'I', Place: ldr("L1")})
 	tests := map[string]struct {
 		feed []acuity.Observation
@@ -83,7 +84,7 @@ func TestPrimaryOfCensusAndADT(t *testing.T) {
 		"the next does not mention it":     {[]acuity.Observation{admit, listing(clockAt(10), couplet), listing(clockAt(20), acuity.CensusRoom{ID: 1, Visit: "v"})}, 1, "pp-couplet"},
 		"a move within the area":           {[]acuity.Observation{admit, listing(clockAt(10), couplet), arrival(clockAt(20), acuity.Event{ID: "b", Type: acuity.A02, Visit: "v", Place: ldr("L2")})}, 2, "pp-couplet"},
 		"a move to another area":           {[]acuity.Observation{admit, listing(clockAt(10), couplet), arrival(clockAt(20), acuity.Event{ID: "b", Type: acuity.A02, Visit: "v", Place: acuity.Location{PointOfCare: "OBOR", HasRoomID: true, RoomID: 2}})}, 2, "csection-intraop"},
-		"somebody without a visit":         {[]acuity.Observation{listing(clockAt(10), acuity.CensusRoom{ID: 1, Primary: mustFactor(t, "ap-stable")})}, 1, "ap-stable"},
+		"somebody without a visit":         {[]acuity.Observation{listing(clockAt(10), acuity.CensusRoom{ID: 1, Primary: cataloguetest.Factor(t, "ap-stable")})}, 1, "ap-stable"},
 		"somebody, by the area of the row": {[]acuity.Observation{listing(clockAt(10), acuity.CensusRoom{ID: 1})}, 1, "labor-standard"},
 	}
 	for name, tc := range tests {
@@ -135,11 +136,11 @@ func TestStatementsAboutAVisitOrPatient(t *testing.T) {
 	}
 	feed(u, listing(clockAt(-10)), about(0, "v", ""))
 	feed(u, arrival(clockAt(5), acuity.Event{ID: "a", Type: acuity.A01, Visit: "v", Patient: "p", Class: 'I', Place: ldr("L1")}))
-	if !u.roomVerdict(1).Has(mustFactor(t, "high-mag")) {
+	if !u.roomVerdict(1).Has(cataloguetest.Factor(t, "high-mag")) {
 		t.Error("what was said of the visit before it came is lost")
 	}
 	feed(u, arrival(clockAt(6), acuity.Event{ID: "b", Type: acuity.A01, Visit: "w", Patient: "q", Class: 'I', Place: ldr("L2")}), about(7, "", "q"))
-	if !u.roomVerdict(2).Has(mustFactor(t, "high-mag")) {
+	if !u.roomVerdict(2).Has(cataloguetest.Factor(t, "high-mag")) {
 		t.Error("what was said of the patient is lost")
 	}
 	if c := last(feed(u, about(8, "", "nobody"))); !slices.Equal(warnings(c), []string{"reference_waiting"}) {

@@ -10,6 +10,7 @@ import (
 
 	"svc/acuity"
 	"svc/acuity/catalogue"
+	"svc/acuity/catalogue/cataloguetest"
 	"svc/acuity/codes"
 	"svc/acuity/evidence"
 	"svc/acuity/facts"
@@ -288,7 +289,7 @@ func TestRecordsStaySmall(t *testing.T) {
 		feed(u, clinicalRequest(clockAt(n+1), 1, s))
 	}
 	feed(u, arrival(clockAt(3000), acuity.Event{ID: "late", Type: acuity.A08, Visit: "v"}))
-	if got := occupants(u, 2); len(got) != 1 || !u.roomVerdict(2).Has(mustFactor(t, "high-preeclampsia")) {
+	if got := occupants(u, 2); len(got) != 1 || !u.roomVerdict(2).Has(cataloguetest.Factor(t, "high-preeclampsia")) {
 		t.Errorf("room 2 has %v, %+v", got, u.roomVerdict(2))
 	}
 	records := 0

@@ -10,6 +10,7 @@ import (
 
 	"svc/acuity"
 	"svc/acuity/catalogue"
+	"svc/acuity/catalogue/cataloguetest"
 	"svc/acuity/codes"
 	"svc/acuity/evidence"
 	"svc/acuity/facts"
@@ -94,7 +95,7 @@ func TestManyObservationsLeaveTheInfusion(t *testing.T) {
 	if n := len(u.registry.Visits["v"].ResourceStatements); n > evidence.MaxStatements {
 		t.Errorf("%d statements are kept, want at most %d", n, evidence.MaxStatements)
 	}
-	if !u.roomVerdict(1).Has(mustFactor(t, "high-mag")) {
+	if !u.roomVerdict(1).Has(cataloguetest.Factor(t, "high-mag")) {
 		t.Errorf("the infusion is lost: %+v", u.roomVerdict(1))
 	}
 }
@@ -133,7 +134,7 @@ func TestThinningOutlivesReading(t *testing.T) {
 	named := coded
 	named.Visit, named.Patient = "v", ""
 	learnt := func(u *State) *State {
-		feed(u, acuity.Observation{ReceivedAt: clockAt(1), Channel: acuity.ChannelTerminology, Mappings: []acuity.Mapping{{ID: "m", System: codes.LOINC, Code: "X2", Factor: mustFactor(t, "high-cardiac")}}})
+		feed(u, acuity.Observation{ReceivedAt: clockAt(1), Channel: acuity.ChannelTerminology, Mappings: []acuity.Mapping{{ID: "m", System: codes.LOINC, Code: "X2", Factor: cataloguetest.Factor(t, "high-cardiac")}}})
 		return u
 	}
 	heard := func(minute int, s acuity.Signal) acuity.Observation {

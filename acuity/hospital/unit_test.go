@@ -6,6 +6,7 @@ import (
 
 	"svc/acuity"
 	"svc/acuity/catalogue"
+	"svc/acuity/catalogue/cataloguetest"
 	"svc/acuity/codes"
 	"svc/acuity/score"
 )
@@ -118,7 +119,7 @@ func TestVisitTakesItsEvidenceAlong(t *testing.T) {
 	if second == first {
 		t.Fatal("did not move")
 	}
-	if rv := u.roomVerdict(second); !rv.Has(mustFactor(t, "high-mag")) || !rv.Has(mustFactor(t, "labor-standard")) {
+	if rv := u.roomVerdict(second); !rv.Has(cataloguetest.Factor(t, "high-mag")) || !rv.Has(cataloguetest.Factor(t, "labor-standard")) {
 		t.Errorf("second room %+v", rv)
 	}
 	if rv := u.roomVerdict(first); rv.Status != acuity.RoomEmpty || len(rv.Factors) != 0 {

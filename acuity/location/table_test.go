@@ -10,6 +10,7 @@ import (
 
 	"svc/acuity"
 	"svc/acuity/adt"
+	"svc/acuity/catalogue/cataloguetest"
 )
 
 func TestResolve(t *testing.T) {
@@ -239,7 +240,7 @@ func BenchmarkResolve(b *testing.B) {
 
 func TestPrimaryBySite(t *testing.T) {
 	rooms := &Table{}
-	rooms.SetRows([]*acuity.Place{{PointOfCare: "TUB", Primary: mustFactor(t, "labor-ia")}})
+	rooms.SetRows([]*acuity.Place{{PointOfCare: "TUB", Primary: cataloguetest.Factor(t, "labor-ia")}})
 	rooms.SetRoom(7, "Sky", "L&D")
 	choose := func(place acuity.Location) adt.Primary {
 		list := adt.StoreEvents([]acuity.Event{{ID: "a", Type: acuity.A01, At: 1, RecordedAt: 1, ReceivedAt: 2, Visit: "v1", Place: place}})

@@ -1,8 +1,6 @@
 package score
 
 import (
-	"testing"
-
 	"pgregory.net/rapid"
 
 	"svc/acuity/catalogue"
@@ -14,14 +12,5 @@ func pick[T any](t *rapid.T, label string, from ...T) T {
 
 func factor(id string) catalogue.Factor {
 	f, _ := catalogue.FactorByID(id)
-	return f
-}
-
-func mustFactor(t testing.TB, id string) catalogue.Factor {
-	t.Helper()
-	f, ok := catalogue.FactorByID(id)
-	if !ok {
-		t.Fatalf("unknown factor %q", id)
-	}
 	return f
 }

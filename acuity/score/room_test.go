@@ -9,6 +9,7 @@ import (
 
 	"svc/acuity"
 	"svc/acuity/catalogue"
+	"svc/acuity/catalogue/cataloguetest"
 	"svc/acuity/codes"
 )
 
@@ -29,13 +30,13 @@ func (e charted) evidence(t testing.TB, now acuity.Instant) acuity.Evidence {
 	kind := e.kind
 	if kind == 0 {
 		kind = acuity.ByADT
-		if f := mustFactor(t, e.factor); !f.IsPrimary() {
+		if f := cataloguetest.Factor(t, e.factor); !f.IsPrimary() {
 			kind = acuity.BySignal
 		}
 	}
 	at := now.Add(-e.age)
 	return acuity.Evidence{
-		Factor: mustFactor(t, e.factor), Variant: e.variant, Count: e.count, Baby: e.baby, Kind: kind, Start: at, Last: at,
+		Factor: cataloguetest.Factor(t, e.factor), Variant: e.variant, Count: e.count, Baby: e.baby, Kind: kind, Start: at, Last: at,
 		Source: acuity.Source{System: codes.ICD10CM, Code: e.code},
 	}
 }
@@ -155,7 +156,7 @@ func TestRoomsWithoutAPatient(t *testing.T) {
 	babies := roomOf(t, now, charted{factor: "nb-intensive", baby: 1}, charted{factor: "nb-intensive", baby: 2})
 	babies.Patients[0].Mother = false
 	v := judgeAt(babies, now)
-	if v.Demand != 120 || v.Assumed || v.Primary != mustFactor(t, "nb-intensive") || len(v.Factors) != 1 || v.Factors[0].Demand != 120 {
+	if v.Demand != 120 || v.Assumed || v.Primary != cataloguetest.Factor(t, "nb-intensive") || len(v.Factors) != 1 || v.Factors[0].Demand != 120 {
 		t.Errorf("newborns alone: %+v", v)
 	}
 }
@@ -197,7 +198,7 @@ func TestFactorsOfARoom(t *testing.T) {
 	if !slices.Equal(got, want) {
 		t.Errorf("factors\n%q, want\n%q", got, want)
 	}
-	if v.Primary != mustFactor(t, "labor-standard") || !v.Birth {
+	if v.Primary != cataloguetest.Factor(t, "labor-standard") || !v.Birth {
 		t.Errorf("primary %s, birth %v", v.Primary.ID(), v.Birth)
 	}
 	if v.Demand.Nursing() != "1:1+" || v.Demand != 60+9+20 {
@@ -272,7 +273,7 @@ func TestAHiddenStepIsNoChange(t *testing.T) {
 	)
 	v := judgeAt(r, now)
 	for _, f := range v.Factors {
-		if f.Factor == mustFactor(t, "high-mag") && (f.Next != now.Add(10*minutes) || f.Since != now.Add(-50*minutes)) {
+		if f.Factor == cataloguetest.Factor(t, "high-mag") && (f.Next != now.Add(10*minutes) || f.Since != now.Add(-50*minutes)) {
 			t.Errorf("next %v, since %v", f.Next-now, f.Since-now)
 		}
 	}
@@ -280,7 +281,7 @@ func TestAHiddenStepIsNoChange(t *testing.T) {
 	then := now.Add(10 * minutes)
 	v = judgeAt(r, then)
 	for _, f := range v.Factors {
-		if f.Factor == mustFactor(t, "high-mag") && (f.Next != now.Add(50*minutes) || f.Since != now.Add(-10*minutes) || f.Need.Ratio() != "1:1") {
+		if f.Factor == cataloguetest.Factor(t, "high-mag") && (f.Next != now.Add(50*minutes) || f.Since != now.Add(-10*minutes) || f.Need.Ratio() != "1:1") {
 			t.Errorf("then next %v, since %v, %s", f.Next-now, f.Since-now, f.Need.Ratio())
 		}
 	}
@@ -298,7 +299,7 @@ func TestTheSourceOfSilenceEnds(t *testing.T) {
 			charted{factor: "labor-fhr-cat-ii", age: 8 * hours, kind: acuity.ByDiagnosis, code: "O77.8"},
 		)
 		v := judgeAt(r, testStart)
-		f := v.Find(mustFactor(t, "labor-fhr-cat-ii"))
+		f := v.Find(cataloguetest.Factor(t, "labor-fhr-cat-ii"))
 		if f == nil || len(v.Evidence(f)) != want {
 			t.Errorf("%v after it: %+v, want %d sources", age, f, want)
 		}

@@ -150,6 +150,8 @@ var plan = map[string]folder{
 	"internal/signature":             {imports: []string{"internal/outbound"}},      // signs outgoing requests; checks requests to svc's receivers and receipts of providers
 
 	"internal/analysis/backtest/hours/hourstest": {imports: []string{"acuity", "internal/analysis/backtest/hours", "internal/analysis/simulate"}},
+	"acuity/catalogue/cataloguetest":             {imports: []string{"=acuity/catalogue"}},
+	"internal/testkit/certificate":               {},
 	"acuity/hospital/hospitaltest":               {imports: []string{"=acuity", "=acuity/hospital", "=acuity/score"}, std: domainStd},
 	"internal/outbound/sending":                  {imports: []string{"internal/outbound/subscriber"}}, // an attempt to send a message
 	"internal/outbound/subscriber":               {},                                                  // the recipients of messages

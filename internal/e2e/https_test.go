@@ -1,13 +1,7 @@
 package e2e
 
 import (
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
 	"crypto/tls"
-	"crypto/x509"
-	"encoding/pem"
-	"math/big"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -15,6 +9,8 @@ import (
 	"path/filepath"
 	"testing"
 	"time"
+
+	"svc/internal/testkit/certificate"
 )
 
 // serveHTTPS serves on a private address of this machine, like an endpoint in a hospital's network. The allow list
@@ -54,23 +50,12 @@ func privateAddress(t testing.TB) net.IP {
 
 // selfSigned creates a self-signed certificate for an address, and writes it to the file ca for clients that should
 // trust it.
-func selfSigned(t testing.TB, at net.IP) (certificate tls.Certificate, ca string) {
+func selfSigned(t testing.TB, at net.IP) (pair tls.Certificate, ca string) {
 	t.Helper()
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
-	template := &x509.Certificate{
-		SerialNumber: big.NewInt(1), NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(24 * time.Hour), IPAddresses: []net.IP{at},
-		IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
-	}
-	der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
-	if err != nil {
-		t.Fatal(err)
-	}
+	pair, _ = certificate.SelfSigned(t, at.String(), time.Now().Add(24*time.Hour))
 	path := filepath.Join(t.TempDir(), "ca.pem")
-	if err := os.WriteFile(path, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}), 0o600); err != nil {
+	if err := os.WriteFile(path, encodeCertificate(pair.Certificate[0]), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}, path
+	return pair, path
 }

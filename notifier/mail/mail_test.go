@@ -3,13 +3,9 @@ package mail
 import (
 	"bytes"
 	"context"
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
 	"crypto/tls"
 	"crypto/x509"
 	"io"
-	"math/big"
 	"mime"
 	"mime/multipart"
 	"net"
@@ -25,6 +21,7 @@ import (
 	"github.com/emersion/go-smtp"
 
 	"svc/internal/outbound/sending"
+	"svc/internal/testkit/certificate"
 	"svc/notifier/sendertest"
 )
 
@@ -47,7 +44,7 @@ type relayOptions struct{ implicit, plain bool }
 
 func newRelay(t *testing.T, o relayOptions) *relay {
 	t.Helper()
-	certificate, roots := certify(t)
+	certificate, roots := certificate.SelfSigned(t, "localhost", time.Now().Add(time.Hour))
 	r := &relay{roots: roots}
 	server := smtp.NewServer(smtp.BackendFunc(func(c *smtp.Conn) (smtp.Session, error) { return &session{r, c}, nil }))
 	server.Domain = "relay.example"
@@ -78,26 +75,6 @@ type quiet struct{}
 
 func (quiet) Printf(string, ...any) {}
 func (quiet) Println(...any)        {}
-
-func certify(t *testing.T) (tls.Certificate, *x509.CertPool) {
-	t.Helper()
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
-	plan := &x509.Certificate{SerialNumber: big.NewInt(1), NotAfter: time.Now().Add(time.Hour), DNSNames: []string{"localhost"}, IsCA: true, BasicConstraintsValid: true}
-	raw, err := x509.CreateCertificate(rand.Reader, plan, plan, &key.PublicKey, key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	leaf, err := x509.ParseCertificate(raw)
-	if err != nil {
-		t.Fatal(err)
-	}
-	roots := x509.NewCertPool()
-	roots.AddCert(leaf)
-	return tls.Certificate{Certificate: [][]byte{raw}, PrivateKey: key}, roots
-}
 
 type session struct {
 	relay *relay
@@ -327,7 +304,7 @@ func TestAddressNotUnderstood(t *testing.T) {
 // TestConformance runs the suite for all channels over TLS, against a relay that misbehaves in ways that real relays
 // do not.
 func TestConformance(t *testing.T) {
-	certificate, roots := certify(t)
+	certificate, roots := certificate.SelfSigned(t, "localhost", time.Now().Add(time.Hour))
 	r := &relay{}
 	sendertest.Conform(t, sendertest.Channel{
 		Sender: func(t *testing.T, address string) sending.Sender {

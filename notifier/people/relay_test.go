@@ -2,14 +2,10 @@ package people_test
 
 import (
 	"context"
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
 	"crypto/tls"
 	"crypto/x509"
 	"io"
 	"log/slog"
-	"math/big"
 	"net"
 	"slices"
 	"sync"
@@ -17,6 +13,8 @@ import (
 	"time"
 
 	"github.com/emersion/go-smtp"
+
+	"svc/internal/testkit/certificate"
 )
 
 // relay is a real SMTP server on in-memory connections.
@@ -35,23 +33,10 @@ type relay struct {
 
 func newRelay(t *testing.T) *relay {
 	t.Helper()
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
-	plan := &x509.Certificate{SerialNumber: big.NewInt(1), NotAfter: time.Now().Add(1000 * time.Hour), DNSNames: []string{"localhost"}, IsCA: true, BasicConstraintsValid: true}
-	raw, err := x509.CreateCertificate(rand.Reader, plan, plan, &key.PublicKey, key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	leaf, err := x509.ParseCertificate(raw)
-	if err != nil {
-		t.Fatal(err)
-	}
-	r := &relay{t: t, roots: x509.NewCertPool(), conns: make(chan net.Conn), ended: make(chan struct{})}
-	r.roots.AddCert(leaf)
+	pair, roots := certificate.SelfSigned(t, "localhost", time.Now().Add(1000*time.Hour))
+	r := &relay{t: t, roots: roots, conns: make(chan net.Conn), ended: make(chan struct{})}
 	r.server = smtp.NewServer(smtp.BackendFunc(func(*smtp.Conn) (smtp.Session, error) { return &session{relay: r}, nil }))
-	r.server.TLSConfig = &tls.Config{Certificates: []tls.Certificate{{Certificate: [][]byte{raw}, PrivateKey: key}}}
+	r.server.TLSConfig = &tls.Config{Certificates: []tls.Certificate{pair}}
 	r.server.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, slog.LevelDebug)
 	go func() {
 		defer close(r.ended)

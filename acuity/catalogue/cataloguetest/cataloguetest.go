@@ -1,0 +1,18 @@
+// Package cataloguetest finds factors, for tests.
+package cataloguetest
+
+import (
+	"testing"
+
+	"svc/acuity/catalogue"
+)
+
+// Factor returns the factor with an id, which must exist.
+func Factor(t testing.TB, id string) catalogue.Factor {
+	t.Helper()
+	f, ok := catalogue.FactorByID(id)
+	if !ok {
+		t.Fatalf("unknown factor %q", id)
+	}
+	return f
+}
