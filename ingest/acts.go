@@ -183,7 +183,7 @@ func (a *acts) perform(
 		got.change.Activated, got.change.Expired, got.change.Warnings = p.Activated, p.Expired, p.Warnings
 		reason = p.Reason
 	}
-	if refusal := refusedAct(reason); refusal != nil {
+	if refusal := refusedAct(reason, o); refusal != nil {
 		httpapi.Fail(w, r, *refusal)
 		if !dry {
 			a.recordNotDone(r, o, action, subjects...)
@@ -210,8 +210,7 @@ func refusedAct(reason string, o *acuity.Observation) *httpapi.Problem {
 			message = "The hospital has reached the limit of 20,000 code mappings; remove one first."
 		}
 		return &httpapi.Problem{
-			Kind: problem.Unprocessable, Message: "The hospital has reached the limit of these entries; remove one first.",
-			Details: []httpapi.Detail{{Path: "", Rule: "maxItems"}},
+			Kind: problem.Unprocessable, Message: message, Details: []httpapi.Detail{{Path: "", Rule: "maxItems"}},
 		}
 	default:
 		return nil

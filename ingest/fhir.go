@@ -97,8 +97,9 @@ func refusal(f *fhir.Fault, body []byte) httpapi.Problem {
 	}
 	if f.Path == "If-None-Exist" {
 		return httpapi.Problem{
-			Kind:    problem.Invalid,
-			Message: "If-None-Exist, If-None-Match and If-Match apply to a body of one resource; in a Bundle, put them in each request.",
+			Kind: problem.Invalid,
+			Message: "If-None-Exist, If-None-Match and If-Match apply only to a body with one resource; " +
+				"in a Bundle, put the conditions in each request.",
 			Details: []httpapi.Detail{{Path: f.Path, Rule: f.Rule}},
 		}
 	}
@@ -118,7 +119,7 @@ func refusal(f *fhir.Fault, body []byte) httpapi.Problem {
 // atomic, no part of it is applied.
 func unservedTransaction(f *fhir.Fault) httpapi.Problem {
 	p := httpapi.Problem{
-		Kind: problem.NotSupported, Message: "The transaction asks for an operation that svc does not support, so none of it was applied. " +
+		Kind: problem.NotSupported, Message: "The transaction contains an operation that svc does not support, so nothing was applied. " +
 			"Send the current resources with POST or PUT, or send a batch.",
 	}
 	for _, i := range f.Issues[:min(len(f.Issues), maxDetails)] {

@@ -74,8 +74,8 @@ func (a *acts) setHospital(w http.ResponseWriter, r *http.Request, hospital *acc
 	a.Shell.Log.WarnContext(r.Context(), "settings partly written", "hospital", hospital.ID, "error", err)
 	httpapi.Fail(w, r, httpapi.Problem{
 		Kind: problem.Unavailable, RetryAfter: retryAfter,
-		Message: "The switches were set or will be; time zone and senders were not. " +
-			"Read the settings, then set them again without If-Match or with the version read.",
+		Message: "The switches were set, or will be; the time zone and senders were not. " +
+			"Read the settings, then set them again without If-Match, or with the version that you read.",
 	})
 	return false
 }

@@ -113,7 +113,8 @@ func notFound(w http.ResponseWriter, r *http.Request) {
 	below, isFHIR := strings.CutPrefix(r.URL.Path, fhirBase+"/")
 	if isFHIR && below != "" && (below[0] == '$' || below[0] >= 'A' && below[0] <= 'Z') { // a FHIR resource type or operation
 		Fail(w, r, Problem{
-			Kind: problem.NotSupported, Message: "The endpoint serves no individual resources: POST them to " + fhirBase + ", alone or in a Bundle.",
+			Kind:    problem.NotSupported,
+			Message: "The endpoint does not serve individual resources; POST resources to " + fhirBase + ", alone or in a Bundle.",
 		})
 		return
 	}

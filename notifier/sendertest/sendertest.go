@@ -82,7 +82,7 @@ func Conform(t *testing.T, c Channel) {
 			}
 		})
 		if got.Class == sending.ClassOK || got.Class == "" || got.Final {
-			t.Errorf("%+v, want a failure that may pass", got)
+			t.Errorf("%+v, want a temporary failure", got)
 		}
 		bounded(t, &got)
 	})

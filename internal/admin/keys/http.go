@@ -211,7 +211,7 @@ func (s *server) mint(w http.ResponseWriter, r *http.Request) {
 }
 
 var tooMany = httpapi.Problem{
-	Kind: problem.Unprocessable, Message: "The hospital has reached the limit of valid keys; revoke one.",
+	Kind: problem.Unprocessable, Message: "The hospital has reached the limit of 200 valid keys; revoke one.",
 	Details: []httpapi.Detail{{Path: "", Rule: "maxKeys:" + strconv.Itoa(Most)}},
 }
 

@@ -61,9 +61,10 @@ func recipientWrites() []contract.Route[*alerts] {
 			Data:       recipientRow{}, Refuses: []problem.Kind{problem.Missing, problem.Precondition, problem.Unprocessable},
 		}, Serve: (*alerts).deleteRecipient},
 		{Operation: contract.Operation{
-			Method: http.MethodPost, Path: "/api/admin/alerts/test", ID: "testAlert", Summary: "Send a test message to a recipient by one channel",
-			Bodies: body(alertTestShape{}, contract.Example{Name: "By SMS", Text: `{"recipientId":"rcp_0123456789abcdef","channel":"sms"}`}),
-			Data:   commanded{}, Refuses: []problem.Kind{problem.Missing, problem.Unprocessable},
+			Method: http.MethodPost, Path: "/api/admin/alerts/test", ID: "testAlert",
+			Summary: "Send a test message to a recipient through one channel",
+			Bodies:  body(alertTestShape{}, contract.Example{Name: "By SMS", Text: `{"recipientId":"rcp_0123456789abcdef","channel":"sms"}`}),
+			Data:    commanded{}, Refuses: []problem.Kind{problem.Missing, problem.Unprocessable},
 		}, Serve: (*alerts).testAlert},
 	}
 }

@@ -179,7 +179,7 @@ func (s *server) failUnavailable(w http.ResponseWriter, r *http.Request, err err
 	s.Shell.Log.WarnContext(r.Context(), "deliveries not read", "error", err)
 	httpapi.Fail(w, r, httpapi.Problem{
 		Kind: problem.Unavailable, RetryAfter: tryAgain, Details: []httpapi.Detail{{Path: "data", Rule: s.Reason(err)}},
-		Message: "The lists may be incomplete. Retry after the time in Retry-After; the request is safe to repeat.",
+		Message: "The data may be incomplete, so it is not served. Retry after the time in Retry-After; the request is safe to repeat.",
 	})
 }
 

@@ -74,7 +74,7 @@ func (s *server) invite(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case errors.Is(err, ErrTooMany):
 		httpapi.Fail(w, r, httpapi.Problem{
-			Kind: problem.Unprocessable, Message: "The hospital has reached its daily limit of links; try again later.",
+			Kind: problem.Unprocessable, Message: "The hospital has reached the limit of 200 links in 24 hours; try again later.",
 			Details: []httpapi.Detail{{Path: "", Rule: "maxLinks:" + strconv.Itoa(MostLinks)}},
 		})
 	case err != nil:

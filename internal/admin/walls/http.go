@@ -126,7 +126,7 @@ func (s *server) make(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case errors.Is(err, ErrTooMany):
 		httpapi.Fail(w, r, httpapi.Problem{
-			Kind: problem.Unprocessable, Message: "The hospital has reached the limit of wall displays; revoke one.",
+			Kind: problem.Unprocessable, Message: "The hospital has reached the limit of 50 wall displays; revoke one.",
 			Details: []httpapi.Detail{{Path: "", Rule: "maxWalls:" + strconv.Itoa(Most)}},
 		})
 	case err != nil:

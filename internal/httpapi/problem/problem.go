@@ -40,7 +40,7 @@ var table = [kinds]struct {
 }{
 	Internal: {
 		http.StatusInternalServerError, "internal", "exception",
-		"The service failed to process the request. Retry later; if it persists, report meta.requestId.",
+		"The service failed to process the request. Retry later; if the failure persists, report meta.requestId.",
 	},
 	Unavailable: {
 		http.StatusServiceUnavailable, "internal", "transient",
