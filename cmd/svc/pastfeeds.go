@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"math"
 	"time"
 
 	"svc/ingest"
@@ -12,16 +13,21 @@ import (
 )
 
 const (
-	pastFeedsFor  = 7 * 24 * time.Hour // how long a silent feed is listed
-	pastFeedsMost = 50_000             // maximum number of records read from each partition
+	pastFeedsFor = 7 * 24 * time.Hour // how long a silent feed is listed
+	// silentFeedsMost is the number of records in fn partition that are read for feeds that were silent for the last
+	// day, of which only the last times are shown. A feed that has sent nothing since these records is not listed.
+	silentFeedsMost = 50_000
 )
 
 // restoreFeeds reads the log to count what the feeds received before this process started, because the embedded Redis
 // starts empty and the history of a demo was appended to the log without requests. key is the id of the key that
 // sends the demo's requests. The view must be current.
 func restoreFeeds(ctx context.Context, h *service, key string, before time.Time) error {
-	past := outcomes.NewPast(before)
-	err := readNewest(ctx, h, h.config.Topic(schemas.Observations()), before, func(r stream.Record) error {
+	past, first := outcomes.NewPast(before), before
+	received := func(r stream.Record) error {
+		if r.Timestamp.Before(first) {
+			first = r.Timestamp
+		}
 		o, _, err := schemas.ReadInput(r.Key, r.Value)
 		if err != nil || o == nil || !o.ReceivedAt.Time().Before(before) { // this process counts later observations
 			return nil //nolint:nilerr // a dead letter
@@ -32,9 +38,14 @@ func restoreFeeds(ctx context.Context, h *service, key string, before time.Time)
 		}
 		past.Received(ingest.Position{Partition: r.Partition, Offset: r.Offset}, source, o)
 		return nil
-	})
+	}
+	log, day := h.config.Topic(schemas.Observations()), before.Add(-outcomes.PastWindow)
+	err := readSpan(ctx, h, log, before.Add(-pastFeedsFor), day, silentFeedsMost, received)
 	if err == nil {
-		err = readNewest(ctx, h, h.config.Topic(schemas.Verdicts()), time.Time{}, func(r stream.Record) error {
+		err = readSpan(ctx, h, log, day, before, math.MaxInt64, received) // all, because the windows are counts
+	}
+	if err == nil { // an outcome is written after its observation
+		err = readSpan(ctx, h, h.config.Topic(schemas.Verdicts()), first, time.Time{}, math.MaxInt64, func(r stream.Record) error {
 			if change, input, ok := answered(r); ok {
 				past.Applied(ingest.Position{Partition: r.Partition, Offset: input}, change)
 			}
@@ -47,15 +58,19 @@ func restoreFeeds(ctx context.Context, h *service, key string, before time.Time)
 	return past.Store(ctx, h.redis.Feeds())
 }
 
-// readNewest reads the newest records of each partition of a topic: those appended in the last week and before the
-// instant until. If until is zero, there is no upper limit.
-func readNewest(ctx context.Context, h *service, topic string, until time.Time, fn func(stream.Record) error) error {
-	spans, err := h.cluster.Spans(ctx, topic, h.now().Add(-pastFeedsFor), until)
+// readSpan reads the records of fn partition of a topic from since until until, and at most the newest most of them.
+// A zero until means now.
+func readSpan(
+	ctx context.Context, h *service, topic string, since, until time.Time, most int64, fn func(stream.Record) error,
+) error {
+	spans, err := h.cluster.Spans(ctx, topic, since, until)
 	if err != nil {
 		return err
 	}
 	for _, s := range spans {
-		s.From = max(s.From, s.End-pastFeedsMost)
+		if s.End-s.From > most {
+			s.From = s.End - most
+		}
 		if err := h.cluster.Range(ctx, topic, s, fn); err != nil {
 			return err
 		}

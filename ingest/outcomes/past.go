@@ -18,7 +18,7 @@ import (
 // their store has been lost. Refused requests are not in the log, so neither they nor their notices are counted.
 type Past struct {
 	now     time.Time
-	pending map[ingest.Position]*received
+	pending map[ingest.Position]received
 	sums    map[time.Time]map[feeds.Feed]*feeds.Sum // by the start of each step
 }
 
@@ -31,13 +31,13 @@ type received struct {
 
 // NewPast returns an empty Past. The windows of the feeds end at the given time.
 func NewPast(now time.Time) *Past {
-	return &Past{now: now, pending: map[ingest.Position]*received{}, sums: map[time.Time]map[feeds.Feed]*feeds.Sum{}}
+	return &Past{now: now, pending: map[ingest.Position]received{}, sums: map[time.Time]map[feeds.Feed]*feeds.Sum{}}
 }
 
-const (
-	pastWindow = 24 * time.Hour // older observations are outside every window of a feed; all of them are counted in one step
-	pastStep   = time.Minute    // resolution of the restored counts
-)
+// PastWindow is the longest window of a feed. Observations before it are in no count; only their latest time matters.
+const PastWindow = 24 * time.Hour
+
+const pastStep = time.Minute // resolution of the restored counts
 
 // Received counts an observation that the given source sent.
 func (p *Past) Received(at ingest.Position, source string, o *acuity.Observation) {
@@ -46,7 +46,7 @@ func (p *Past) Received(at ingest.Position, source string, o *acuity.Observation
 		messages = len(o.Events)
 	}
 	step := time.Time{}
-	if p.now.Sub(when) < pastWindow {
+	if p.now.Sub(when) < PastWindow {
 		step = when.Truncate(pastStep)
 	}
 	if p.sums[step] == nil {
@@ -65,7 +65,7 @@ func (p *Past) Received(at ingest.Position, source string, o *acuity.Observation
 			sum.LastEvent = event.Time()
 		}
 	}
-	p.pending[at] = &received{sum, messages, when}
+	p.pending[at] = received{sum, messages, when}
 }
 
 func earlier(a, b time.Time) time.Time {
@@ -77,8 +77,8 @@ func earlier(a, b time.Time) time.Time {
 
 // Applied counts the outcome of an observation, once. change is its record in the changelog.
 func (p *Past) Applied(at ingest.Position, change []byte) {
-	r := p.pending[at]
-	if delete(p.pending, at); r == nil {
+	r, known := p.pending[at]
+	if delete(p.pending, at); !known {
 		return
 	}
 	c, err := schemas.ChangeCodec.Decode(change)
