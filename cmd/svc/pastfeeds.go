@@ -14,7 +14,7 @@ import (
 
 const (
 	pastFeedsFor = 7 * 24 * time.Hour // how long a silent feed is listed
-	// silentFeedsMost is the number of records in fn partition that are read for feeds that were silent for the last
+	// silentFeedsMost is the number of records in each partition that are read for feeds that were silent for the last
 	// day, of which only the last times are shown. A feed that has sent nothing since these records is not listed.
 	silentFeedsMost = 50_000
 )
@@ -58,7 +58,7 @@ func restoreFeeds(ctx context.Context, h *service, key string, before time.Time)
 	return past.Store(ctx, h.redis.Feeds())
 }
 
-// readSpan reads the records of fn partition of a topic from since until until, and at most the newest most of them.
+// readSpan reads the records of each partition of a topic from since until until, and at most the newest most of them.
 // A zero until means now.
 func readSpan(
 	ctx context.Context, h *service, topic string, since, until time.Time, most int64, fn func(stream.Record) error,

@@ -28,8 +28,6 @@ type outlook struct {
 type finding struct {
 	Heading, About string
 	Figure         template.HTML // "": none
-	Label          string        // description of the figure for screen readers
-	FromStart      bool          // a chart that is wider than the window first shows its beginning; false: its end
 }
 
 type outlookRow struct{ At, Low, Likely, High, ShortLikely, ShortHigh string }
@@ -78,7 +76,7 @@ func (p *writer) newOutlook(u *readapi.Unit, wall bool) *outlook {
 	if !o.Known || u.Verdict.Shortfall <= 0 {
 		heading = p.T("forecast.says", "words", words)
 	}
-	o.Finding = finding{heading, about, p.drawForecast(u, highest, wall), p.T("forecast.chart"), true}
+	o.Finding = finding{heading, about, p.drawForecast(u, highest, wall)}
 	if !wall {
 		o.Levels = p.drawLevels(u)
 	}
@@ -287,7 +285,7 @@ func (p *writer) drawLevels(u *readapi.Unit) finding {
 	l.Title = p.T("levels") + ". " + heading + "."
 	wide := l.SVG()
 	l.Narrow = true
-	return finding{heading, about, wide + l.SVG(), p.T("levels"), true}
+	return finding{heading, about, wide + l.SVG()}
 }
 
 // lowestKnown returns the lowest level that a forecast can state for an instant, because unknown data could raise any

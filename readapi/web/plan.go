@@ -10,9 +10,11 @@ import (
 	"unicode/utf8"
 
 	"svc/acuity"
+	"svc/acuity/catalogue"
 	"svc/acuity/score"
 	"svc/internal/admin/layout"
 	"svc/readapi"
+	"svc/readapi/web/text"
 )
 
 // floor is the map of a unit.
@@ -239,10 +241,7 @@ func (p *writer) newTile(r *score.RoomVerdict, now time.Time, wall bool) tile {
 	}
 	t.Class, t.Shape = r.Color.String(), shapes[r.Color-acuity.ColorGreen]
 	t.Color = p.T("color." + t.Class)
-	t.Ratio = r.Demand.Nursing()
-	if r.Demand <= 0 {
-		t.Ratio = p.T("room.noneneeded")
-	}
+	t.Ratio = formatRatio(p.Texts, r.Demand)
 	if r.Stale {
 		t.Class += " stale"
 		t.Color += ", " + p.T("room.stale")
@@ -259,6 +258,14 @@ func (p *writer) newTile(r *score.RoomVerdict, now time.Time, wall bool) tile {
 	}
 	t.Factors = strings.Join(names, ", ")
 	return t
+}
+
+// formatRatio formats a demand as nurses to rooms, such as "1:2".
+func formatRatio(t *text.Texts, d catalogue.Demand) string {
+	if d <= 0 {
+		return t.T("room.noneneeded")
+	}
+	return d.Nursing()
 }
 
 // findLayout returns the layout of a hospital, or nil if there is none.

@@ -97,7 +97,7 @@ func (p *writer) newRoomPage(frame page.Frame, u *readapi.Unit, r *score.RoomVer
 	}
 	if len(details.Steps) > 1 && details.Steps[1].Verdict.Demand != r.Demand {
 		next := &details.Steps[1]
-		out.Say = p.T("room.saythen", "now", out.Say, "time", p.FormatAhead(next.From, u.At), "ratio", next.Verdict.Demand.Nursing())
+		out.Say = p.T("room.saythen", "now", out.Say, "time", p.FormatAhead(next.From, u.At), "ratio", formatRatio(p.Texts, next.Verdict.Demand))
 	}
 	p.drawFigures(out, u, r, details)
 	return out
@@ -155,7 +155,9 @@ func (p *writer) drawLadder(r *score.RoomVerdict, now time.Time) template.HTML {
 			Name: p.T("room.added"), Nurses: nursesOf(added), Begins: nursesOf(largest), Leads: true, Label: adds(added),
 		})
 	}
-	return ladder.SVG()
+	wide := ladder.SVG()
+	ladder.Narrow = true
+	return wide + ladder.SVG()
 }
 
 // drawShares draws the severity points that each factor of a room adds to the score, as [score.ShareSeverity] returns
@@ -171,7 +173,9 @@ func (p *writer) drawShares(r *score.RoomVerdict, shares []float64, total float6
 			sum.Parts = append(sum.Parts, chart.SumPart{Name: name, Points: share, Label: p.FormatNumber(share, 1)})
 		}
 	}
-	return sum.SVG()
+	wide := sum.SVG()
+	sum.Narrow = true
+	return wide + sum.SVG()
 }
 
 // drawScore draws the two parts of the score, and their sum, on a color scale.
@@ -188,7 +192,9 @@ func (p *writer) drawScore(u *readapi.Unit, r *score.RoomVerdict, demand, severi
 		figure.Next = int(next.Verdict.Score)
 		figure.NextLabel = p.T("room.then", "score", next.Verdict.Score, "time", p.FormatAhead(next.From, u.At))
 	}
-	return figure.SVG()
+	wide := figure.SVG()
+	figure.Narrow = true
+	return wide + figure.SVG()
 }
 
 // formatScore formats the color and the score of a room.
@@ -206,14 +212,16 @@ func (p *writer) drawSteps(u *readapi.Unit, steps []readapi.RoomStep) (svg templ
 		if at.Before(u.At) {
 			at = u.At
 		}
-		row := stepRow{At: p.FormatClock(at), Ratio: v.Demand.Nursing(), Nurses: p.formatNurses(v.Demand), Color: p.T("room.empty")}
+		row := stepRow{At: p.FormatClock(at), Ratio: formatRatio(p.Texts, v.Demand), Nurses: p.formatNurses(v.Demand), Color: p.T("room.empty")}
 		if v.Color != acuity.ColorGray {
 			row.Color = p.formatScore(v)
 		}
 		figure.Steps = append(figure.Steps, chart.Step{At: at, Nurses: nursesOf(v.Demand), Label: row.At + " " + row.Ratio})
 		rows = append(rows, row)
 	}
-	return figure.SVG(), rows
+	svg = figure.SVG()
+	figure.Narrow = true
+	return svg + figure.SVG(), rows
 }
 
 func (p *writer) newFactorRow(u *readapi.Unit, r *score.RoomVerdict, f *score.FactorVerdict) factorRow {

@@ -95,9 +95,6 @@ func (p *writer) newTrendsPage(frame page.Frame, t *readapi.Trends, days int) *t
 		}
 	}
 	out.Findings = append(out.Findings, p.rateForecast(t.Forecast))
-	for i := range out.Findings {
-		out.Findings[i].Label = out.Findings[i].Heading
-	}
 	return out
 }
 
@@ -281,7 +278,7 @@ func groupHours(hours []shownHour, name func(*shownHour) string) (groups [][]sho
 
 // drawWeek draws the hours of the week, Monday first.
 func (p *writer) drawWeek(t *readapi.Trends) finding {
-	out := finding{Heading: p.T("trends.hourly"), About: p.T("trends.hourly.about"), FromStart: true}
+	out := finding{Heading: p.T("trends.hourly"), About: p.T("trends.hourly.about")}
 	figure := &chart.Week{Title: out.Heading}
 	for i := range figure.Days {
 		figure.Days[i].Name = p.T("weekday." + strconv.Itoa(i+1))
@@ -294,6 +291,8 @@ func (p *writer) drawWeek(t *readapi.Trends) finding {
 		}
 	}
 	out.Figure = figure.SVG()
+	figure.Narrow = true
+	out.Figure += figure.SVG()
 	return out
 }
 

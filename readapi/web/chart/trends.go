@@ -99,8 +99,9 @@ func (p *Past) steps(x, y scale, of func(PastHour) float64) (d string) {
 
 // Week is a chart of the hours of a week, with a row for each day.
 type Week struct {
-	Title string
-	Days  [7]WeekDay
+	Title  string
+	Days   [7]WeekDay
+	Narrow bool // the chart has the width of a phone: the hours are its rows
 }
 
 // WeekDay is one row of a week.
@@ -118,37 +119,71 @@ type WeekCell struct {
 // SVG draws a cell for each hour. The fill shows in what fraction of the weeks there were too few nurses at that
 // hour: none, up to a quarter, up to half, or more. A striped cell means unknown.
 func (w *Week) SVG() template.HTML {
-	const left, top, each, row = 56.0, 22.0, 33.0, 26.0
-	c := newCanvas(int(left+24*each), int(top+7*row), " wide", w.Title)
-	c.pattern = "weekstripes"
-	c.defineStripes()
-	for hour := 0; hour < 24; hour += 3 {
-		c.text("", "middle", left+(float64(hour)+.5)*each, top-8, strconv.Itoa(hour))
+	g := weekFigure{canvas: newCanvas(848, 204, " wide", w.Title), left: 56, wide: 33, high: 26} //nolint:mnd // 24 by 7 cells
+	g.pattern = "weekstripes"
+	if w.Narrow {
+		g = weekFigure{canvas: newCanvas(int(narrowWidth), 526, " narrow", w.Title), left: 30, wide: 50, high: 21} //nolint:mnd // 7 by 24 cells
+		g.pattern = "narrowweekstripes"
 	}
-	for i, day := range w.Days {
-		y := top + float64(i)*row
-		c.text("", "start", 0, y+row*.68, day.Name)
-		for hour, cell := range day.Hours {
-			if cell.Words == "" {
-				continue
-			}
-			x, class := left+float64(hour)*each, ""
-			switch {
-			case cell.Short < 0:
-				c.stripe(x+1, y+1, each-2, row-2)
-				class = "k"
-			case cell.Short > .5:
-				c.rect("fr", x+1, y+1, each-2, row-2)
-				class = "tw"
-			case cell.Short > .25:
-				c.rect("fo", x+1, y+1, each-2, row-2)
-				class = "tk"
-			case cell.Short > 0:
-				c.rect("fy", x+1, y+1, each-2, row-2)
-				class = "tk"
-			}
-			c.text(class, "middle", x+each/2, y+row*.68, cell.Words)
+	g.defineStripes()
+	for hour := 0; hour < 24; hour += 3 {
+		if name := strconv.Itoa(hour); w.Narrow {
+			g.text("", "end", g.left-8, g.y(hour)+g.high*.68, name)
+		} else {
+			g.text("", "middle", g.x(hour)+g.wide/2, weekTop-8, name)
 		}
 	}
-	return c.done()
+	for i, day := range w.Days {
+		if w.Narrow {
+			g.text("", "middle", g.x(i)+g.wide/2, weekTop-8, day.Name)
+		} else {
+			g.text("", "start", 0, g.y(i)+g.high*.68, day.Name)
+		}
+		for hour := range day.Hours {
+			column, row := hour, i
+			if w.Narrow {
+				column, row = i, hour
+			}
+			g.draw(&day.Hours[hour], g.x(column), g.y(row))
+		}
+	}
+	return g.done()
+}
+
+// weekFigure is a week that is being drawn.
+type weekFigure struct {
+	*canvas
+
+	left, wide, high float64 // where the cells begin, and their size
+}
+
+// weekTop is the y coordinate at which the cells of a week begin.
+const weekTop = 22.0
+
+func (g *weekFigure) x(column int) float64 { return g.left + float64(column)*g.wide }
+func (g *weekFigure) y(row int) float64    { return weekTop + float64(row)*g.high }
+
+// draw draws a cell whose upper left corner is at x, y.
+func (g *weekFigure) draw(cell *WeekCell, x, y float64) {
+	if cell.Words == "" {
+		return
+	}
+	fill, class := "", "tk"
+	switch {
+	case cell.Short < 0:
+		g.stripe(x+1, y+1, g.wide-2, g.high-2)
+		class = "k"
+	case cell.Short > .5:
+		fill, class = "fr", "tw"
+	case cell.Short > .25:
+		fill = "fo"
+	case cell.Short > 0:
+		fill = "fy"
+	default:
+		class = ""
+	}
+	if fill != "" {
+		g.rect(fill, x+1, y+1, g.wide-2, g.high-2)
+	}
+	g.text(class, "middle", x+g.wide/2, y+g.high*.68, cell.Words)
 }
