@@ -66,7 +66,7 @@ type User struct {
 	Disabled   bool
 	CreatedAt  time.Time
 	Until      time.Time // zero: no end
-	SignedInAt time.Time // zero: never
+	SignedInAt time.Time // zero: unknown, because a sign-in to several hospitals is recorded in the first of them
 	Version    int64
 }
 

@@ -51,6 +51,7 @@ type alertsAdminPage struct {
 
 type tierLine struct {
 	ID, Link, Channels, Recipients, EscalateTo string
+	Unaddressed                                string // text that names the recipients without an address for the channels
 	Level                                      colored
 	Ack, Repeat, Expire, Action                string
 	Enabled, Nobody                            bool
@@ -79,7 +80,7 @@ func showAlertsAdmin(d *adminRequest) {
 	out := alertsAdminPage{adminPage: d.newPage("int.alerts")}
 	out.Tabs, out.Act = listAlertTabs(d, ""), &adminLink{Name: d.T("recipients.new"), Path: d.pathTo("recipients", "new")}
 	for i := range tiers {
-		out.Tiers = append(out.Tiers, newTierLine(d, &tiers[i], nameEscalation(d, tiers, i), people))
+		out.Tiers = append(out.Tiers, newTierLine(d, tiers, i, people))
 	}
 	for i := range people {
 		out.Recipients = append(out.Recipients, newRecipientRow(d, &people[i]))
@@ -92,7 +93,7 @@ func showAlertsAdmin(d *adminRequest) {
 func nameEscalation(d *adminRequest, tiers []apiTier, i int) string {
 	for _, above := range tiers[i+1:] {
 		if above.Enabled && len(above.Recipients) > 0 {
-			return d.T("tiers.nexttier", "tier", above.ID)
+			return d.T("tiers.recipientsof", "tier", above.ID)
 		}
 	}
 	for _, t := range tiers[:i+1] {
@@ -103,19 +104,54 @@ func nameEscalation(d *adminRequest, tiers []apiTier, i int) string {
 	return d.T("tiers.nobody")
 }
 
-func newTierLine(d *adminRequest, t *apiTier, escalation string, people []apiRecipient) tierLine {
+// listNotified returns the ids of the recipients that an alert of a tier notifies, and a text for them: the recipients of
+// the tier or, if it has none, those of the enabled tiers below it.
+func listNotified(d *adminRequest, tiers []apiTier, i int, people []apiRecipient) (ids []string, names string) {
+	if ids = tiers[i].Recipients; len(ids) > 0 {
+		return ids, joinLabels(ids, people)
+	}
+	var below []string
+	for _, t := range tiers[:i] {
+		if t.Enabled && len(t.Recipients) > 0 {
+			ids, below = append(ids, t.Recipients...), append(below, t.ID)
+		}
+	}
+	return ids, d.T("tiers.recipientsof", "tier", strings.Join(below, ", "))
+}
+
+// listUnaddressed returns the recipients that have no address for any of the channels, each once.
+func listUnaddressed(ids, channels []string, people []apiRecipient) (all []string) {
+	for _, id := range ids {
+		p := findRow(people, func(p *apiRecipient) bool { return p.ID == id })
+		if p == nil || slices.Contains(all, id) {
+			continue
+		}
+		addresses := map[string]*string{"email": p.Email, "sms": p.Phone, "webhook": p.WebhookID}
+		if !slices.ContainsFunc(channels, func(channel string) bool { return addresses[channel] != nil }) {
+			all = append(all, id)
+		}
+	}
+	return all
+}
+
+func newTierLine(d *adminRequest, tiers []apiTier, i int, people []apiRecipient) tierLine {
+	t := &tiers[i]
 	var channels []string
 	for _, channel := range t.Channels {
 		channels = append(channels, d.Or("channel."+channel, channel))
 	}
+	notified, names := listNotified(d, tiers, i, people)
 	line := tierLine{
 		ID: t.ID, Link: d.pathTo("tiers", t.ID), Level: newColored(d, tierLevels[t.ID]), Action: t.Action,
-		Channels: strings.Join(channels, ", "), Recipients: joinLabels(t.Recipients, people), EscalateTo: joinLabels(t.EscalateTo, people),
+		Channels: strings.Join(channels, ", "), Recipients: names, EscalateTo: joinLabels(t.EscalateTo, people),
 		Ack: formatMinutes(d, t.AckMinutes), Repeat: formatMinutes(d, t.RepeatMinutes), Expire: formatMinutes(d, t.ExpireMinutes),
-		Enabled: t.Enabled, Nobody: t.Enabled && len(t.Recipients) == 0,
+		Enabled: t.Enabled, Nobody: t.Enabled && len(notified) == 0,
+	}
+	if without := listUnaddressed(notified, t.Channels, people); t.Enabled && len(without) > 0 {
+		line.Unaddressed = d.T("tiers.noaddress", "names", joinLabels(without, people))
 	}
 	if len(t.EscalateTo) == 0 && t.AckMinutes > 0 {
-		line.EscalateTo = escalation
+		line.EscalateTo = nameEscalation(d, tiers, i)
 	}
 	return line
 }

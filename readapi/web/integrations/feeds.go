@@ -75,6 +75,9 @@ type apiStatus struct {
 	}
 }
 
+// isUnknown reports whether the stored data about the feeds cannot be read. The list of feeds is then empty.
+func (s *apiStatus) isUnknown() bool { return slices.Contains(s.Reasons, "view_away") }
+
 // feedsPage shows the state of a hospital's feeds.
 type feedsPage struct {
 	adminPage
@@ -138,7 +141,7 @@ func showFeeds(d *adminRequest) {
 		}
 		out.Pipeline = append(out.Pipeline, row)
 	}
-	out.Facts, out.Unknown = listFacts(d, &s), slices.Contains(s.Reasons, "view_away")
+	out.Facts, out.Unknown = listFacts(d, &s), s.isUnknown()
 	d.show("feeds.list", &out)
 }
 

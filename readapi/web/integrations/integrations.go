@@ -20,6 +20,7 @@ package integrations
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"net/http"
 	"time"
@@ -209,7 +210,8 @@ func showFirstRun(d *adminRequest) {
 	d.show("admin.first", &out)
 }
 
-// readFacts reports whether a hospital has sent any data, a room, and the nurses on duty.
+// readFacts reports whether a hospital has sent any data, a room, and the nurses on duty. An error means that this is
+// currently unknown.
 func (d *adminRequest) readFacts() (received, rooms, staffed bool, err error) {
 	v, err := d.Verdict(d.r.Context(), d.session.Hospital)
 	switch {
@@ -220,7 +222,16 @@ func (d *adminRequest) readFacts() (received, rooms, staffed bool, err error) {
 	}
 	if !received { // refused messages count too
 		var status apiStatus
-		received = d.fetch(statusAPI, &status) == nil && len(status.Feeds) > 0
+		if err := d.fetch(statusAPI, &status); err != nil {
+			return false, false, false, err
+		}
+		if status.isUnknown() {
+			return false, false, false, errFeedsUnknown
+		}
+		received = len(status.Feeds) > 0
 	}
 	return received, rooms, staffed, nil
 }
+
+// errFeedsUnknown means that the stored data about the feeds cannot be read.
+var errFeedsUnknown = errors.New("feeds not known")

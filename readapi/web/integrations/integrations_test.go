@@ -374,6 +374,7 @@ func TestFirstRun(t *testing.T) {
 			t.Errorf("%s: %q, want %q", what, got, states)
 		}
 	}
+	a.answers["GET /api/ingest/status"] = `{"feeds":[]}`
 	want("an empty hospital", "next     ", states())
 	a.counts["keys"] = 1
 	want("a key", "done next    ", states())

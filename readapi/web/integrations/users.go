@@ -61,6 +61,9 @@ func newUserRow(d *adminRequest, u *apiUser) userRow {
 		ID: u.ID, Label: u.Label, Role: d.Or("role."+u.Role, u.Role), SignIn: d.T("users.link"), SignedIn: d.formatTime(u.SignedInAt),
 		State: d.T("users.may"),
 	}
+	if row.SignedIn == "" { // a sign-in to several hospitals is recorded in one of them
+		row.SignedIn = d.T("unknown")
+	}
 	if u.SignIn == "provider" {
 		row.SignIn = d.T("users.provider")
 	}
