@@ -64,6 +64,16 @@ const (
 	ChannelSettings    Channel = "settings"
 )
 
+// IsSetting reports whether observations of the channel are settings of administrators, not data about a unit.
+func (c Channel) IsSetting() bool {
+	switch c {
+	case ChannelTerminology, ChannelRules, ChannelLocations, ChannelSettings:
+		return true
+	case ChannelADT, ChannelBatch, ChannelCensus, ChannelClinical, ChannelFHIR, ChannelHL7, ChannelRoster, ChannelStaffing:
+	}
+	return false
+}
+
 // RoomRef identifies a room by the sender's id and label.
 type RoomRef struct {
 	ID    int32  // 0 to 2147483647

@@ -97,7 +97,7 @@ func (s *Reads) Unit(ctx context.Context, hospital string) (*Unit, error) {
 		}
 	}
 	if now.Sub(details.feedsAt) >= feedAgesEvery {
-		if all, err := s.cfg.Health.Feeds(ctx, hospital); err == nil {
+		if all, err := s.listFeeds(ctx, hospital); err == nil {
 			details.feeds, details.feedsAt = ages(all, now), now
 		}
 	}

@@ -180,7 +180,7 @@ func (s *Reads) serveStatus(w http.ResponseWriter, r *http.Request) {
 	blame(err == nil && now.Sub(p.Heartbeat) > heartbeatWithin, "processor_silent")
 	blame(p.DeadLetters > 0, "dead_letters")
 
-	all, err := s.cfg.Health.Feeds(ctx, hospital)
+	all, err := s.listFeeds(ctx, hospital)
 	away(err)
 	for i := range all {
 		a.Feeds = append(a.Feeds, s.feedOf(&all[i], now))
@@ -306,6 +306,13 @@ type notice struct {
 	EventType *string      `json:"eventType"` // event type of an HL7 message without effect, such as A05; null for any other
 }
 
+// listFeeds returns the counts for each feed of a hospital. Settings that administrators change have no rhythm, so they are
+// not feeds that could fall silent.
+func (s *Reads) listFeeds(ctx context.Context, hospital string) ([]feeds.History, error) {
+	all, err := s.cfg.Health.Feeds(ctx, hospital)
+	return slices.DeleteFunc(all, func(h feeds.History) bool { return acuity.Channel(h.Channel).IsSetting() }), err
+}
+
 // serveSourceStatus returns the status of one source. All its data is in Redis.
 func (s *Reads) serveSourceStatus(w http.ResponseWriter, r *http.Request) {
 	ctx, hospital, now := r.Context(), httpapi.Caller(r.Context()).Hospital, s.cfg.Shell.Now()
@@ -315,7 +322,7 @@ func (s *Reads) serveSourceStatus(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	a := sourceStatus{Source: source, SourceName: name, Feeds: []sourceFeed{}}
-	all, err := s.cfg.Health.Feeds(ctx, hospital)
+	all, err := s.listFeeds(ctx, hospital)
 	for i := range all {
 		if all[i].Source != source || err != nil {
 			continue

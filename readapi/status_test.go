@@ -124,6 +124,13 @@ func TestStatus(t *testing.T) {
 	}{
 		"well":               {func(*fixture, *fakeHealth) {}, "ok", []string{}},
 		"a silent feed":      {func(_ *fixture, s *fakeHealth) { s.feeds = append(s.feeds, hourly(now, 4*time.Hour)) }, "stale", []string{"feed_stale"}},
+		"settings that no one changes": {func(_ *fixture, s *fakeHealth) {
+			for _, channel := range []string{"terminology", "rules", "locations", "settings"} {
+				quiet := hourly(now, 20*time.Hour)
+				quiet.Channel = channel
+				s.feeds = append(s.feeds, quiet)
+			}
+		}, "ok", []string{}},
 		"a silent processor": {func(_ *fixture, s *fakeHealth) { s.pipeline.Heartbeat = now.Add(-5001 * time.Millisecond) }, "down", []string{"processor_silent"}},
 		"no processor ever":  {func(_ *fixture, s *fakeHealth) { s.pipeline.Heartbeat = time.Time{} }, "down", []string{"processor_silent"}},
 		"behind":             {func(_ *fixture, s *fakeHealth) { s.pipeline.Topics[0].Oldest = now.Add(-2001 * time.Millisecond) }, "degraded", []string{"processing_behind"}},
