@@ -239,7 +239,7 @@ func TestWithdrawInvitation(t *testing.T) {
 		}
 	}
 	path := "/app/integrations/users/invitations/usr_9"
-	if list := a.Ask("GET", "/app/integrations/users", cookie).Body.String(); !strings.Contains(list, `href="`+path+`" aria-label="Revoke: Ada"`) || !strings.Contains(list, "<td>Apr 5 11:50</td><td>Apr 5 12:50</td>") {
+	if list := a.Ask("GET", "/app/integrations/users", cookie).Body.String(); !strings.Contains(list, `href="`+path+`" aria-label="Revoke: Ada"`) || !strings.Contains(list, "<td>Apr\u00a05\u00a011:50</td><td>Apr\u00a05\u00a012:50</td>") {
 		t.Errorf("not listed: %s", list)
 	}
 	if asked := a.Ask("GET", path, cookie); asked.Code != http.StatusOK || !strings.Contains(asked.Body.String(), `<form method="post" action="`+path+`"`) || len(a.acts()) != 0 {

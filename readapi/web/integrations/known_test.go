@@ -34,7 +34,7 @@ func readRows(page, after string) (rows [][]string) {
 	_, page, _ = strings.Cut(page, after)
 	_, page, _ = strings.Cut(page, "<tbody>")
 	page, _, _ = strings.Cut(page, "</tbody>")
-	for _, row := range strings.Split(page, "</tr>") {
+	for row := range strings.SplitSeq(page, "</tr>") {
 		var cells []string
 		for _, cell := range regexp.MustCompile(`(?s)<t[hd][ >].*?</t[hd]>`).FindAllString(row, -1) {
 			cells = append(cells, readWords("^"+cell+"$", "^", "$"))
@@ -121,9 +121,11 @@ func TestTiersStateWhomTheyReach(t *testing.T) {
 	cookie := a.Cookie("north", "usr_admin")
 	rapid.Check(t, func(r *rapid.T) {
 		var people []map[string]any
+		var ids []string
 		has := map[string][]string{} // the channels for which a recipient has an address
 		for i := range rapid.IntRange(0, 3).Draw(r, "recipients") {
 			id := fmt.Sprint("rcp_", i)
+			ids = append(ids, id)
 			p := map[string]any{"id": id, "label": "Role " + id, "language": "en"}
 			for field, channel := range map[string]string{"email": "email", "phone": "sms", "webhookId": "webhook"} {
 				if rapid.Bool().Draw(r, id+" "+channel) {
@@ -136,9 +138,9 @@ func TestTiersStateWhomTheyReach(t *testing.T) {
 		var tiers []apiTier
 		for _, id := range []string{"T1", "T2", "T3"} {
 			tier := apiTier{ID: id, Enabled: rapid.IntRange(0, 3).Draw(r, id+" enabled") > 0, Channels: []string{}}
-			for _, p := range people {
-				if rapid.Bool().Draw(r, fmt.Sprint(id, p["id"])) {
-					tier.Recipients = append(tier.Recipients, p["id"].(string))
+			for _, recipient := range ids {
+				if rapid.Bool().Draw(r, id+recipient) {
+					tier.Recipients = append(tier.Recipients, recipient)
 				}
 			}
 			for _, channel := range channelsOfAlerts {

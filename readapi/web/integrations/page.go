@@ -163,16 +163,16 @@ func (d *adminRequest) pathWithQuery(name, value string) string {
 	return u.RequestURI()
 }
 
-// formatTime formats a time of the API, such as "Apr 5 14:32", or "" for none.
+// formatTime formats a time of the API, such as "Apr 5 14:32", or "" for none. Its spaces do not break lines.
 func (d *adminRequest) formatTime(t *time.Time) string {
 	if t == nil || t.IsZero() {
 		return ""
 	}
-	in, now := t.In(d.Zone), d.now().In(d.Zone)
+	in, now, layout := t.In(d.Zone), d.now().In(d.Zone), " 15:04"
 	if in.Year() != now.Year() {
-		return d.FormatDate(in) + " " + in.Format("2006 15:04")
+		layout = " 2006 15:04"
 	}
-	return d.FormatDate(in) + " " + in.Format("15:04")
+	return strings.ReplaceAll(d.FormatDate(in)+in.Format(layout), " ", "\u00a0")
 }
 
 // formatSecond formats a time of the API, with seconds.

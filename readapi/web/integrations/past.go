@@ -137,9 +137,7 @@ func fillPast(d *adminRequest, out *pastPage, got *PastResult) {
 		out.Rows = append(out.Rows, pastRow{what, formatSpan(d, c.For), newColored(d, c.Was), newColored(d, c.Would)})
 	}
 	for _, h := range got.Worst {
-		at := h.At.In(d.Zone)
-		what := d.FormatDate(at) + " " + at.Format("15:04")
-		out.Worst = append(out.Worst, pastRow{what, formatSpan(d, h.For), newColored(d, h.Was), newColored(d, h.Would)})
+		out.Worst = append(out.Worst, pastRow{d.formatTime(&h.At), formatSpan(d, h.For), newColored(d, h.Was), newColored(d, h.Would)})
 	}
 }
 

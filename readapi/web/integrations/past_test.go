@@ -40,7 +40,7 @@ func TestTrialSaysItsSpan(t *testing.T) {
 	a.config.Administration.Past = trying{PastResult{Ready: true, Since: until.Add(-30 * time.Hour), Until: until}}
 	a.mount()
 	got := a.Ask("GET", "/app/integrations/rules/high-mag/past?l.floor=1", cookie)
-	if body := got.Body.String(); !strings.Contains(body, "No difference from Apr 4 06:00 to Apr 5 12:00 (30 h of recorded levels).") {
+	if body := got.Body.String(); !strings.Contains(body, "No difference from Apr\u00a04\u00a006:00 to Apr\u00a05\u00a012:00 (30 h of recorded levels).") {
 		t.Error(body)
 	}
 }
