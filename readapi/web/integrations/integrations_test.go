@@ -419,3 +419,27 @@ func TestSamplesAreOfNow(t *testing.T) {
 		t.Error("past events are sent first")
 	}
 }
+
+// TestNavigationsHaveNames: on the page of a long list, no two navigations have the same name, in either language.
+func TestNavigationsHaveNames(t *testing.T) {
+	t.Parallel()
+	a := withAdmins(t)
+	a.answers["GET /api/admin/audit?"] = `{"items":[{"at":"2031-04-05T11:00:00.000Z","by":"usr_9","action":"key.mint","subject":"key_a"}],"nextCursor":"17"}`
+	for _, language := range []string{"en", "es"} {
+		r := httptest.NewRequest("GET", "/app/integrations/audit", nil)
+		r.AddCookie(a.Cookie("north", "usr_admin"))
+		r.Header.Set("Accept-Language", language)
+		w := httptest.NewRecorder()
+		a.Router.ServeHTTP(w, r)
+		seen := map[string]bool{}
+		for _, m := range regexp.MustCompile(`<nav[^>]* aria-label="([^"]*)"`).FindAllStringSubmatch(w.Body.String(), -1) {
+			if seen[m[1]] {
+				t.Errorf("%s: two navigations are named %q", language, m[1])
+			}
+			seen[m[1]] = true
+		}
+		if len(seen) != 3 {
+			t.Errorf("%s: %d navigations", language, len(seen))
+		}
+	}
+}
