@@ -126,7 +126,7 @@ func TestStatus(t *testing.T) {
 		"a silent feed":      {func(_ *fixture, s *fakeHealth) { s.feeds = append(s.feeds, hourly(now, 4*time.Hour)) }, "stale", []string{"feed_stale"}},
 		"settings that no one changes": {func(_ *fixture, s *fakeHealth) {
 			for _, channel := range []string{"terminology", "rules", "locations", "settings"} {
-				quiet := hourly(now, 20*time.Hour)
+				quiet := hourly(now, 4*time.Hour)
 				quiet.Channel = channel
 				s.feeds = append(s.feeds, quiet)
 			}
