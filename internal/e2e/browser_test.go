@@ -133,8 +133,8 @@ var viewNames struct {
 	n int
 }
 
-// window opens a browser window for the server at base.
-func (b *browser) window(t testing.TB, base string, as viewing) *view {
+// window opens a window on a server, with cookies in the format of the driver.
+func (b *browser) window(t testing.TB, base string, as viewing, cookies ...map[string]any) *view {
 	t.Helper()
 	viewNames.Lock()
 	viewNames.n++
@@ -146,6 +146,7 @@ func (b *browser) window(t testing.TB, base string, as viewing) *view {
 	}
 	v.do("open", map[string]any{
 		"origin": base, "width": as.width, "height": as.height, "theme": as.theme(), "script": !as.noScript, "language": language,
+		"cookies": cookies,
 	}, nil)
 	t.Cleanup(func() {
 		b.do("close", map[string]any{"name": v.name}, nil) //nolint:errcheck // the window may already be closed

@@ -39,9 +39,9 @@ func routesOfPages(t *testing.T) (all []string) {
 // idsOfAll maps routes to ids that exist in every hospital.
 var idsOfAll = map[string]string{"/alerts/tiers/{id}": "T3", "/rules/{id}": "labor-standard"}
 
-// TestIntegrationsRoutes opens each administrator page that the router has; axe must not find a fault in either theme
-// at any of three widths. For the administrator of another hospital, each route with an id returns 404 and has no
-// effect.
+// TestIntegrationsRoutes opens each administrator page that the router has, in both languages; axe must not find a
+// fault in either theme at any of three widths. For the administrator of another hospital, each route with an id returns
+// 404 and has no effect.
 func TestIntegrationsRoutes(t *testing.T) {
 	t.Parallel()
 	b := startBrowser(t)
@@ -49,6 +49,10 @@ func TestIntegrationsRoutes(t *testing.T) {
 	w, admin := strange(t, d, "north")
 	v := b.window(t, d.BaseURL, windows[1])
 	v.signIn(w.link(t, "admin"))
+	spanish := windows[1]
+	spanish.language = "es-MX"
+	es := b.window(t, d.BaseURL, spanish)
+	es.signIn(w.link(t, "admin"))
 	ids := furnishIntegrations(t, d, w, admin)
 	other := b.window(t, d.BaseURL, windows[1])
 	other.signIn(d.ward(t, "south", "South").link(t, "admin"))
@@ -80,10 +84,11 @@ func TestIntegrationsRoutes(t *testing.T) {
 		}
 		if method == http.MethodGet && !strings.HasSuffix(path, ".csv") {
 			t.Run("page"+path, func(t *testing.T) {
-				v := *v
-				v.t, v.quick = t, true
-				v.wants(integrations+path, http.StatusOK)
-				v.inspect("page" + strings.NewReplacer("/", "-", "?", "-").Replace(path))
+				for language, v := range map[string]view{"en": *v, "es": *es} {
+					v.t, v.quick = t, true
+					v.wants(integrations+path, http.StatusOK)
+					v.inspect("page-" + language + strings.NewReplacer("/", "-", "?", "-").Replace(path))
+				}
 			})
 		}
 	}

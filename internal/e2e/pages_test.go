@@ -132,6 +132,9 @@ func (v *view) inspect(name string) {
 			if v.do("wide", nil, &wide); wide > 0 {
 				v.t.Errorf("%s: can be scrolled sideways by %d px", where, wide)
 			}
+			if !dark { // the layout does not depend on the theme
+				v.checkLayout(where)
+			}
 			if !v.quick {
 				v.shoot(strings.ReplaceAll(where, " ", "-"))
 			}
@@ -149,8 +152,19 @@ func (v *view) inspect(name string) {
 	}
 }
 
-// ofLook are the axe rules whose result depends on the theme and the width. All other rules are checked only in the
-// widest and the narrowest windows.
+// checkLayout expects that no text lies over another one or outside of its figure, that no text is cut, and that no word
+// is broken.
+func (v *view) checkLayout(where string) {
+	v.t.Helper()
+	var misplaced []string
+	v.do("layout", nil, &misplaced)
+	for _, text := range misplaced {
+		v.t.Errorf("%s: %s", where, text)
+	}
+}
+
+// ofLook are the axe rules that depend on the theme and the width. All other rules are checked only in the widest and
+// the narrowest windows.
 var ofLook = []string{"color-contrast", "target-size", "scrollable-region-focusable", "link-in-text-block"}
 
 // bareKeys matches the placeholder that a page shows for a missing translation.

@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -49,7 +50,12 @@ func attacksPair(t *testing.T, kafka, redis *server) {
 		{"a secret is shown once", showsOnce},
 		{"a lock stays", locksStay},
 		{"fresh sign-in", staysFresh},
-		{"concurrent creation of walls", createsWallsConcurrently},
+		{"links work once", linksWorkOnce},
+		{"a restarted reader", endsForRestarted},
+		{"live streams", limitsStreams},
+		{"records of refusals", recordsRefusals},
+		{"call-backs", callsBackOnce},
+		{"concurrent creation", createsConcurrently},
 	} {
 		t.Run(test.name, func(t *testing.T) { test.try(t, p, provider) })
 	}
@@ -355,17 +361,43 @@ func staysFresh(t *testing.T, p *pair, i *oidctest.Issuer) {
 	}
 }
 
-// createsWallsConcurrently: concurrent requests to both readers create exactly as many walls as a hospital may have.
-func createsWallsConcurrently(t *testing.T, p *pair, _ *oidctest.Issuer) {
-	const most = 50 // docs/limits.md
+// createsConcurrently: concurrent requests to both readers create exactly the maximum number of walls, invitations and
+// keys of a hospital.
+func createsConcurrently(t *testing.T, p *pair, _ *oidctest.Issuer) {
+	for _, limited := range []struct {
+		most       int // docs/limits.md
+		path, body string
+		list       string
+	}{
+		{50, "walls", `{"label":"wall %d"}`, "walls"},
+		{200, "users", `{"label":"person %d","role":"viewer"}`, "invitations"},
+		{200, "keys", `{"name":"key %d","scopes":["read:status"]}`, "keys"},
+	} {
+		if limited.list == "invitations" { // the links of the command line count, too
+			var log struct{ Items []struct{} }
+			into(t, p.admin.get(t, "/api/admin/audit?action=link.make&limit=200").Data, &log)
+			limited.most -= len(log.Items)
+		}
+		t.Run(limited.list, func(t *testing.T) {
+			p.createConcurrently(t, "/api/admin/"+limited.path, limited.body, limited.list, limited.most)
+		})
+	}
+}
+
+func (p *pair) createConcurrently(t *testing.T, path, body, list string, most int) {
+	t.Helper()
 	count := func() int {
 		t.Helper()
-		var list struct{ Walls []struct{ ID string } }
-		into(t, p.admin.get(t, "/api/admin/walls").Data, &list)
-		return len(list.Walls)
+		var all map[string]json.RawMessage
+		into(t, p.admin.get(t, path).Data, &all)
+		var rows []struct{ Status string }
+		if err := json.Unmarshal(all[list], &rows); err != nil {
+			t.Fatal(err)
+		}
+		return len(slices.DeleteFunc(rows, func(r struct{ Status string }) bool { return r.Status != "" && r.Status != "active" }))
 	}
 	add := func(i int) *answer {
-		a, err := p.admin.do(http.MethodPost, "/api/admin/walls", "application/json", fmt.Sprintf(`{"label":"wall %d"}`, i), toReader, fmt.Sprint(i%2))
+		a, err := p.admin.do(http.MethodPost, path, "application/json", fmt.Sprintf(body, i), toReader, fmt.Sprint(i%2))
 		if err != nil {
 			t.Error(err)
 		}
@@ -386,10 +418,10 @@ func createsWallsConcurrently(t *testing.T, p *pair, _ *oidctest.Issuer) {
 	}
 	for reader := range p.direct {
 		if a := add(reader); a.status == http.StatusOK {
-			t.Errorf("one more wall: %v", a)
+			t.Errorf("one more: %v", a)
 		}
 	}
 	if n := count(); n != most {
-		t.Errorf("%d walls, want %d", n, most)
+		t.Errorf("%d, want %d", n, most)
 	}
 }

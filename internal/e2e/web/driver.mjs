@@ -6,6 +6,7 @@ import { readFileSync } from "node:fs";
 
 const require = createRequire(process.env.MODULES + "/node_modules/");
 const { chromium } = require("playwright-core");
+const { layout } = await import("./layout.mjs");
 const axe = readFileSync(require.resolve("axe-core/axe.min.js"), "utf8");
 
 const browser = await chromium.launch({
@@ -124,7 +125,7 @@ const commands = {
   async open({ name, origin, width, height, theme, script, language, cookies, headers }) {
     const context = await browser.newContext({
       viewport: { width, height }, colorScheme: theme, javaScriptEnabled: script, locale: language,
-      reducedMotion: "reduce", extraHTTPHeaders: headers, timezoneId: "Asia/Tokyo",
+      reducedMotion: "reduce", extraHTTPHeaders: headers, timezoneId: "Asia/Tokyo", ignoreHTTPSErrors: true,
     });
     if (cookies) await context.addCookies(cookies);
     const page = await context.newPage();
@@ -189,6 +190,8 @@ const commands = {
       return r.violations.map(v => `${v.id}: ${v.help}: ${v.nodes.slice(0, 3).map(n => n.target.join(" ") + " " + (n.any[0] ?? n.all[0] ?? n.none[0])?.message).join(" | ")} (${v.nodes.length})`);
     }, rules);
   },
+  // layout returns the faults of the layout; see layout.mjs.
+  async layout({ page }) { return await page.evaluate(layout); },
   // wide returns the distance by which the page can be scrolled horizontally.
   async wide({ page }) { return await page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth"); },
   async faults({ faults }) { return faults.splice(0); },
