@@ -122,8 +122,8 @@ func TestStatus(t *testing.T) {
 		status  string
 		reasons []string
 	}{
-		"well":               {func(*fixture, *fakeHealth) {}, "ok", []string{}},
-		"a silent feed":      {func(_ *fixture, s *fakeHealth) { s.feeds = append(s.feeds, hourly(now, 4*time.Hour)) }, "stale", []string{"feed_stale"}},
+		"well":          {func(*fixture, *fakeHealth) {}, "ok", []string{}},
+		"a silent feed": {func(_ *fixture, s *fakeHealth) { s.feeds = append(s.feeds, hourly(now, 4*time.Hour)) }, "stale", []string{"feed_stale"}},
 		"settings that no one changes": {func(_ *fixture, s *fakeHealth) {
 			for _, channel := range []string{"terminology", "rules", "locations", "settings"} {
 				quiet := hourly(now, 4*time.Hour)
