@@ -182,6 +182,11 @@ func TestFeedsStateWhatIsKnown(t *testing.T) {
 					}
 				}
 			}
+			_, page := w.page("/app/units", "en")
+			words := readWords(page, `id="u-north"`, "</tr>")
+			if never := strings.HasSuffix(words, "no data yet"); never != (tt.want == none) || strings.HasSuffix(words, "unknown") != (tt.want == unknown) {
+				t.Errorf("the list of hospitals says %q", words)
+			}
 		})
 	}
 }

@@ -190,6 +190,8 @@ func (row *unitRow) setFeedAge(p *writer, u *readapi.Unit) {
 	switch {
 	case late != "":
 		row.Feeds, row.Late = late, true
+	case last.IsZero() && u.FeedsUnknown:
+		row.Feeds, row.Silent = p.T("unknown"), true
 	case last.IsZero():
 		row.Feeds, row.Silent = p.T("feed.never"), true
 	default:
