@@ -24,7 +24,7 @@ type got struct {
 type receiver struct {
 	mu     sync.Mutex
 	seen   []got
-	answer map[string]func(m sending.Message) sending.Result // by endpoint; without an answer, the endpoint returns 200
+	answer map[string]func(m sending.Message) sending.Result // by endpoint; an endpoint without an answer function returns 200
 	flying int
 	most   int
 }

@@ -196,7 +196,7 @@ func nextAttempt(tries []sending.Attempt) int {
 	return tries[len(tries)-1].N + 1
 }
 
-// handleResult handles the result of an attempt.
+// handleResult stores the outcome of an attempt and schedules the next attempt.
 func (r *runner) handleResult(w *waiting, began time.Time, result sending.Result) {
 	r.busy = false
 	owner := r.e.h.owner

@@ -91,7 +91,7 @@ func holds(s *jsonschema.Schema, text []byte) error {
 	return s.Validate(value)
 }
 
-// each calls the function do with every operation, writes first, so that reads find data.
+// each calls the function do with every operation: first with the writes, so that the reads find data.
 func (d *document) each(do func(method, path string, o *operation)) {
 	for _, write := range []bool{true, false} {
 		for _, path := range slices.Sorted(maps.Keys(d.Paths)) {
@@ -191,10 +191,10 @@ func (d *document) follow(schema any) map[string]any {
 		}
 		at := d.raw
 		for part := range strings.SplitSeq(strings.TrimPrefix(ref, "#/"), "/") {
-			at = at.(map[string]any)[part] //nolint:errcheck,forcetypeassert // the document compiled
+			at = at.(map[string]any)[part] //nolint:errcheck,forcetypeassert // every part exists, because the document compiled
 		}
 		text, _ := json.Marshal(at)  //nolint:errcheck,errchkjson // the value was parsed from JSON
-		s = map[string]any{}         // with numbers as float64
+		s = map[string]any{}         // filled below, with numbers as float64
 		_ = json.Unmarshal(text, &s) //nolint:errcheck // the schema is an object
 	}
 }

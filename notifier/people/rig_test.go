@@ -285,8 +285,8 @@ func (f *figures) Ended(_ subscriber.Channel, state outbound.State) {
 // hooked receives all webhook requests.
 type hooked struct {
 	mu     sync.Mutex
-	answer sending.Result      // zero value: 200
-	bodies map[string][]string // by event
+	answer sending.Result      // result of each request; zero value: 200
+	bodies map[string][]string // bodies of the requests, by event name
 }
 
 func (h *hooked) Send(_ context.Context, m sending.Message) sending.Result {

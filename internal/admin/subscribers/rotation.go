@@ -24,7 +24,7 @@ func rotation() []contract.Route[*webhooks] {
 			"promoteAt (half the overlap), then with the new one. " +
 			"An overlap of 0 ends all old secrets at once. No other rotation can begin before promoteAt.",
 		Parameters: []contract.Parameter{idOf("webhook", "whk_0123456789abcdef"), ifMatch},
-		Bodies:     optionalBody(rotateShape{}, contract.Example{Name: "A day to change over", Text: `{"overlapHours":24}`}),
+		Bodies:     optionalBody(rotateShape{}, contract.Example{Name: "One day of overlap", Text: `{"overlapHours":24}`}),
 		Data:       rotated{}, Refuses: []problem.Kind{problem.Missing, problem.Precondition, problem.Unprocessable},
 	}, Serve: (*webhooks).rotate}}
 }

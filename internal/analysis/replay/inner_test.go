@@ -16,7 +16,7 @@ func (f *Refold) Chart() *acuity.Chart { return f.unit.Chart() }
 func (f *Refold) ElapseTo(now acuity.Instant, fn func(*acuity.Change)) {
 	for due := f.unit.Due(); due != 0 && due <= now; due = f.unit.Due() {
 		f.change, _ = f.unit.Advance(now)
-		each(&f.change)
+		fn(&f.change)
 	}
 }
 

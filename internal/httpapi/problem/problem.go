@@ -7,18 +7,18 @@ import "net/http"
 // status; see table.
 type Kind uint8
 
-// The zero value is an internal error.
+// The values of [Kind]. The zero value is an internal error.
 const (
 	Internal         Kind = iota // internal error
 	Unavailable                  // Kafka or Redis is unavailable; nothing was accepted, and a retry is safe
 	Unauthorized                 // no valid key
 	Forbidden                    // the key lacks the scope
 	Missing                      // unknown path or resource
-	Invalid                      // malformed
+	Invalid                      // the request is malformed
 	MethodNotServed              // the path supports other methods
-	TooLarge                     // longer than the limit, compressed or decompressed
+	TooLarge                     // the body exceeds the limit, compressed or decompressed
 	TimedOut                     // the body did not arrive in time
-	UnsupportedMedia             // content type or encoding
+	UnsupportedMedia             // the content type or encoding is not supported
 	Conflict                     // an idempotency key was reused with a different body
 	Precondition                 // the resource has a different version from the expected one
 	UnmetExpectation             // Expect names something other than 100-continue
