@@ -32,7 +32,7 @@ type SnapshotVisit struct {
 	Class  StageClass
 	Age    int32              // minutes since the start of the stage
 	Demand [Horizon + 1]uint8 // in 60ths of a nurse, now and at each hour ahead; at most 255
-	Score  [Horizon + 1]uint8 // score of the visit's room; 0 if another visit in the room has the score
+	Score  [Horizon + 1]uint8 // score of the visit's room; 0 if the score is reported with another visit in the room
 }
 
 // SnapshotArrival is a visit that arrived since the previous hour.

@@ -44,8 +44,8 @@ type verdictMove struct {
 	Score     *int32  `json:"score"` // score of the room after the act
 }
 
-// acts serves the acts of administrators that concern the settings of their hospital or dead letters. It writes the
-// audit record of each act.
+// acts handles administrators' requests to change the settings of their hospital or to retry dead letters. It writes an
+// audit record for each request.
 type acts struct{ *server }
 
 // beginAct starts the observation of an act. If it returns nil, it has already sent an error response.

@@ -48,7 +48,7 @@ func TestSettingsThatAreSetByHalf(t *testing.T) {
 	}
 	for name, c := range map[string]struct {
 		fail    error // error that the second write returns
-		pending bool  // the change that the first write causes is not known yet
+		pending bool  // whether the result of the first write is still unknown
 		match   string
 		status  int
 		set     bool // the second write was stored

@@ -208,7 +208,7 @@ func (r *runner) handleResult(w *waiting, began time.Time, result sending.Result
 	failing := !r.queue.FailingSince.IsZero()
 	probe, tries := w != r.head, r.triesOf(w)
 	a := attemptOf(tries, began, &result)
-	v := r.queue.End(now, w.at, r.until(w), result, rand.Float64()) //nolint:gosec // only to spread the waits
+	v := r.queue.End(now, w.at, r.until(w), result, rand.Float64()) //nolint:gosec // only for jitter
 	n.cfg.Metrics.Attempt(subscriber.ChannelWebhook, result.Class, result.Took, traceID(r.traceparent(w)))
 	r.line(w, &a)
 	if result.Class == sending.ClassInterrupted {

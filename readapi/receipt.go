@@ -50,8 +50,8 @@ func receiptRoutes() []contract.Route[*Receipts] {
 			"Signed like the message, with the shared token. The status `failed` notifies another recipient if none was reached. " +
 			"404 if no such gateway is configured.",
 		Parameters: []contract.Parameter{
-			{Name: "h", In: "query", Needed: true, Example: "demo", About: "As in the callback of the message."},
-			{Name: "d", In: "query", Needed: true, Example: id, About: "As in the callback: the id of the message."},
+			{Name: "h", In: "query", Needed: true, Example: "demo", About: "Hospital id, from the callback URL of the message."},
+			{Name: "d", In: "query", Needed: true, Example: id, About: "Message id, from the callback URL."},
 			{
 				Name: "X-Svc-Signature", In: "header", Needed: true, Example: "sha256=" + exampleReceiptSignature,
 				About: "sha256= and the HMAC-SHA256 of the body in lower-case hex, with the token as the key.",

@@ -182,7 +182,7 @@ func constant[T ~string](c *Coder, v *T, list map[string]T) {
 	}
 }
 
-// constants returns the list of known strings for constant.
+// constants returns the known strings, keyed by their text, for the decoder constant.
 func constants[T ~string](texts ...T) map[string]T {
 	list := map[string]T{"": ""}
 	for _, text := range texts {

@@ -50,8 +50,8 @@ func (m *Builder) Arrange(rebuilt []*registry.Room) {
 	}
 }
 
-// isIn reports whether a room belongs to the unit: the newest census, taken at the given instant, lists the room, or
-// since that census a patient was placed there or a statement named the room.
+// isIn reports whether a room belongs to the unit. It does if the newest census lists it or if, since that census, a
+// patient was placed there or a statement named the room. census is the time of that census.
 func isIn(r *registry.Room, census acuity.Instant) bool {
 	if r.Listed || r.Clinical || r.Placed {
 		return true

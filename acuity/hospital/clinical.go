@@ -156,8 +156,8 @@ func (k *clinicalIntake) subjectOf(s *acuity.Signal) identity.Holder {
 	return identity.Holder{}
 }
 
-// isFullOfUnknown reports whether the number of visits that only statements name has reached the cap. A name that
-// turned out to belong to a known visit does not count.
+// isFullOfUnknown reports whether the hospital has reached the limit on visits that are known only from statements. A
+// visit that was later found to be a known one does not count.
 func (k *clinicalIntake) isFullOfUnknown() bool {
 	if len(k.Unknown) < k.Limits.Unknown {
 		return false

@@ -23,7 +23,7 @@ type ties struct {
 // Links are the references to other visits in the events of a visit.
 type Links struct{ Accounts, Wholes []string }
 
-// Tie returns the ties of a visit for modification.
+// Tie returns the ties of a visit, which it creates if there are none.
 func (j *Joined) Tie() *ties {
 	if j.Ties == nil {
 		j.Ties = &ties{}

@@ -16,7 +16,7 @@ type Limits struct {
 	OfPatient  int // visits of one patient: too_many_visits_of_patient
 	Bytes      int // approximate size of the events of all visits, in bytes; closed visits are removed early: too_many_events
 	Statements int // statements of all rooms and patients: too_many_statements
-	Unknown    int // visits and patients that only statements name: too_many_references
+	Unknown    int // visits and patients known only from statements: too_many_references
 	Waiting    int // statements for such visits and patients: too_many_references
 	Identities int // identities of events and requests from the last 24 h; the oldest are dropped early
 }

@@ -42,7 +42,7 @@ var conditions = map[int]string{
 	207: "Application internal error",
 }
 
-// Acknowledgment holds the input of [Message.Ack] apart from the message.
+// Acknowledgment contains the arguments of [Message.Ack] other than the message itself.
 type Acknowledgment struct {
 	Fault    *Fault // nil: accepted
 	Message  string // what is wrong and what to do, for ERR-8; "": none

@@ -83,7 +83,7 @@ func walls(w Env) *cobra.Command {
 	c := &cobra.Command{Use: "walls", Short: "administer wall displays"}
 	c.AddCommand(
 		verb(w, "list", "list wall displays", list(wallsPath, "walls", printWalls)),
-		verb(w, "add LABEL", "create the link of a wall display, and print it: this is the only time it is shown",
+		verb(w, "add LABEL", "create a link for a wall display and print it; it is shown only once",
 			request(http.MethodPost, wallsPath, printWallLink), idField("label")),
 		verb(w, "link WALL", "create another link for a wall display, which shows nothing until the link is used",
 			request(http.MethodPost, wallsPath+"/{id}/link", printWallLink)),

@@ -118,9 +118,9 @@ func (c *Config) options() []*option {
 		row("cors-origins", NeedHTTP, "", c.setOrigins,
 			"origins whose pages may call the API from a browser, such as https://board.example, separated by commas (default: none)"),
 		row("shutdown-within", NeedHTTP|NeedNotify, "10s", duration(&c.ShutdownWithin, 0, 5*time.Minute),
-			"time for open requests at a graceful stop; half of it, at most 5s, for webhook deliveries"),
+			"maximum time to finish open requests during a graceful shutdown; webhook deliveries get half of it, at most 5s"),
 		row("drain", NeedHTTP, "0", duration(&c.Drain, 0, 5*time.Minute),
-			"time at a graceful stop in which requests are still served while /readyz reports not ready, for load balancers to "+
+			"time during a graceful shutdown in which requests are still served while /readyz reports not ready, for load balancers to "+
 				"stop sending requests"),
 		row("log-level", everywhere, "info", oneOf(&c.LogLevel, logLevels...), "debug, info, warn or error"),
 	}

@@ -146,8 +146,8 @@ func (p *peers) run(b *testing.B, dir string, env []string, name string, args ..
 // drained matches the output of the drain program: records per second after and during the warm-up, and peak memory.
 var drained = regexp.MustCompile(`steady (\d+) rec/s .* warm-up part (\d+) rec/s .* peak=(\d+) MiB`)
 
-// drain lets Kafka Streams catch up with the topic. It returns the records per second once Kafka Streams is warm and
-// from the first record on, and its peak memory in MiB.
+// drain runs Kafka Streams until it has read the whole topic. It returns the throughput after the warm-up and over the
+// whole run, in records per second, and the peak memory in MiB.
 func (p *peers) drain(b *testing.B) (warm, first, peak float64) {
 	b.Helper()
 	warming := p.records * 2 / 5

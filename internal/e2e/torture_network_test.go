@@ -134,7 +134,7 @@ func (x *torture) killRedis(primary, _ int) undo {
 }
 
 // pauseRedis pauses the primary. If the Sentinels promote the replica in the meantime, there are briefly two primaries
-// once the old primary continues.
+// once the old primary resumes.
 func (x *torture) pauseRedis(primary, _ int) undo {
 	one := x.servers.redis[primary]
 	x.check(one.freeze())

@@ -289,7 +289,8 @@ func (x *torture) during(at time.Time) (kinds []string) {
 type row struct {
 	faults, acknowledged int
 	defects              [defectKinds]int
-	refused, waited      time.Duration // longest times: first attempt to acknowledgment, acknowledged attempt to verdict
+	refused              time.Duration // longest time from the first attempt of an input to its acknowledgment
+	waited               time.Duration // longest time from the start of the acknowledged attempt to the verdict
 }
 
 // table counts what happened during the faults of each kind and 15 s after them. Faults overlap, so one input may count

@@ -12,7 +12,7 @@ import (
 // Problem describes an error response for [Fail]. Its message, paths and rules never contain values from the request.
 type Problem struct {
 	Kind       problem.Kind
-	Message    string        // for people; empty: the message of the kind
+	Message    string        // human-readable; if empty, the default message of the kind
 	Details    []Detail      // broken rules with their paths
 	RetryAfter time.Duration // for RateLimited and Unavailable; rounded up to seconds, at least one
 	HL7        *HL7          // acknowledgment of the refused message

@@ -75,8 +75,7 @@ func (m *Registry) Counter(name, help string, read func() int64) {
 	m.MustRegister(prometheus.NewCounterFunc(prometheus.CounterOpts{Name: name, Help: help}, func() float64 { return float64(read()) }))
 }
 
-// Labelled adds a counter with one label. Several counters may share a name and differ in the
-// label.
+// Labelled adds a counter with one label. Several counters may share a name if the values of their labels differ.
 func (m *Registry) Labelled(name, help, label, value string, read func() int64) {
 	m.MustRegister(prometheus.NewCounterFunc(prometheus.CounterOpts{
 		Name: name, Help: help, ConstLabels: prometheus.Labels{label: value},

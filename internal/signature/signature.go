@@ -77,7 +77,7 @@ type Signed struct {
 // Sign signs one attempt with the secrets of an endpoint that are valid at the given time. If there is no secret, or
 // one could not be opened, ok is false and the request must not be sent, because an empty secret protects nothing.
 //
-// X-Svc-Signature has one value, which changes from the old secret to the new one when the new one is promoted. The
+// X-Svc-Signature has one signature, which is made with the old secret until the new one is promoted. The
 // header webhook-signature has both from the start of a rotation to its end. A receiver that knows either secret
 // therefore accepts webhook-signature throughout; for X-Svc-Signature, each secret is valid for half the overlap.
 func Sign(secrets []subscriber.Secret, id string, now time.Time, body []byte) (s Signed, ok bool) {

@@ -38,7 +38,8 @@ func isAny(err error, all ...error) bool {
 	return false
 }
 
-// advised extends an error about a user or a right with what an operator must do.
+// advised adds advice for the operator to an authentication, authorization or TLS error. It returns other errors
+// unchanged.
 func advised(err error) error {
 	switch options := optionsOf(err); {
 	case err == nil:

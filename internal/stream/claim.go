@@ -18,7 +18,7 @@ var ErrFenced = errors.New("a newer process has the same --instance, so this pro
 // errThrownOut ends a session because another member has joined the group with the same name.
 var errThrownOut = errors.New("another process has joined the group under the same name")
 
-// Claim decides which of several processes with one --instance continues: the newest. Without a Claim, both processes
+// Claim decides which of several processes with the same --instance continues: the newest. Without a Claim, both processes
 // exited in 3 of 5 tries, because a process has several members and sessions, and the older process fenced some
 // members of the newer one.
 //

@@ -3,7 +3,7 @@
 //
 //   - A [Cluster] is a connection to a Kafka cluster, or to the [Broker] of this process.
 //   - A [Publisher] appends one record and returns its position.
-//   - A [Tail] follows a topic from its end; [Applied] waits in it for the change that an input caused.
+//   - A [Tail] follows a topic from its end; [Applied] uses a Tail to wait for the change that an input caused.
 //   - A [Table] is a compacted topic held in memory.
 //   - [Cluster.Process] runs a [Task] for each partition: it reads inputs and writes changes in one transaction. The
 //     state of a task is what its changelog contains.
@@ -57,7 +57,7 @@ func recordOf(r *kgo.Record) Record {
 	}
 }
 
-// Cluster is a connection to one Kafka. It is safe for concurrent use.
+// Cluster is a connection to a Kafka cluster. It is safe for concurrent use.
 type Cluster struct {
 	opts   []kgo.Opt // options of every client
 	log    *slog.Logger

@@ -43,9 +43,9 @@ func (c *connection) Ping(ctx context.Context) error {
 	})
 }
 
-// call makes one round trip to a node, unless a recent round trip has failed. A timeout of the caller, or of the
-// connection pool, is no evidence about the node. Only if a call fails within its own limits do later calls fail
-// immediately.
+// call makes one round trip to a node. After a round trip without a response, calls to the node fail immediately for a
+// short time. A failure does not count if the deadline of the caller or the timeout of the connection pool may have
+// caused it, because it then says nothing about the node.
 func (c *connection) call(ctx context.Context, n *node, do func() error) error {
 	now := c.now()
 	switch until := n.closedUntil.Load(); {

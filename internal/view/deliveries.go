@@ -210,7 +210,7 @@ func (d *Deliveries) flush(ctx context.Context) (err error) {
 	return err
 }
 
-// unlist marks the lists of some partitions as incomplete, and removes those partitions from lost.
+// unlist marks the lists of the partitions in lost as incomplete, and removes each partition that it could mark.
 func (d *Deliveries) unlist(ctx context.Context, lost map[int32]int, faults map[int32]error) {
 	for partition, count := range lost {
 		key := d.view.listedKey(partition)

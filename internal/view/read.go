@@ -152,7 +152,7 @@ func roomID(field string) (int32, bool) {
 	return int32(id), is && err == nil
 }
 
-// CodePrefix begins the name of each record in the worklist of codes.
+// CodePrefix is the prefix of the names of the records in the worklist of codes.
 const CodePrefix = "code/"
 
 // LocalSettings returns the encoded records that administrators of a hospital see in lists, by name, and their version.

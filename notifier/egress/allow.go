@@ -62,7 +62,7 @@ func parseAllowed(entry string) (Allowed, error) {
 		a.Network = netip.PrefixFrom(address, address.BitLen())
 	}
 	if a.Network != a.Network.Masked() {
-		return Allowed{}, errors.New("the network has bits beyond its prefix")
+		return Allowed{}, errors.New("the network has host bits set")
 	}
 	if a.Network.Addr().Is4In6() {
 		return Allowed{}, errors.New("the network must be written as IPv4")

@@ -55,7 +55,7 @@ var ports = []uint16{443, 8443}
 // Config holds the settings of a guard.
 type Config struct {
 	Allow    []Allowed
-	Loopback bool          // svc dev: allows any port on loopback, also over http
+	Loopback bool          // whether any port on loopback is allowed, including plain HTTP, for svc dev
 	Resolver *net.Resolver // nil: the system resolver
 }
 

@@ -223,7 +223,7 @@ func TestParseAllowFaults(t *testing.T) {
 	for text, want := range map[string]string{
 		"10.20.0.0/16":              "entry 1: must be HOSPITAL=NETWORK[:PORT]",
 		"h1=10.20.0.0/16,":          "entry 2: must be HOSPITAL=NETWORK[:PORT]",
-		"h1=10.20.0.1/16":           "entry 1: the network has bits beyond its prefix",
+		"h1=10.20.0.1/16":           "entry 1: the network has host bits set",
 		"h1=10.20.0.0/33":           "entry 1: the network must be an address or a prefix",
 		"h1=partner.test:443":       "entry 1: the network must be an address or a prefix",
 		"h1=10.20.0.0/16:0":         "entry 1: the port must be a number",

@@ -88,7 +88,7 @@ func TestNoPageWithoutASession(t *testing.T) {
 	}
 }
 
-// TestSessionsEnd checks how long a session of each role lasts, in total and without requests by the person.
+// TestSessionsEnd checks the maximum length and the idle timeout of the sessions of each role.
 func TestSessionsEnd(t *testing.T) {
 	t.Parallel()
 	for role, limit := range map[users.Role]users.Limit{

@@ -154,7 +154,7 @@ func podFaults(name string, pod *core.PodTemplateSpec) (faults []string) {
 			continue
 		}
 		require(c.LivenessProbe != nil && c.ReadinessProbe != nil, "has no probes")
-		require(pod.Spec.TerminationGracePeriodSeconds != nil && *pod.Spec.TerminationGracePeriodSeconds >= 40, "is killed during its graceful stop")
+		require(pod.Spec.TerminationGracePeriodSeconds != nil && *pod.Spec.TerminationGracePeriodSeconds >= 40, "is killed during its graceful shutdown")
 		require(member == (c.Lifecycle != nil && c.Lifecycle.PreStop != nil), "has the wrong preStop hook")
 	}
 	return faults

@@ -116,8 +116,8 @@ func TestImportHospitals(t *testing.T) {
 	}
 }
 
-// TestImportHospitalsJSON: a file with JSON lines means the same as a CSV file, and its errors name the line and the
-// rule without a value.
+// TestImportHospitalsJSON: a JSON Lines file is imported like a CSV file, and its errors name the line and the rule but
+// never quote a value.
 func TestImportHospitalsJSON(t *testing.T) {
 	rows, faults, err := readHospitals(strings.NewReader("\ufeff\n" +
 		`{"id":"a","name":"A; \"one\"","timezone":"UTC","keys":["ADT; lab","Board"]}` + "\r\n\n" +

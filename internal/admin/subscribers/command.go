@@ -75,7 +75,7 @@ type testShape struct {
 type replayShape struct {
 	Since  string   `json:"since" format:"date-time"`
 	Until  *string  `json:"until,omitempty" format:"date-time" doc:"Default: now."`
-	Events []string `json:"events,omitempty" minItems:"1" enum:"surge.level_changed,room.rescored,surge.alert" doc:"Event types to replay. Default: those of the endpoint."`
+	Events []string `json:"events,omitempty" minItems:"1" enum:"surge.level_changed,room.rescored,surge.alert" doc:"Event types to replay. Default: the event types of the endpoint."`
 	Only   string   `json:"only,omitempty" enum:"failed,missing,all" doc:"Default missing."`
 }
 

@@ -1,4 +1,4 @@
-// Package commands has the commands with which analysts use the log.
+// Package commands implements the commands that analysts run on the log.
 package commands
 
 import (

@@ -130,7 +130,7 @@ func (v pathway) runEarlyLabor() {
 	v.after(v.span(median, earlySpread), func() { v.runActiveLabor(false) })
 }
 
-// beginInduction begins an induction by appointment, in a labor room. The woman waits at home until a room is free.
+// beginInduction begins a scheduled induction, in a labor room. The woman waits at home until a room is free.
 func (v pathway) beginInduction() {
 	v.labor.requestRoom(func(r *room) {
 		ripens := v.is(chanceRipening)
@@ -337,7 +337,7 @@ func (v pathway) beginOverflow() {
 	})
 }
 
-// beginProcedure begins a small operation by appointment.
+// beginProcedure begins a scheduled minor procedure, such as a D&C or a cerclage.
 func (v pathway) beginProcedure() {
 	v.theatre.requestRoom(func(r *room) {
 		kind := "or-d-and-c"

@@ -47,7 +47,7 @@ type SnapshotVisitRow struct {
 	Stage  string  `parquet:"stage,dict" json:"stage" about:"triage, early, labor, birth, recovery, couplet, antepartum, other or couplet-cesarean"`
 	Age    int32   `parquet:"age" json:"age" about:"Minutes in the stage"`
 	Demand []int32 `parquet:"demand,list" json:"demand" about:"Demand in 1/60 nurse: now and at each of the next 8 hours"`
-	Score  []int32 `parquet:"score,list" json:"score" about:"Score of the visit's room: now and at each of the next 8 hours; 0 if another visit of the room has the score"`
+	Score  []int32 `parquet:"score,list" json:"score" about:"Score of the visit's room: now and at each of the next 8 hours; 0 if the score of the room is reported with another visit"`
 }
 
 var (

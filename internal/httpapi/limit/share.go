@@ -74,9 +74,9 @@ const (
 
 	recent       = 5 * time.Second        // older unapplied facts do not count
 	openPatience = 2 * time.Second        // maximum wait for other large bodies to be read
-	bucketHeld   = 250 * time.Millisecond // longest wait of a sender that retries too early; after that, the sender is refused
+	bucketHeld   = 250 * time.Millisecond // longest time that the request of a sender that retries too early is held; it is then refused
 	shareWithin  = time.Second            // a source that takes longer counts as unavailable
-	enterSoon    = 20 * time.Millisecond  // interval between two checks whether Enter may proceed
+	enterSoon    = 20 * time.Millisecond  // interval between checks of whether Enter may proceed
 	tryAgain     = time.Second
 )
 

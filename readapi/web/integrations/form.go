@@ -13,8 +13,8 @@ import (
 )
 
 // form is a form with the entered values and the API's errors. Its template calls {{template "admin.field"
-// (.Form.Field "name" "keys.name")}}. "keys.name" is the key of the label. The text with the
-// key "keys.name.about", if there is one, explains what to enter.
+// (.Form.Field "name" "keys.name")}}. "keys.name" is the key of the label. If there is a text
+// whose key is that of the label followed by ".about", it explains what to enter.
 type form struct {
 	texts   *text.Texts
 	typed   url.Values

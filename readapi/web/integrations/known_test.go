@@ -200,7 +200,7 @@ func encode(r *rapid.T, v any) string {
 }
 
 // TestUsersStateWhatIsKnown compares the page of users with users of any kind. No one who is blocked, expired or without
-// a role "can sign in", no cell is empty, and the list claims to be empty only if the API says so.
+// a role is active, no cell is empty, and the list claims to be empty only if the API says so.
 func TestUsersStateWhatIsKnown(t *testing.T) {
 	t.Parallel()
 	a := withAdmins(t)
@@ -211,7 +211,7 @@ func TestUsersStateWhatIsKnown(t *testing.T) {
 		var want [][]string
 		for i := range rapid.IntRange(0, 4).Draw(r, "users") {
 			p := map[string]any{"id": fmt.Sprint("usr_", i), "label": fmt.Sprint("Person ", i), "version": 1}
-			row := []string{fmt.Sprint("Person ", i), "", "sign-in link", "unknown", "can sign in", "Edit"}
+			row := []string{fmt.Sprint("Person ", i), "", "sign-in link", "unknown", "active", "Edit"}
 			role := rapid.SampledFrom([]string{"viewer", "charge", "admin", "none"}).Draw(r, "role")
 			p["role"], row[1] = role, map[string]string{"viewer": "viewer", "charge": "charge nurse", "admin": "administrator", "none": "no role"}[role]
 			if p["signIn"] = "link"; rapid.Bool().Draw(r, "provider") {
