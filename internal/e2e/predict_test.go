@@ -141,7 +141,7 @@ func TestPredict(t *testing.T) {
 	none := p.get(t, "/api/v1/predict")
 	if none.status != http.StatusUnprocessableEntity || none.Error.Code != "unprocessable" || len(none.Error.Details) != 1 ||
 		none.Error.Details[0].Path != "history.hours" || none.Error.Details[0].Rule != "at least 24 observed hours in 28 days" ||
-		none.Error.Message != "Not enough history to forecast: 0 of 24 observed hours in the last 28 days." {
+		none.Error.Message != "Not enough history to forecast: 0 of the 24 required hours were observed in the last 28 days." {
 		t.Fatalf("without any state: %d %s", none.status, none.raw)
 	}
 	level := cli(t, nil, "keys", "mint", "--data", d.dir, "--hospital", d.HospitalID, "--name", "level", "--scopes", "read:unit-state")
