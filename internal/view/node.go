@@ -137,7 +137,9 @@ func (c *connection) servedBy(n *node, key string) *newcomer {
 		if known != nil && known.node == n && known.process == process {
 			return known
 		}
-		current.CompareAndSwap(known, &newcomer{node: n, process: process, at: n.redisNow()})
+		if fresh := (&newcomer{node: n, process: process, at: n.redisNow()}); current.CompareAndSwap(known, fresh) {
+			return fresh
+		}
 	}
 }
 
