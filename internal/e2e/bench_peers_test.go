@@ -30,7 +30,7 @@ func BenchmarkPeers(b *testing.B) {
 	const partitions, hospitals, rooms, rounds = 24, 300, 20, 3
 	p := buildPeers(b, records)
 	warmUp(b, partitions, hospitals, rooms)
-	served := startSystem(b, "north", "south", "west")
+	served := startSystem(b, "north", "south", "east", "west", "center", "lake")
 	processor := served.processor("sender")
 	defer processor.stop()
 	bare, stop := served.rawLoop(b)

