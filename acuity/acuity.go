@@ -1,5 +1,5 @@
-// Package acuity defines the vocabulary of a maternity unit: reported facts, the state derived from them, its changes.
-// The terms, smallest first:
+// Package acuity defines the data types of a maternity unit, from reported facts to the state that svc derives from
+// them. The main types, smallest first:
 //
 //   - An [Observation] contains the facts of one request from one hospital.
 //   - [Evidence] is what one source reports about one factor of one patient.
@@ -9,7 +9,7 @@
 //
 // The package builds on the catalogue, which defines what each factor demands. The package hospital turns
 // observations into charts and changes, and the package score evaluates a chart at an instant. No code in these
-// packages reads the clock: the caller passes now.
+// packages reads the clock: the caller passes the current time.
 package acuity
 
 import (

@@ -5,8 +5,9 @@ import (
 	"svc/acuity/codes"
 )
 
-// A hospital's administrators configure how the hospital's codes, locations and feeds are read, and what a factor
-// demands there. These settings change verdicts, so they are recorded as observations, which a replay also applies.
+// A hospital's administrators configure how svc interprets the hospital's codes, locations and feeds, and what a
+// factor demands there. These settings change verdicts, so they are recorded as observations, which a replay also
+// applies.
 
 // Act holds the options of an administrator's observation. The observation's source and receipt time record who
 // performed the act and when.
@@ -14,13 +15,13 @@ type Act struct {
 	// DryRun requests a preview: the observation is not applied, and the change contains only the effect that the
 	// observation would have.
 	DryRun bool
-	// Expect is the version that each resource named in the observation must have; if one has a different version,
-	// the observation is refused. Expect may also be the version of the table that contains the resources
+	// Expect is the version that each resource named in the observation must have; if a resource has a different
+	// version, the observation is refused. Expect may also be the version of the table that contains the resources
 	// (facts.TableVersion), or ExpectAnything, ExpectSome or ExpectNone.
 	Expect int64
 }
 
-// The values of Expect that are not versions.
+// The special values of Expect, which are not versions.
 const (
 	ExpectAnything int64 = 0
 	ExpectSome     int64 = -1 // the resource must exist, in any version
@@ -34,7 +35,7 @@ type Mapping struct {
 	Code    string
 	Kind    catalogue.SignalKind // 0: both diagnoses and signals; KindCondition: only diagnoses
 	Factor  catalogue.Factor     // 0: the code is known but has no clinical meaning
-	Op      codes.Comparator     // comparison with Than that the value must satisfy
+	Op      codes.Comparator     // how the value must compare with Than
 	Than    codes.Milli
 	Comment string // from the administrator, ≤ 200 characters
 	Delete  bool
@@ -56,8 +57,8 @@ type Place struct {
 	Delete    bool
 }
 
-// Switches are the settings of a hospital that change how facts are read. An observation that sets switches contains
-// all of them.
+// Switches are the settings of a hospital that change how facts are interpreted. An observation that sets switches
+// contains all of them.
 type Switches struct {
 	TrustA08Location   bool // whether an A08 with a different PV1-3 moves the patient
 	StaffingFromRoster bool // whether the roster gives the nurses on duty if there is no staffing record

@@ -23,7 +23,7 @@ type Change struct {
 
 	Activated, Expired []FactorChange     // ordered by room, then factor id
 	Active             []catalogue.Factor // active factors in the room of a clinical request, in display order
-	RoomLabel          string             // label of that room
+	RoomLabel          string             // label of the room of a clinical request
 	Unmapped           []Unmapped
 	Warnings           []Warning
 	Removed            int32 // number of rooms that a census removed from the unit
@@ -83,7 +83,7 @@ type Effect struct {
 
 	Level, Prior Level // only for LevelChanged
 	Driving      Axis
-	Ratio        int32 // nurses on duty per nurse required, as in score.Verdict
+	Ratio        int32 // nurses on duty per nurse required, in hundredths, as in score.Verdict
 	Shortfall    int32
 
 	RoomID            int32 // only for RoomRescored

@@ -34,7 +34,7 @@ type UnitChart struct {
 	CensusAt   Instant
 	TotalRooms int32 // the larger of totalRooms and the number of rooms listed in the newest census, including blocked rooms
 
-	Moves            []Instant // event times of the A01 to A04 events in effect that may be in the last 120 min, ascending
+	Moves            []Instant // times of the A01 to A04 events in effect, ascending; at least those of the last 120 min
 	Unplaced         int32     // open visits without a location
 	UnknownLocations int32     // locations created from a feed that no administrator has confirmed
 
@@ -169,7 +169,7 @@ type LevelRun struct {
 // Color is the acuity of a room.
 type Color uint8
 
-// The colors. Gray is a room that is empty, blocked or not assessed.
+// The colors. Gray is the color of a room that is empty, blocked or not assessed.
 const (
 	ColorGray Color = iota
 	ColorGreen
@@ -222,7 +222,7 @@ var axisNames = [AxisCount]struct{ id, label, problem string }{
 // String returns the id used in the API.
 func (a Axis) String() string { return axisNames[a].id }
 
-// Label returns the English display name: a noun that suggests no problem, at any level.
+// Label returns the English display name: a neutral noun, which does not suggest a problem at any level.
 func (a Axis) Label() string { return axisNames[a].label }
 
 // Problem returns the English headline for a unit that this axis has raised above green.

@@ -5,7 +5,7 @@ import "svc/acuity/codes"
 // DiagnosisMode is how the diagnoses in an event change the visit's diagnoses.
 type DiagnosisMode uint8
 
-// The modes. A message without a diagnosis has no effect on diagnoses.
+// The modes. DiagnosisNone is the mode of a message without diagnoses, which leaves the visit's diagnoses unchanged.
 const (
 	DiagnosisNone     DiagnosisMode = iota
 	DiagnosisSnapshot               // the list replaces the diagnoses from earlier ADT events

@@ -81,9 +81,9 @@ func (n *builder) sortEvents(events []Event) {
 	n.moveAdmissionFirst()
 }
 
-// moveAdmissionFirst handles a first admission whose time is coarse. It moves the admission before the transfers and
-// discharges that lie within the interval of its time, because a patient cannot move or leave before the admission. A
-// later admission may be a return, so its position does not change.
+// moveAdmissionFirst handles a first admission whose time is coarse, that is, known only as an interval. It moves the
+// admission before the transfers and discharges in that interval, because a patient cannot move or leave before the
+// admission. A later admission may be a return, so its position does not change.
 func (n *builder) moveAdmissionFirst() {
 	opens := func(t AppliedEvent) bool {
 		return t.Disposition == Applied && (t.Event.Type == acuity.A01 || t.Event.Type == acuity.A04)
@@ -256,7 +256,7 @@ func (n *builder) openVisit(at acuity.Instant) {
 	n.Open, n.OpenedAt, n.ClosedAt = true, at, 0
 }
 
-// move ends the current stay and begins a new one at the location in an event, which may be empty.
+// move ends the current stay and begins a new one at the location that the event names. That location may be empty.
 func (n *builder) move(t *AppliedEvent) {
 	if n.stay >= 0 {
 		here := &n.Stays[n.stay]
@@ -290,8 +290,8 @@ func (n *builder) addSubject(name string) {
 	}
 }
 
-// applyDetails applies what an event says about the patient and the visit, except the location, the primary factor and
-// the diagnoses.
+// applyDetails applies the details of the patient and the visit that an event contains, except the location, the
+// primary factor and the diagnoses.
 func (n *builder) applyDetails(t *AppliedEvent) {
 	e := t.Event
 	// The registration (A04) of an inpatient does not make the visit outpatient.

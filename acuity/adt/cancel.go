@@ -12,8 +12,9 @@ type interval struct {
 	precision acuity.Precision
 }
 
-// intervalOf returns the interval of a time that was sent. to is the end of the interval in the sender's time zone,
-// where days, months and some hours differ in length; 0 means that the interval has the usual length.
+// intervalOf returns the interval of a time that was sent with precision p. The interval begins at from. It ends at
+// to, which is exact in the sender's time zone, where days, months and some hours differ in length. If to is 0, the
+// interval has the usual length for p.
 func intervalOf(from, to acuity.Instant, p acuity.Precision) interval {
 	if to <= from {
 		to = from.Add(p.Length())
@@ -21,10 +22,10 @@ func intervalOf(from, to acuity.Instant, p acuity.Precision) interval {
 	return interval{from, to, p}
 }
 
-// sent returns the time of the event as it was sent.
+// sent returns the event time as an interval, at the precision at which it was sent.
 func (e *Event) sent() interval { return intervalOf(e.AsSent(), e.AtTo, e.Precision) }
 
-// cancelled returns the time of the event to cancel, as given in the cancel.
+// cancelled returns the event time of the event to cancel, as an interval, as given in the cancel.
 func (e *Event) cancelled() interval { return intervalOf(e.Cancels, e.CancelsTo, e.CancelsPrecision) }
 
 // AsSent returns the event time as it was sent. For a coarse time, it returns the start of the interval.
@@ -114,7 +115,7 @@ func (n *builder) cancel() {
 	n.voidAfterCancelledAdmit()
 }
 
-// canCancel reports whether c can cancel t.
+// canCancel reports whether t has a type and a disposition that allow c to cancel it.
 func (n *builder) canCancel(c, t *AppliedEvent) bool {
 	return cancels(c.Event.Type, t.Event.Type) &&
 		t.Disposition != Duplicate && t.Disposition != Void && t.Disposition != TooOld && !n.isFolded(t)
@@ -130,8 +131,8 @@ func (n *builder) cancelKeyed(c *AppliedEvent) {
 		if !n.canCancel(c, t) || !t.Event.sent().sameTime(key) {
 			continue
 		}
-		// The event at the location that the cancel names is preferred, then an event that is not later than the
-		// cancel, then the latest.
+		// Prefer an event at the location that the cancel names, then an event that is not later than the cancel,
+		// then the latest event.
 		score := 0
 		if !where.IsZero() && n.sameRoom(t.Event.Place, where) {
 			score += 2
@@ -175,7 +176,7 @@ func (n *builder) cancelLatest(i int) {
 			b := &n.Events[best]
 			if late := t.At >= until; late != (b.At >= until) {
 				if !late {
-					best = j // t certainly happened before the cancel, and the best event so far may not have
+					best = j // t certainly happened before the cancel, but the best event so far may have happened after it
 				}
 				continue
 			}
@@ -225,7 +226,7 @@ func (n *builder) cancelEvent(c, t *AppliedEvent, dead bool) {
 	}
 }
 
-// reissueOf reports whether o has the type, the time and the location of t.
+// reissueOf reports whether o is t, or has the same type, time and location as t and is not a duplicate.
 func (n *builder) reissueOf(o, t *AppliedEvent) bool {
 	return o == t || (o.Event.Type == t.Event.Type && o.Event.AsSent() == t.Event.AsSent() &&
 		o.Disposition != Duplicate && n.sameRoom(o.Event.Place, t.Event.Place))

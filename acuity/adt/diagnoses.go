@@ -11,7 +11,7 @@ import (
 // CurrentDiagnosis is a diagnosis that currently applies, asserted by an unbroken run of statements.
 type CurrentDiagnosis struct {
 	acuity.Diagnosis
-	Start acuity.Instant // onset in the run's first statement, or else that statement's time (docs/decisions.md#diagnosis-since)
+	Start acuity.Instant // onset in the first statement of the run; if missing, the statement's time (docs/decisions.md#diagnosis-since)
 	Last  acuity.Instant // time of the newest statement
 	Feed  acuity.Channel
 }
@@ -43,8 +43,8 @@ func (n *builder) applyDiagnoses(t *AppliedEvent) {
 	}
 }
 
-// replaceDiagnoses replaces the diagnoses of the visit with those in an event. A diagnosis in both lists continues
-// its run.
+// replaceDiagnoses replaces the diagnoses of the visit with those in an event. If both lists contain a diagnosis, its
+// run continues.
 func (n *builder) replaceDiagnoses(t *AppliedEvent) {
 	e, kept := t.Event, n.Diagnoses[:0]
 	for _, d := range n.Diagnoses {
@@ -79,8 +79,8 @@ func (n *builder) applyDelta(t *AppliedEvent, d *acuity.Diagnosis) {
 	}
 }
 
-// startDiagnosis begins a run. An onset after the receipt of the event is ignored. The last argument is the initial
-// capacity of the list of diagnoses.
+// startDiagnosis begins a run of statements that assert the diagnosis d. It ignores an onset after the receipt of the
+// event. The argument room is the initial capacity of the list of diagnoses.
 func (n *builder) startDiagnosis(t *AppliedEvent, d *acuity.Diagnosis, room int) {
 	run := CurrentDiagnosis{Diagnosis: *d, Start: t.At, Last: t.At, Feed: t.Event.Feed}
 	run.Delete = false

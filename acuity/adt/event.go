@@ -88,8 +88,8 @@ func (e *Event) NamesNoPlace(isWard func(*acuity.Location) bool) bool {
 	return e.Resource != "" && isWard != nil && isWard(e.Place)
 }
 
-// Compare orders events by time, EVN-2, type and location text (docs/decisions.md#equal-times). Comparing additional
-// fields makes the order total.
+// Compare orders events by time, EVN-2, type and location text (docs/decisions.md#equal-times). Additional fields
+// break the remaining ties, so the order is total.
 func (e *Event) Compare(o *Event) int {
 	if x, y := happenedAt(e), happenedAt(o); x != y {
 		return cmp.Compare(x, y)
@@ -105,8 +105,8 @@ func (e *Event) Compare(o *Event) int {
 		compareLocations(e.Prior, o.Prior))
 }
 
-// happenedAt returns the event time or the time of receipt, whichever is earlier: events are never scheduled, and
-// bedside clocks may be fast (docs/decisions.md#future-times).
+// happenedAt returns the event time or the time of receipt, whichever is earlier. An event never reports the future,
+// but bedside clocks may be fast (docs/decisions.md#future-times).
 func happenedAt(e *Event) acuity.Instant {
 	if e.ReceivedAt != 0 && e.At > e.ReceivedAt {
 		return e.ReceivedAt
@@ -114,7 +114,7 @@ func happenedAt(e *Event) acuity.Instant {
 	return e.At
 }
 
-// rank returns the position of an event type among events of equal time.
+// rank returns the position of an event type in the order of events with equal times.
 func rank(t acuity.EventType) int {
 	if i := slices.Index(typeOrder[:], t); i >= 0 {
 		return i
@@ -192,8 +192,8 @@ func cloneTexts(texts ...*string) {
 	}
 }
 
-// storeNaming returns the naming fields of an event. Usually they equal those of the previous event, and storeNaming
-// then returns its second argument.
+// storeNaming returns the naming fields of an event. If they equal those of the previous event, as they usually do,
+// it returns the argument before.
 func storeNaming(e *acuity.Event, before *naming) *naming {
 	n := naming{e.Feed, e.Patient, e.MotherVisit, e.MotherPatient, e.Service, e.Resource, e.Encounter, e.Subject, e.Account}
 	if n == *before {
@@ -207,7 +207,7 @@ func storeNaming(e *acuity.Event, before *naming) *naming {
 	}
 }
 
-// shareText returns its second argument if the two texts are equal, and otherwise a copy of the first.
+// shareText returns the argument before if the two texts are equal, and otherwise a copy of text.
 func shareText(text, before string) string {
 	if text == before {
 		return before

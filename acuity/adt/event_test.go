@@ -95,7 +95,7 @@ func TestTimelineInAnyOrder(t *testing.T) {
 	}
 }
 
-// A whole visit of seven events has the same timeline in all 5,040 orders.
+// A complete visit of up to seven events has the same timeline in every order of its events (5,040 orders for seven).
 func TestTimelineWholeVisitInAnyOrder(t *testing.T) {
 	visits := map[string][]acuity.Event{
 		"transfer cancelled": {
@@ -187,7 +187,7 @@ func anyEvents(t *rapid.T) []acuity.Event {
 	if n > 0 && rapid.Bool().Draw(t, "again") {
 		again := events[rapid.IntRange(0, n-1).Draw(t, "which")]
 		again.ReceivedAt += 1
-		if again.ReceivedAt > again.At+1 { // a receipt before the event's time would change the event
+		if again.ReceivedAt > again.At+1 { // an event received before its own time would count at the time of receipt
 			events = append(events, again)
 		}
 	}

@@ -48,7 +48,8 @@ type areaWord struct {
 	prefix bool   // whether longer words that begin with text also name the area
 }
 
-// circumstance is a set of rule conditions in places.txt, one bit for each condition except reasons.
+// circumstance is a set of conditions that a rule in places.txt may have, one bit for each condition. The reasons for
+// admission are a separate set.
 type circumstance uint16
 
 const (
@@ -78,7 +79,8 @@ const (
 	fromBorn
 )
 
-// careRule is a line in the table of areas (docs/decisions.md#primary-table).
+// careRule is a rule in places.txt: it gives the primary factor of patients in an area
+// (docs/decisions.md#primary-table).
 type careRule struct {
 	when       circumstance
 	reasons    acuity.Reasons
@@ -117,7 +119,7 @@ type placeBook struct {
 	phrases map[string][]phrase // phrases by first word, longest first
 
 	cesarean  acuity.Reasons   // the hint "cesarean"
-	operation catalogue.Factor // a patient who leaves this primary factor has had a cesarean
+	operation catalogue.Factor // cesarean operation; a patient whose primary factor changes from this one has had a cesarean
 }
 
 // places returns the embedded places.txt. It panics if the file is invalid, which a test rules out.
@@ -198,7 +200,8 @@ func (b *placeBook) parseLine(line string) error {
 	return nil
 }
 
-// addPhrases adds the phrases of a line. A phrase that already exists keeps its meaning and also gets the new one.
+// addPhrases adds the phrases of a line. A phrase that exists already keeps its meaning and gets the new one in
+// addition.
 func (b *placeBook) addPhrases(body string, p phrase) {
 	for text := range strings.SplitSeq(body, "|") {
 		words := strings.Fields(text)
@@ -265,7 +268,7 @@ func (b *placeBook) parseRule(f []string) error {
 	return nil
 }
 
-// maxAreaText is the length of the prefix of a location or service name that is searched for words, in bytes.
+// maxAreaText is the number of bytes, from the start of a location or service name, that are searched for words.
 const maxAreaText = 64
 
 // area returns the first area in [from, to] that a word in text names.

@@ -2,8 +2,8 @@ package adt
 
 import "testing"
 
-// An obstetric service with a numeric code does not make a patient a boarder. The rest of the service name is not
-// stored.
+// An obstetric service with a numeric code does not make a patient a boarder. Of the service's name, only the word
+// that identifies the area is stored.
 func TestService(t *testing.T) {
 	for _, c := range []struct {
 		code  string

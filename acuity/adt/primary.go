@@ -46,8 +46,8 @@ type Primary struct {
 
 // The time limits in the table of areas (docs/decisions.md#primary-table).
 const (
-	firstRecovery = 2 * time.Hour // how long after a birth the mother needs a nurse of her own (1:1)
-	lastRecovery  = 6 * time.Hour // how long after a birth mother and newborn may need more care than a stable couplet
+	firstRecovery = 2 * time.Hour // how long after the birth a mother needs a nurse of her own (1:1)
+	lastRecovery  = 6 * time.Hour // how long after the birth a mother and her newborn may need more care than a stable couplet
 	freshNewborn  = 6 * time.Hour // how long a newborn counts as in transition
 )
 
@@ -117,12 +117,13 @@ func (f *CareFacts) circumstances() circumstance {
 }
 
 // Primary returns the current primary factor according to the events of the visit, or the zero value if the visit is
-// not open. Its clock continues when the patient moves to a location with the same factor. The clock restarts when the
-// factor changes (docs/decisions.md#primary-clock), when the patient changes between inpatient and outpatient, and on
-// admission to a different area (docs/decisions.md#repeated-admit). An explicit primary factor applies in the area in
-// which it was sent (docs/decisions.md#explicit-primary).
+// not open. The factor's clock continues when the patient moves to a location with the same factor. The clock
+// restarts when the factor changes (docs/decisions.md#primary-clock), when the patient changes between inpatient and
+// outpatient, and on admission to a different area (docs/decisions.md#repeated-admit). An explicit primary factor
+// applies in the area in which it was sent (docs/decisions.md#explicit-primary).
 //
-// find returns what is known about a location. birth and cesarean come from other feeds.
+// The argument find returns what is known about a location. The arguments birth and cesarean are what other feeds
+// report about the delivery.
 func (s *Timeline) Primary(find func(*acuity.Location) *CachedPlace, birth acuity.Instant, cesarean bool) Primary {
 	if !s.Open {
 		return Primary{}
@@ -146,13 +147,13 @@ func (s *Timeline) Primary(find func(*acuity.Location) *CachedPlace, birth acuit
 type primaryFold struct {
 	timeline *Timeline
 	find     func(*acuity.Location) *CachedPlace
-	birth    acuity.Instant // time of birth from other feeds
+	birth    acuity.Instant // time of birth that other feeds report; 0: none
 	cesarean bool           // whether other feeds report a cesarean, or the patient has had a cesarean operation
 
 	now      Primary
 	explicit catalogue.Factor
 	here     Area
-	where    string // point of care; it distinguishes areas of unknown kind
+	where    string // point of care; tells areas of unknown kind apart
 	last     *AppliedEvent
 }
 
@@ -205,8 +206,8 @@ func (p *primaryFold) chooseAgain() {
 	p.set(ChoosePrimary(&f), false)
 }
 
-// set makes c the current choice. If the factor is unchanged, the clock continues, unless restart is true or the rule
-// of c determines the start.
+// set makes c the current choice. If the factor is unchanged, its clock continues, unless restart is true or the rule
+// that chose c determines the start of the clock.
 func (p *primaryFold) set(c Primary, restart bool) {
 	if c.Factor == p.now.Factor && !restart && !c.clocked {
 		c.Since = p.now.Since
@@ -217,7 +218,8 @@ func (p *primaryFold) set(c Primary, restart bool) {
 	}
 }
 
-// facts returns what is known about the patient directly after an event.
+// facts returns what is known about the patient directly after an event. The time at is the default start of the
+// clock.
 func (p *primaryFold) facts(t *AppliedEvent, at acuity.Instant) CareFacts {
 	here := &p.timeline.Stays[t.stay]
 	place := p.find(here.Place())
@@ -250,7 +252,7 @@ type Place struct {
 type CachedPlace struct {
 	Place
 
-	kind    Area   // cached result of KindFor; areaUnknown: none
+	kind    Area   // cached result of KindFor; areaUnknown: nothing is cached
 	service string // service to which the cached kind applies
 }
 

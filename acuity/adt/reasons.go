@@ -25,11 +25,11 @@ func ParseReasons[Text string | []byte](text Text) acuity.Reasons {
 // reasonWord is a word in a reason, at the bytes [from, to) of the buffer.
 type reasonWord struct {
 	from, to uint16
-	starts   bool // whether the word begins a part of the sentence
+	starts   bool // whether the word begins a part of the sentence, which ends the scope of a negation
 }
 
 // splitReason writes the words of a text to buffer, in lower case, and stores the position of each word in the list
-// words. It returns the number of words.
+// words. It returns the number of words that it found.
 func splitReason[Text string | []byte](buffer []byte, words []reasonWord, text Text) int {
 	n, in, starts := 0, false, true
 	for i := range min(len(text), maxReasonText) {
@@ -68,7 +68,7 @@ var reasonBytes = func() (all [256]byte) {
 	return all
 }()
 
-// readReason returns the hints that the phrases in words give.
+// readReason returns the hints that the phrases in a reason give. The text of the words is in buffer.
 func readReason(b *placeBook, buffer []byte, words []reasonWord) acuity.Reasons {
 	var found, last acuity.Reasons
 	denied, past := false, false

@@ -1,8 +1,9 @@
 // Package adt builds the timeline of a visit from the set of its ADT events.
 //
 // [Build] sorts the events, applies cancels, and records the disposition of each event. The order of arrival does not
-// matter. A [Timeline] has the patient's stays, current diagnoses and primary factor. places.txt lists two kinds of
-// words: those that identify a kind of location, and those in admission reasons that affect the primary factor.
+// matter. A [Timeline] contains the patient's stays and current diagnoses; [Timeline.Primary] derives the primary
+// factor. places.txt lists two kinds of words: those that identify a kind of location, and those in admission reasons
+// that affect the primary factor.
 package adt
 
 import (
@@ -21,7 +22,7 @@ type Timeline struct {
 	Moves  []acuity.Instant // times of the moves that count toward turnover (docs/decisions.md#turnover), ascending
 	// Diagnoses are the current diagnoses, in the order of their first mention.
 	Diagnoses []CurrentDiagnosis
-	// Waiting lists the receipt times of cancels that refer to an event not known yet, ascending.
+	// Waiting lists the receipt times, ascending, of cancels whose event has not arrived yet.
 	Waiting []acuity.Instant
 
 	Open     bool           // whether the visit has been admitted or registered, and not discharged
@@ -29,7 +30,7 @@ type Timeline struct {
 	ClosedAt acuity.Instant // event time of the discharge; 0: not discharged
 
 	Class    byte           // newest patient class; if none was sent, I or O according to the event type
-	Newborn  bool           // whether the events identify a newborn; before calling Primary, the caller also sets it if another source does
+	Newborn  bool           // whether the patient is a newborn according to the events; callers of Primary also set it if another source says so
 	Babies   uint8          // number of babies in a multiple birth; 0: unknown
 	Service  string         // newest hospital service
 	Patient  string         // newest patient id from HL7 or JSON
@@ -56,9 +57,9 @@ type AppliedEvent struct {
 	At          acuity.Instant // event time, no later than the receipt (docs/decisions.md#future-times)
 	Disposition Disposition
 	Remarks     Remarks
-	begins      bool // whether the visit begins, which restarts the primary factor
-	moved       bool // whether the visit moved to another room, or out of all rooms
-	closes      bool // whether the visit was discharged
+	begins      bool // whether the event begins the visit, which restarts the primary factor
+	moved       bool // whether the event moves the visit to another room, or out of all rooms
+	closes      bool // whether the event discharges the visit
 
 	// The state directly after the event.
 	stay     int16 // index of the stay; -1: the visit is not open
@@ -92,7 +93,7 @@ const (
 	Void                          // an event whose Encounter was cancelled or entered in error (docs/decisions.md#cancelled-encounter)
 	Cancelled                     // an event that another event cancelled
 	AdmitCancelled                // an event that depended on a cancelled admission (docs/decisions.md#cancelled-admit)
-	CancelWaiting                 // a cancel that refers to an event not known yet
+	CancelWaiting                 // a cancel whose event has not arrived yet
 	CancelTooLate                 // a cancel of a folded event (docs/decisions.md#folded-events)
 	SameRoom                      // a transfer to the current room
 	AfterDischarge                // a transfer after the discharge (docs/decisions.md#first-message)
@@ -158,8 +159,8 @@ type Options struct {
 	Filtered bool
 }
 
-// CancelsWaiting returns the number of cancels that, at now, wait for the event they refer to. A cancel counts as
-// waiting for at most 24 h after its receipt (docs/decisions.md#waiting-cancels).
+// CancelsWaiting returns the number of cancels that are waiting, at the instant now, for the event to cancel. A
+// cancel counts as waiting for at most 24 h after its receipt (docs/decisions.md#waiting-cancels).
 func (s *Timeline) CancelsWaiting(now acuity.Instant) int {
 	count := 0
 	for _, received := range s.Waiting {
@@ -170,7 +171,7 @@ func (s *Timeline) CancelsWaiting(now acuity.Instant) int {
 	return count
 }
 
-// waitForEvent is how long a cancel counts as waiting for the event it refers to.
+// waitForEvent is the maximum time for which a cancel counts as waiting for the event to cancel.
 const waitForEvent = 24 * time.Hour
 
 // PlacedAt returns when ADT placed the visit in its current room, or 0 if the visit is not in a room.
@@ -181,8 +182,9 @@ func (s *Timeline) PlacedAt() acuity.Instant {
 	return 0
 }
 
-// PlacedAbout reports whether an event that arrived after a census at t may have placed the visit after t: the event's
-// time is before t, but its precision allows a time after t. Such a patient does not count as absent from the census.
+// PlacedAbout reports whether an event that arrived after a census at t may have placed the visit after t. This is so
+// if the event's time is at or before t, but its precision allows a time after t. Such a patient does not count as
+// absent from the census.
 func (s *Timeline) PlacedAbout(t acuity.Instant) bool {
 	return slices.ContainsFunc(s.Events, func(e AppliedEvent) bool {
 		if e.stay < 0 || e.Event.ReceivedAt <= t || e.At > t || e.At.Add(e.Event.slack()) <= t {

@@ -9,11 +9,10 @@ import (
 	"svc/acuity"
 )
 
-// dayOfTests returns, as an interval in UTC, the day on which the tests take place. The day contains the instant
-// minute(0).
+// dayOfTests returns the day of the tests, in UTC, as an interval. The day contains the instant minute(0).
 func dayOfTests() acuity.Moment { return momentOf(minute(0), acuity.Day) }
 
-// momentOf returns the interval in UTC, with a given precision, that contains an instant.
+// momentOf returns the interval of the given precision, in UTC, that contains an instant.
 func momentOf(at acuity.Instant, p acuity.Precision) acuity.Moment {
 	t := at.Time().UTC()
 	y, m, d := t.Date()
@@ -39,15 +38,15 @@ func momentOf(at acuity.Instant, p acuity.Precision) acuity.Moment {
 	return acuity.Moment{From: acuity.At(from), To: acuity.At(to), Precision: p}
 }
 
-// withCoarseTime gives an event a coarse time. The event is received at the given minute; beside lists the other
-// times in the event's message.
+// withCoarseTime returns the event with a coarse time. The event is received at the given minute; beside lists the
+// other times in the event's message.
 func withCoarseTime(e acuity.Event, m acuity.Moment, received int, beside ...acuity.Moment) acuity.Event {
 	e.ReceivedAt, e.RecordedAt = minute(received), 0
 	e.SetTime(m, m.Resolve(e.ReceivedAt, beside...))
 	return e
 }
 
-// dayAfter is the number of a minute on the day after dayOfTests.
+// dayAfter is one day in minutes, so minute(dayAfter) is on the day after dayOfTests.
 const dayAfter = 24 * 60
 
 func TestTimelineOfCoarseTimes(t *testing.T) {

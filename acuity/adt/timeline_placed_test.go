@@ -80,8 +80,8 @@ func TestPlacedAbout(t *testing.T) {
 	}
 }
 
-// docs/decisions.md#encounter-without-location: an event that opens a visit without a location leaves the location to
-// the census.
+// docs/decisions.md#encounter-without-location: if the event that opens a visit has no location, the census
+// determines the location.
 func TestNamesNoPlace(t *testing.T) {
 	ward := func(l *acuity.Location) bool { return l.Room == "" }
 	for name, c := range map[string]struct {

@@ -1,13 +1,12 @@
 // Package catalogue defines the 80 acuity factors.
 //
 //   - A [Factor] is either a primary factor (a kind of patient) or a modifier.
-//   - A [Spec] is the catalogue entry of a factor: names, codes that activate it, variants.
-//   - A [Requirement] is the demand and severity of one variant over time. [Requirement.Judge] applies it to a piece
-//     of evidence at an instant.
+//   - A [Spec] is the catalogue entry of a factor: its names, its variants and the codes that activate it.
+//   - A [Requirement] is the demand and severity of one variant over time. [Requirement.Judge] applies it to a piece of evidence at an instant.
 //   - [Demand] is nursing demand in 60ths of a nurse.
 //   - A [Rule] replaces lines of one factor's entry for one hospital; see [Catalogue.With].
 //
-// catalogue.txt explains its format and cites the source of each number.
+// The file catalogue.txt describes its own format and cites the source of each number.
 package catalogue
 
 import (
@@ -23,7 +22,7 @@ var catalogueText string
 // Catalogue is the set of all factors and their requirements. It is immutable and safe for concurrent use.
 type Catalogue struct {
 	specs   []Spec  // indexed by Factor; index 0 is an empty entry
-	blocks  []block // lines of the source text; index 0 is factor 1
+	blocks  []block // source lines of each factor; index 0 is factor 1
 	byID    map[string]Factor
 	version string
 
@@ -120,7 +119,7 @@ type ConditionKind uint8
 // The kinds of conditions.
 const (
 	NeedsNothing    ConditionKind = iota
-	NeedsNumber                   // value >= Than, in Unit unless Unit is empty
+	NeedsNumber                   // the value must satisfy Op and Than, in Unit unless Unit is empty
 	NeedsCategoryII               // the value names Category II
 	NeedsCategoryIII
 	NeedsPositive // the result is positive or detected

@@ -65,7 +65,8 @@ func TestCatalogueHasTheCountsOfTheSpecification(t *testing.T) {
 	}
 }
 
-// specifiedRoutes are the codes of the specification as system:code, in the specification's order.
+// specifiedRoutes lists the routes of each factor in the specification's order: kind (d diagnosis, m medication, o
+// observation, l lab), code system, codes and any condition on the value.
 var specifiedRoutes = map[string]string{
 	"high-mag":                        "d ICD-10-CM O15* O99.89 | d SNOMED-CT 432815009 | m RxNorm 6585 29155",
 	"high-obesity-bmi40":              "d ICD-10-CM O99.21* | o LOINC 39156-5 >=40",

@@ -10,7 +10,8 @@ import (
 	"svc/acuity/codes"
 )
 
-// form parses the lines of one factor's block, one variant at a time. Each variant starts as a copy of the plain one.
+// form parses the lines of one factor's block, one variant at a time. Each variant starts as a copy of the plain
+// variant.
 type form struct {
 	byID    map[string]Factor
 	spec    *Spec
@@ -168,8 +169,8 @@ func (f *form) read(l line) error {
 	return nil
 }
 
-// parseDemand parses a line such as "demand 1/2 until 20m, 1/3", or a "track" line, which has the same syntax and gives
-// a newborn's demand.
+// parseDemand parses the value of a demand line, such as "1/2 until 20m, 1/3". A track line has the same syntax and
+// gives a newborn's demand.
 func (f *form) parseDemand(l line) (err error) {
 	f.requirement().track = l.key == "track"
 	f.needs, err = parseSteps(l.text, parseNurses)

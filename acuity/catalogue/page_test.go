@@ -37,7 +37,7 @@ func TestFactorsPage(t *testing.T) {
 	}
 }
 
-// factorTable returns the table of factors: the catalogue lines about demand, severity and duration.
+// factorTable returns the table of factors, which contains the catalogue lines about demand, severity and duration.
 func factorTable(text string) string {
 	var table strings.Builder
 	var name, label, section string

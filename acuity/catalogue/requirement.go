@@ -26,7 +26,7 @@ type Step struct {
 type Schedule []Step
 
 // At returns the demand and the severity, at the instant now, of a factor that started at the instant start. next is
-// the instant at which either of them next changes, or 0 if neither changes again.
+// the instant at which the demand or the severity next changes, or 0 if neither changes again.
 //
 // A step includes its first instant and excludes its last: magnesium is 1:1 at 59:59 and 1:2 at 60:00. A start in the
 // future counts as now, because the clocks of bedside devices may be fast.
@@ -80,7 +80,7 @@ func (d Demand) Nursing() string {
 
 // Requirement is the demand, severity and duration of one variant of a factor.
 type Requirement struct {
-	Need       Schedule // demand of a primary factor or floor of a modifier, and the severity
+	Need       Schedule // severity, with the demand of a primary factor or the floor of a modifier
 	needIn     Sections // sections in which a modifier's floor applies; 0: all
 	floors     []floorRule
 	track      bool     // whether Need is a newborn's demand
@@ -134,8 +134,9 @@ type Judged struct {
 	Next      codes.Instant // when one of the values next changes; 0: never
 }
 
-// Judge returns the demand and the severity, at now, of evidence whose first assertion was at start and whose newest
-// assertion was at last. on reports whether the evidence counts at now.
+// Judge returns the demand and the severity of a piece of evidence at the instant now. The arguments start and last
+// are the times of its first and its newest assertion. The result on reports whether the evidence counts at the
+// instant now.
 func (e *Requirement) Judge(s *Situation, start, last codes.Instant, byDiagnosis bool, now codes.Instant) (o Judged, on bool) {
 	end := codes.Instant(0)
 	switch {
@@ -184,8 +185,8 @@ func (e *Requirement) Judge(s *Situation, start, last codes.Instant, byDiagnosis
 	return o, true
 }
 
-// StaleAt returns when evidence becomes doubtful, or 0 if it never does. start is the time of the evidence's first
-// assertion, and last is the time of its newest.
+// StaleAt returns when evidence becomes doubtful, or 0 if it never does. The arguments start and last are the times
+// of its first and its newest assertion.
 func (e *Requirement) StaleAt(start, last codes.Instant) codes.Instant {
 	switch {
 	case e.stale == 0:
@@ -260,26 +261,26 @@ func (t Traits) IncludesBabyNurse() bool { return t&traitInside != 0 }
 // time.
 func (t Traits) FallsSilent() bool { return t&traitSilent != 0 }
 
-// HasTwin reports whether a factor shares its contribution to the score with another factor.
+// HasTwin reports whether one of the factors has a twin, with which it counts only once toward the score.
 func (t Traits) HasTwin() bool { return t&traitTwin != 0 }
 
-// HasTrackFloor reports whether a factor sets a minimum demand for all newborns together.
+// HasTrackFloor reports whether one of the factors sets a minimum demand for all newborns together.
 func (t Traits) HasTrackFloor() bool { return t&traitTrackFloor != 0 }
 
-// CountsBabies reports whether a factor has a demand for each baby after the first.
+// CountsBabies reports whether one of the factors has a demand for each baby after the first.
 func (t Traits) CountsBabies() bool { return t&traitPerBaby != 0 }
 
-// EndsWithBirth reports whether the ADD of a factor ends at the birth.
+// EndsWithBirth reports whether the ADD of one of the factors ends at the birth.
 func (t Traits) EndsWithBirth() bool { return t&traitUntilBirth != 0 }
 
 // IsBoarder reports whether a patient with one of the factors is waiting for a room.
 func (t Traits) IsBoarder() bool { return t&traitBoarder != 0 }
 
-// TiresNurse reports whether a factor marks the nurse as fatigued.
+// TiresNurse reports whether one of the factors marks the nurse as fatigued.
 func (t Traits) TiresNurse() bool { return t&traitFatigue != 0 }
 
-// findTraits returns the flags of an entry except traitTwin, which requires the entries of both twins, because only
-// one of them names the other.
+// findTraits returns the flags of an entry, except traitTwin. That flag depends on the entries of both twins, because
+// only one of them names the other.
 func findTraits(s *Spec) Traits {
 	var t Traits
 	plain := &s.Variants[0]

@@ -101,7 +101,7 @@ func cutVariant(name string) (variant, line string) {
 	return "", name
 }
 
-// Lines returns those lines of a factor that a hospital may override, with the catalogue's values. Several lines with
+// Lines returns the lines of a factor that a hospital may override, with the catalogue's values. Several lines with
 // the same name are joined by ";".
 func (c *Catalogue) Lines(f Factor) []RuleLine {
 	if f == 0 || int(f) > c.Len() {
@@ -144,8 +144,8 @@ func (c *Catalogue) specWith(r *Rule) (Spec, string, error) {
 	return spec, canonical.String(), err
 }
 
-// replaceLines returns the lines of a block after the lines in text have replaced those with the given name and
-// variant. The new lines get the given line number.
+// replaceLines replaces the lines with the given name and variant by the lines in text, and returns all lines of the
+// block. The new lines get the given line number.
 func replaceLines(lines []line, variant, name, text string, number int) ([]line, error) {
 	from := 0
 	if variant != "" {

@@ -51,7 +51,7 @@ func (m *Builder) Arrange(rebuilt []*registry.Room) {
 }
 
 // isIn reports whether a room belongs to the unit. It does if the newest census lists it or if, since that census, a
-// patient was placed there or a statement named the room. census is the time of that census.
+// patient was placed there or a statement named the room. The argument census is the time of the newest census.
 func isIn(r *registry.Room, census acuity.Instant) bool {
 	if r.Listed || r.Clinical || r.Placed {
 		return true
@@ -108,6 +108,6 @@ func leftAt(r *registry.Room) (at acuity.Instant) {
 	return at
 }
 
-// CapPresent is the maximum number of patients in a room's chart, and the maximum number of newborns; the last to
-// arrive are included. A room's demand has a separate cap.
+// CapPresent is the maximum number of patients in a room's chart and, separately, of newborns. If there are more, the
+// chart contains the most recent arrivals. A room's demand has a separate cap.
 const CapPresent = 30

@@ -25,12 +25,12 @@ type Builder struct {
 	Statements *stays.Statements
 
 	Belonging int  // number of rooms that belong to the unit
-	Crowded   bool // whether the unit has more rooms than it may have
+	Crowded   bool // whether more rooms belong to the unit than the maximum
 
 	// The fields below are scratch memory that is reused from room to room.
 	spare         acuity.RoomChart
 	present       []registry.RoomStay // patients in the room whose chart is built, see choosePresent
-	lastComer     *registry.Visit     // the last of the present patients to arrive
+	lastComer     *registry.Visit     // the patient in present, other than a newborn, who arrived last
 	evidenceInput evidence.Input
 }
 
@@ -188,7 +188,7 @@ func (m *Builder) primary(
 	stay, here := censusStayIn(v, r)
 	placed := v.Timeline.PlacedAt()
 	if n := len(v.Timeline.Stays); n > 0 && v.Timeline.Stays[n-1].Placing.NamesNoPlace(m.Locations.Table.IsWard) {
-		placed = 0 // the census knows where the patient is (docs/decisions.md#encounter-without-location)
+		placed = 0 // the census determines the location (docs/decisions.md#encounter-without-location)
 	}
 	same := placed != 0 && m.placedIn(v, r)
 	census := PrimaryByCensus(r, known, max(stay.First, stay.From), birth)
@@ -199,7 +199,7 @@ func (m *Builder) primary(
 		if placed <= stay.Last || m.sameArea(v, known) {
 			return census, acuity.ByCensus
 		}
-	case !here || same || census.Factor == 0: // ADT has more detail than an area name
+	case !here || same || census.Factor == 0: // ADT is more specific than an area name in the census
 	case placed <= stay.Last:
 		if census.Factor == byADT.Factor {
 			return byADT, acuity.ByADT
@@ -209,7 +209,8 @@ func (m *Builder) primary(
 	return byADT, acuity.ByADT
 }
 
-// chosen returns the primary factor of a visit according to ADT. It depends on the timeline and on the known births.
+// chosen returns the primary factor of a visit according to ADT. It caches the factor in the visit, together with the
+// birth and the cesarean from other feeds on which the factor depends.
 func (m *Builder) chosen(v *registry.Visit, birth acuity.Instant, cesarean bool) adt.Primary {
 	if c := &v.Primary; !c.Known || c.Birth != birth || c.Cesarean != cesarean {
 		*c = registry.Chosen{
@@ -236,7 +237,7 @@ func (m *Builder) placedIn(v *registry.Visit, r *registry.Room) bool {
 	return p.Kind == location.InRoom && p.Room == r.ID
 }
 
-// sameArea reports whether ADT has the visit in an area of the same kind as the area in the census row.
+// sameArea reports whether the visit's location according to ADT is of the same kind as the area in the census row.
 func (m *Builder) sameArea(v *registry.Visit, f *facts.CensusFacts) bool {
 	place := m.Locations.Table.Describe(v.Timeline.Stays[len(v.Timeline.Stays)-1].Place())
 	return place.KindFor(v.Timeline.Service) == (&adt.CareFacts{Area: f.Area, Service: f.Service}).Kind()

@@ -69,8 +69,9 @@ func (m *Builder) addBabies(r *registry.Room, e *evidence.Input, mother *registr
 	}
 }
 
-// isOf reports whether a newborn in the room belongs to a mother's entry. A newborn belongs to its own mother if she is
-// in the room, or else to the mother who arrived last. A nil mother means that there is none.
+// isOf reports whether a newborn in the room belongs to a mother's entry. A newborn belongs to its own mother if she
+// is in the room, or else to the mother who arrived last. If mother is nil, isOf reports whether the newborn belongs
+// to no mother.
 func (m *Builder) isOf(r *registry.Room, v, mother *registry.Visit) bool {
 	if v.Mother != nil && !v.Mother.Timeline.Newborn && m.WhereIs(v.Mother) == r {
 		return mother == v.Mother
@@ -78,8 +79,8 @@ func (m *Builder) isOf(r *registry.Room, v, mother *registry.Visit) bool {
 	return mother == m.lastComer
 }
 
-// choosePresent chooses the patients for a room's chart. If there are too many, it chooses the last to arrive,
-// separately for patients and newborns.
+// choosePresent chooses the patients for a room's chart. If there are too many, it chooses the most recent arrivals,
+// separately for newborns and other patients.
 func (m *Builder) choosePresent(r *registry.Room) {
 	m.present, m.lastComer = m.present[:0], nil
 	var patients, newborns int
@@ -126,7 +127,7 @@ func (m *Builder) newbornPrimary(r *registry.Room, s registry.RoomStay, known *f
 		return c, acuity.ByADT
 	}
 	if born == 0 {
-		born = v.Timeline.OpenedAt // as for the mother, the newborn's admission counts as the birth (docs/decisions.md#birth)
+		born = v.Timeline.OpenedAt // without a known birth, the newborn's admission counts as the birth (docs/decisions.md#birth)
 	}
 	care := adt.CareFacts{Newborn: true, At: s.From, PlacedAt: s.From, Born: born, Label: r.Label, Area: r.Area}
 	return adt.ChoosePrimary(&care), acuity.ByADT

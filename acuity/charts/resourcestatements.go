@@ -39,9 +39,9 @@ func hasReference(v *registry.Visit) bool {
 	return slices.ContainsFunc(v.Events, func(e adt.Event) bool { return e.Resource != "" && (e.Patient != "" || e.Subject != "") })
 }
 
-// aboutFetus returns a statement, marked as being about a fetus if its patient may be that fetus, or as not being
-// about a fetus if its patient is the mother. As in bornOf, a name differs from the mother's only if she has a name
-// of the same kind.
+// aboutFetus returns a copy of a statement whose patient may be a fetus. The copy is about that fetus, unless the
+// patient is the mother. As in bornOf, the patient's name counts as different from the mother's only if the mother
+// also has a name of the same kind.
 func (m *Builder) aboutFetus(v *registry.Visit, h *evidence.ResourceStatement, patient string) *evidence.ResourceStatement {
 	about := *h
 	text := h.SignalText

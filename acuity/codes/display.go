@@ -46,7 +46,7 @@ func MaskDisplay(s string) string {
 }
 
 // IsDisplay reports whether s is short printable ASCII with single spaces and fewer than five digits in total.
-// [MaskDisplay] returns such an s unchanged, without searching for long numbers.
+// [MaskDisplay] returns such a string unchanged, without searching it for long numbers.
 func IsDisplay[Text string | []byte](s Text) bool {
 	if len(s) > MaxDisplay {
 		return false
@@ -64,8 +64,8 @@ func IsDisplay[Text string | []byte](s Text) bool {
 	return digits < maskedRun && (len(s) == 0 || !space)
 }
 
-// CleanDisplay returns s without control characters, invalid UTF-8 or repeated spaces. It reads at most 16 times
-// MaxDisplay bytes.
+// CleanDisplay returns s without control characters, invalid UTF-8 or repeated spaces. It reads only the first
+// 16·MaxDisplay bytes of s.
 func CleanDisplay(s string) string {
 	s = s[:min(len(s), 16*MaxDisplay)]
 	var b strings.Builder

@@ -46,7 +46,8 @@ type Value struct {
 // a value.
 const maxValueText = 1000
 
-// maxMilli is the largest absolute number that is accepted; clinical measurements are far smaller.
+// maxMilli is the largest absolute value of a number, in thousandths, that is accepted; clinical measurements are far
+// smaller.
 const maxMilli = 1_000_000_000_000
 
 // ParseValue reduces the text of a clinical value to what rules can use:
@@ -77,8 +78,8 @@ func ParseValue(text string) Value {
 	return Value{Kind: ValueUnreadable}
 }
 
-// measuresOxygen reports whether a text begins with an oxygen flow or fraction. The text after it then describes the
-// device and is not read as a value.
+// measuresOxygen reports whether a text begins with an oxygen flow or fraction. The text after the measurement then
+// describes the device and is not read as a value.
 func measuresOxygen(text string) bool {
 	_, text = cutComparator(text)
 	_, rest, ok := cutNumber(text)
@@ -117,7 +118,7 @@ func parseNumber(text string) (Value, bool) {
 	if v.Unit, ok = normalUnit(rest); ok {
 		return v, true
 	}
-	// The device often follows an oxygen flow or fraction.
+	// An oxygen flow or fraction is often followed by the name of the device.
 	fields := strings.Fields(rest)
 	for k := min(len(fields)-1, 3); k >= 1; k-- {
 		u, known := normalUnit(strings.Join(fields[:k], ""))
@@ -155,8 +156,8 @@ func cutComparator(text string) (Comparator, string) {
 	return Equal, text
 }
 
-// cutNumber reads a decimal number at the start of text, in thousandths truncated toward zero. It accepts an exponent
-// because JSON numbers may have one.
+// cutNumber reads a decimal number at the start of text and returns it in thousandths, truncated toward zero. It
+// accepts an exponent because JSON numbers may have one.
 func cutNumber(text string) (n Milli, rest string, ok bool) {
 	text, negative := strings.CutPrefix(text, "-")
 	if !negative {

@@ -27,7 +27,7 @@ type valueReader struct {
 	out      []string
 }
 
-// normalWords returns the words of a text that are kept, and reports whether any word is kept.
+// normalWords returns the words to keep from a text, and reports whether there are any.
 func normalWords(text string) (string, bool) {
 	if text == "+" {
 		return "positive", true
@@ -262,7 +262,7 @@ func (r *valueReader) followsNegation(i int) bool {
 	return false
 }
 
-// isNextToReading reports whether the i-th word, which is about the past, concerns a reading: whether it directly
+// isNextToReading reports whether the i-th word, which refers to the past, concerns a reading. It does if it directly
 // precedes or follows a reading, or refers to an earlier pregnancy.
 func (r *valueReader) isNextToReading(i int) bool {
 	if i+1 < len(r.list) && strings.HasPrefix(r.list[i+1].word, "pregnanc") {

@@ -16,8 +16,8 @@ type assertion struct {
 	on, held    bool
 	began       acuity.Instant // time of the statement that started the assertion
 	start, last acuity.Instant
-	by          terminology.Match          // newest assertion of the factor
-	from        *terminology.MatchedSignal // the signal to which that match belongs
+	by          terminology.Match          // match that most recently asserted the factor
+	from        *terminology.MatchedSignal // signal to which the match in by belongs
 }
 
 // apply updates the assertion with a statement about its factor.
@@ -47,14 +47,15 @@ func (r *assertion) renew(c *catalogue.Catalogue, s *terminology.MatchedSignal, 
 	r.by, r.from = m, s
 }
 
-// assume asserts the factor at an instant although no statement asserts it: a more severe factor was not asserted
-// again in time, which implies this one.
+// assume asserts the factor at an instant although no statement asserts it. This happens when a more severe factor,
+// which this one replaces, was not asserted again in time.
 func (r *assertion) assume(c *catalogue.Catalogue, at acuity.Instant, s *terminology.MatchedSignal, m terminology.Match) {
 	m.Factor, m.Variant = r.f, 0
 	r.renew(c, s, m, at, at)
 }
 
-// evidence returns the evidence of the assertion. It returns false if the assertion has ended or is on hold.
+// evidence returns the evidence of the assertion, and reports whether there is any: an assertion that has ended or is
+// on hold has none.
 func (r *assertion) evidence() (acuity.Evidence, bool) {
 	if !r.on || r.held {
 		return acuity.Evidence{}, false
@@ -115,8 +116,8 @@ type infusionRun struct {
 	from, to acuity.Instant // to is 0 if the infusion has not ended
 }
 
-// foldInfusions builds the evidence from the infusions that are resources. The end of one infusion does not end other
-// infusions. An infusion that continues others has the earliest of their clocks
+// foldInfusions builds the evidence from infusions that were sent as FHIR resources. The end of one infusion does not
+// end other infusions. An infusion that continues earlier ones has the clock of the earliest
 // (docs/decisions.md#contiguous-infusions, #ended-infusions).
 func (f *builder) foldInfusions() {
 	var runs []assertion
@@ -161,7 +162,7 @@ func (t *versionTimes) ordered(h *ResourceStatement) orderedStatement {
 	return orderedStatement{Statement: &p, order: p.OrderTime(), clock: p.clockStart(), drug: true}
 }
 
-// factorsOf returns the factors that statements are about.
+// factorsOf returns the factors that the statements match.
 func factorsOf(said []*ResourceStatement) []catalogue.Factor {
 	var list []catalogue.Factor
 	for _, h := range said {
@@ -174,9 +175,9 @@ func factorsOf(said []*ResourceStatement) []catalogue.Factor {
 	return list
 }
 
-// moveInfusion updates the assertion of an infusion with one version. A version that ends an infusion also gives the
-// infusion's start, even if no earlier version was received (docs/decisions.md#ended-infusions). Time on hold counts as
-// running.
+// moveInfusion updates the assertion of an infusion with one version of its resource. A version that ends an infusion
+// also gives the infusion's start, even if no earlier version was received (docs/decisions.md#ended-infusions). Time
+// on hold counts as running.
 func (f *builder) moveInfusion(r *assertion, s *orderedStatement, ran []infusionRun) []infusionRun {
 	i := slices.IndexFunc(s.Matches, func(m terminology.Match) bool { return m.Factor == r.f })
 	switch {

@@ -9,9 +9,9 @@ import (
 	"svc/acuity/terminology"
 )
 
-// Cache stores the result of the last fold for one patient, code by code. If the only change to a code is that it has
-// new, later statements, they are added to its result; after any other change, the code is folded again. Each fold
-// detects such changes, so callers never have to invalidate a cache.
+// Cache stores the result of the last fold for one patient, code by code. If a code has only gained statements that
+// are later than the old ones, the new statements are added to the code's result; after any other change, the code is
+// folded again. Each fold detects such changes, so callers never have to invalidate a cache.
 type Cache struct {
 	cat   *catalogue.Catalogue
 	maps  *terminology.Mappings
@@ -33,13 +33,13 @@ type codeFold struct {
 	of      *terminology.MatchedSignal // a statement with the identity; nil: the fold of a concept
 	concept catalogue.Factor
 	apart   bool   // whether only the statements about one fetus are folded, or only those that do not name a fetus
-	fetus   string // that fetus; "": no fetus is named, or all statements are folded together
+	fetus   string // fetus of these statements; "": no fetus is named, or all statements are folded together
 
 	upTo       int64                      // number of the last statement; math.MinInt64: none
 	folded     uint64                     // sum of mixNumber over the statements
 	newest     acuity.Instant             // latest time of any statement
 	last       *terminology.MatchedSignal // last statement that counts; nil: none
-	lastAt     acuity.Instant             // time of that statement
+	lastAt     acuity.Instant             // time of the last statement that counts
 	heedsAck   bool                       // whether the assertions depend on the newest acknowledgement among all statements
 	acked      acuity.Instant             // time of the acknowledgement that was the newest when the statements were folded
 	effects    *crossEffects              // nil: no effect on other codes
@@ -120,8 +120,8 @@ func (f *builder) groupByCode(cache *Cache) {
 	}
 }
 
-// conceptOf returns the concept of the patient's statements with one identity. known is false if the patient has no such
-// statements.
+// conceptOf returns the concept of the patient's statements with one identity, and reports whether the patient has
+// such statements.
 func (f *builder) conceptOf(t *codeStatements) (concept catalogue.Factor, known bool) {
 	for i := range t.statements {
 		if h := &t.statements[i]; h.Owner == f.e.Owner {

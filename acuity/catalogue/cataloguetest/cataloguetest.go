@@ -7,7 +7,7 @@ import (
 	"svc/acuity/catalogue"
 )
 
-// Factor returns the factor with an id, which must exist.
+// Factor returns the factor with the given id. The test fails if the id is unknown.
 func Factor(t testing.TB, id string) catalogue.Factor {
 	t.Helper()
 	f, ok := catalogue.FactorByID(id)
