@@ -30,7 +30,7 @@ type Timeline struct {
 	ClosedAt acuity.Instant // event time of the discharge; 0: not discharged
 
 	Class    byte           // newest patient class; if none was sent, I or O according to the event type
-	Newborn  bool           // whether the patient is a newborn according to the events; callers of Primary also set it if another source says so
+	Newborn  bool           // whether the events identify a newborn; callers of Primary must also set it if another source does
 	Babies   uint8          // number of babies in a multiple birth; 0: unknown
 	Service  string         // newest hospital service
 	Patient  string         // newest patient id from HL7 or JSON

@@ -12,8 +12,8 @@ import (
 	"svc/acuity/terminology"
 )
 
-// A list that loses its oldest statements, one at a time or several at once, gives the same evidence as the remaining
-// statements give when folded without a cache.
+// After a list loses its oldest statements, one at a time or several at once, it gives the same evidence as the
+// remaining statements folded without a cache.
 func TestDroppedIsAsIfNeverSaid(t *testing.T) {
 	kinds := map[string][]string{
 		"fetal heart rate":       {fhr + catII, fhr + catII, fhr2 + catII, fhr + catIII, fhr + catIII, fhr2 + catI, fhr + "|error", fhr + "?", fhr + stopped, "obs|local|labor-fhr-cat-ii"},

@@ -1,8 +1,8 @@
 // Package evidence turns the clinical statements about one patient into active evidence.
 //
 // A [Statement] is one statement by a sender. [Statements] and [ResourceStatements] store a limited number of
-// statements. [Fold] builds the evidence from an [Input], which has all data about a patient. With a [Cache], Fold
-// adds a new statement to the previous result instead of starting over.
+// statements. [Fold] builds the evidence from an [Input], which contains all data about a patient. With a [Cache],
+// Fold adds a new statement to the previous result instead of starting over.
 //
 // The caller decides which patient a statement belongs to and identifies the patient by an [Owner]. The package never
 // reads the clock.
@@ -65,7 +65,7 @@ func (f *builder) foldSignals() {
 	}
 	f.apart = cache.cat != nil && cache.apart || f.isMultiple()
 	f.foldAll(cache)
-	if several := f.isMultiple(); several != f.apart { // the result changes whether there are several fetuses, so fold again
+	if several := f.isMultiple(); several != f.apart { // the new evidence changes whether there are several fetuses, so fold again
 		f.apart, f.out = several, f.out[:0]
 		f.foldAll(cache)
 	}
@@ -237,10 +237,10 @@ type Input struct {
 // Diagnosis is a current diagnosis, asserted by an unbroken run of statements.
 type Diagnosis struct {
 	acuity.Diagnosis
-	Start acuity.Instant // onset in the run's first statement, or else that statement's time (docs/decisions.md#diagnosis-since)
+	Start acuity.Instant // onset in the first statement of the run; if missing, the statement's time (docs/decisions.md#diagnosis-since)
 	Last  acuity.Instant // time of the newest statement
 	Feed  acuity.Channel
-	Fetus string // the fetus, if the sender names it separately from code and display
+	Fetus string // fetus, if the sender names it outside the code and the display
 }
 
 // Listed is a modifier that the newest census lists.

@@ -17,14 +17,14 @@ import (
 type gestation struct {
 	apart    bool     // whether there are several fetuses, so that the statements about each are folded separately
 	fetuses  []string // names of the fetuses
-	babies   int      // number from a diagnosis or a feed; 0: unknown
+	babies   int      // number of babies according to a diagnosis or a feed; 0: unknown
 	tracings []tracing
 }
 
 // tracing summarizes the heart rate tracings of one fetus.
 type tracing struct {
 	fetus             string         // "": the tracings do not name a fetus
-	categoryI, newest acuity.Instant // times of the newest Category I and of the newest tracing; 0: none
+	categoryI, newest acuity.Instant // times of the newest Category I tracing and of the newest tracing of any category; 0: none
 }
 
 // countFetuses determines the number of fetuses from everything except signals that state the number.
@@ -112,7 +112,8 @@ func (f *builder) categoryI(fetus string) (at acuity.Instant) {
 	return at
 }
 
-// allTraced returns the instant from which every fetus has a tracing that names it, or 0 if some fetus has none.
+// allTraced returns the latest instant at or after which every fetus has a tracing that names it, or 0 if some fetus
+// has no such tracing.
 func (f *builder) allTraced() acuity.Instant {
 	since, named := acuity.Instant(math.MaxInt64), 0
 	for i := range f.tracings {

@@ -19,9 +19,9 @@ type drawnTracing struct {
 	fetus            string
 }
 
-// gravest returns the worst category, or 1 if none needs attention, by direct use of the clinical rule. In a singleton
-// pregnancy, the newest tracing applies. With several fetuses, the newest tracing of each fetus applies; the newest
-// tracing that does not identify a fetus also applies until every fetus has a newer one.
+// gravest derives the worst category, or 1 if no category needs attention, directly from the clinical rule. In a
+// singleton pregnancy, the newest tracing applies. With several fetuses, the newest tracing of each fetus applies;
+// the newest tracing that does not identify a fetus also applies until every fetus has a newer one.
 func gravest(list []drawnTracing, several int) int {
 	newest := map[string]drawnTracing{}
 	named := map[string]bool{}

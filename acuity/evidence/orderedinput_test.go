@@ -20,12 +20,12 @@ func minutesPastNoon(m int) acuity.Instant { return noon + acuity.Instant(m)*60_
 type statedAt struct {
 	at       int    // minute of receipt
 	line     string // kind|system|code|display|value|status|fetus
-	observed int    // minute of the observation, if not 0
-	started  int    // minute of the start, if not 0
+	observed int    // minute of the observation; 0: not sent
+	started  int    // minute of the start; 0: not sent
 	feed     acuity.Channel
-	of       string // resource; for a component, a dot and its index follow
-	made     int    // minute of the version, or 0
-	number   int64  // number of the version, or 0
+	of       string // resource, followed for a component by a dot and the component's index
+	made     int    // minute of the version; 0: not sent
+	number   int64  // number of the version; 0: not sent
 }
 
 func (h statedAt) statement() *ResourceStatement {

@@ -43,8 +43,8 @@ func (h *ResourceStatement) madeAt() acuity.Instant {
 	return min(h.Version.UpdatedAt, h.ReceivedAt)
 }
 
-// plain returns the statement as a [Statement], without its resource. The time of the version becomes the receipt,
-// because the receipt decides between facts with the same time (docs/decisions.md#older-never-overrides).
+// plain returns the statement as a [Statement], without its resource. The time of the version becomes the time of
+// receipt, which decides between facts with the same time (docs/decisions.md#older-never-overrides).
 func (h *ResourceStatement) plain() Statement {
 	p := h.Statement
 	p.ReceivedAt = h.madeAt()
@@ -99,14 +99,15 @@ func compareVersions(a, b *ResourceStatement) int {
 	)
 }
 
-// IsOlder reports whether any of the given versions of the same resource is newer. All statements must have a version.
+// IsOlder reports whether any of the given versions of the same resource is newer. Every statement must have a
+// Version.
 func (h *ResourceStatement) IsOlder(than []*ResourceStatement) bool {
 	orderVersions(append(slices.Clone(than), h))
 	return slices.ContainsFunc(than, func(o *ResourceStatement) bool { return compareVersions(h, o) < 0 })
 }
 
-// firstObservedAt returns the time of an observation. If several versions of a resource have the same coarse time, the
-// earliest instant to which that time was resolved counts. Without an identifier, the resource keeps its own time,
+// firstObservedAt returns the time of an observation. If several versions of a resource have the same coarse time,
+// the earliest instant to which that time was resolved counts. A resource without an identifier keeps its own time,
 // because it may be a different observation.
 func (h *ResourceStatement) firstObservedAt(all []*ResourceStatement) acuity.Instant {
 	at := h.ObservedAt
@@ -154,7 +155,7 @@ func (t *versionTimes) resolve(h *ResourceStatement) (observed, started acuity.I
 	return observed, started
 }
 
-// runs reports whether the resource has a duration, as a medication or a condition has, rather than being a single
+// runs reports whether the resource is a medication or a condition, which lasts for some time, and not a single
 // observation.
 func (h *ResourceStatement) runs() bool {
 	return h.Kind == catalogue.KindMedication || h.Kind == catalogue.KindCondition
@@ -342,7 +343,7 @@ func findRedundant(list []ResourceStatement, h *ResourceStatement) int {
 	return -1
 }
 
-// follows reports whether a version is, by its number, not older than other.
+// follows reports whether the number of v is at least that of other. It returns true if either version is nil.
 func (v *Version) follows(other *Version) bool { return v == nil || other == nil || v.ID >= other.ID }
 
 // leastMissed returns the index of the statement to drop first. In order of preference: one with a newer statement

@@ -73,8 +73,8 @@ type orderedStatement struct {
 	drug         bool // whether the statement is about a medication and its code belongs to no concept
 }
 
-// compareStatements orders statements with the same identity by time, then receipt, then weight. Remaining ties are
-// ordered by content, so the order within a request has no effect.
+// compareStatements orders statements with the same identity by time, then by time of receipt, then by grade.
+// Remaining ties are ordered by content, so the order within a request has no effect.
 func compareStatements(a, b orderedStatement) int {
 	if a.order != b.order {
 		return cmp.Compare(a.order, b.order)

@@ -12,8 +12,8 @@ import (
 )
 
 // MaxStatements is the maximum number of statements that a list keeps. A longer list drops the oldest statements,
-// first those that have a newer one with the same identity. A list may exceed the maximum by spareStatements, so that
-// it drops many statements at once: after each drop, [Fold] must start over.
+// first those that have a newer one with the same identity. A list may exceed the maximum by spareStatements and then
+// drops many statements at once, because [Fold] must start over after each drop.
 const (
 	MaxStatements   = 240
 	spareStatements = 16
@@ -202,7 +202,7 @@ func (t *codeStatements) findRedundant(h *Statement) int {
 }
 
 // contradicts reports whether another statement about the same subject and instant as the i-th has different content.
-// The other statement may win, in which case the next statement begins the run.
+// If the other statement counts instead of the i-th, the run of equal statements begins only with the next one.
 func (t *codeStatements) contradicts(i int) bool {
 	h := &t.statements[i]
 	for j := range t.statements {
@@ -214,7 +214,8 @@ func (t *codeStatements) contradicts(i int) bool {
 }
 
 // hasRelatedStatement reports whether another code of the same concept has a statement within thinWithin before h, or
-// the early-warning score was acknowledged. If so, the middle one of three equal statements may begin the run.
+// the early-warning score was acknowledged in that time. If so, a run may begin with the middle one of three equal
+// statements, so that statement must be kept.
 func (l *Statements) hasRelatedStatement(h *Statement) bool {
 	if h.Concept == 0 {
 		return false
@@ -275,8 +276,8 @@ func growTight[T any](list []T, part int) []T {
 	return append(make([]T, 0, n+n/part+1), list...)
 }
 
-// sameSubject reports whether two statements are about the same subject (docs/decisions.md#signal-identity), as far as
-// their codes show.
+// sameSubject reports whether two statements are about the same subject (docs/decisions.md#signal-identity), judging
+// by their codes.
 func sameSubject(a, b *Statement) bool {
 	if a.MatchedSignal == b.MatchedSignal { // the usual case, which is quick to decide
 		return a.Settled == b.Settled

@@ -79,7 +79,7 @@ func TestKeepHoldsTheCap(t *testing.T) {
 	})
 }
 
-// Statements about resources have the same limit. Observations that have a newer one with the same code are dropped
+// A list of resource statements has the same limit. Observations that have a newer one with the same code are dropped
 // before a running infusion.
 func TestResourcesKeepTheInfusion(t *testing.T) {
 	var list ResourceStatements

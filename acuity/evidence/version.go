@@ -10,16 +10,16 @@ import (
 // Version is a version of a resource. A resource is an object that has an identity at the sender, as in FHIR
 // (docs/decisions.md#resource-identity).
 type Version struct {
-	Resource  string         // pseudonym; for a component, a dot and its index follow
+	Resource  string         // pseudonym, followed for a component by a dot and the component's index
 	UpdatedAt acuity.Instant // 0: not sent
-	ID        int64          // increases with each version; 0: not sent
+	ID        int64          // version number, which increases with each version; 0: not sent
 	// ObservedFrom is the start of the interval that was sent as the observation time; 0 means that the time was exact.
 	ObservedFrom acuity.Instant
 	// StartedFrom is the start of the interval that was sent as the start of the resource; 0 means that the start was
 	// exact.
 	StartedFrom acuity.Instant
-	// Subject is the patient in the version. It is stored until it is known whether the visit has the same patient, and is
-	// nil if it is not needed.
+	// Subject is the patient that the version names. It is stored until it is known whether the visit has the same
+	// patient; nil means that it is not needed.
 	Subject *Subject
 
 	hash uint64 // hash of the resource

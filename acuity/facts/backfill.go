@@ -1,6 +1,7 @@
 package facts
 
-// Skip advances to the next hour that was not observed on time. If there is none, it ends the backfill.
+// Skip advances Next past the hours in live, whose snapshots were made on time. If no hours remain, it ends the
+// backfill.
 func (b *Backfill) Skip(live []HourSpan) {
 	for _, s := range live {
 		if s.From <= b.Next && b.Next <= s.To {

@@ -22,8 +22,8 @@ type Deduplication struct {
 	Off   bool          // whether all events count as new, because they are being replayed
 }
 
-// Repeats returns the stored identity if a request in the last 24 h had the same one; the new request must then have
-// no effect. Otherwise, Repeats stores the identity and returns nil.
+// Repeats returns the stored identity if a request in the last 24 h had the same identity; the new request must then
+// have no effect. Otherwise, Repeats stores the identity and returns nil.
 func (d *Deduplication) Repeats(r *acuity.Request) *DedupState {
 	if r == nil || r.Key == "" {
 		return nil

@@ -56,7 +56,8 @@ func (k *Keys) Visit(id string) []byte { return k.key(KindVisit, id) }
 // Statement writes the key of a clinical statement, by its number.
 func (k *Keys) Statement(n int64) []byte { return k.numbered(KindStatement, n) }
 
-// Dedup writes the key of an event's or request's identity, whose length is bounded.
+// Dedup writes the key of the identity of an event or a request. The key contains the identity itself, because the
+// identity's length is bounded.
 func (k *Keys) Dedup(id string) []byte { return k.key(KindDedup, id) }
 
 // Unit writes the key of the record of the unit.

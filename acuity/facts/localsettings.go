@@ -68,7 +68,7 @@ func (s *SwitchesState) equals(Setting) bool { return false } // every change is
 const (
 	ReasonPrecondition = "precondition_failed" // the current version is not the one in [acuity.Act.Expect]
 	ReasonNotThere     = "not_there"           // there is nothing to delete
-	ReasonTooMany      = "too_many"            // a limit in limits.go is exceeded
+	ReasonTooMany      = "too_many"            // a table would exceed its maximum size
 )
 
 // settingChange is a row that an observation sets or deletes.
@@ -171,8 +171,8 @@ func (s *LocalSettings) Erase(kind, id string) bool {
 	return false
 }
 
-// leastTableVersion is the lowest version of a table. It exceeds every version of a row, and table versions are exact
-// as JSON numbers.
+// leastTableVersion is the lowest version of a table. It is greater than any version of a row, so the two kinds of
+// versions cannot be confused. Table versions are below 2^53, so they are exact as JSON numbers.
 const leastTableVersion = 1 << 52
 
 // TableVersion returns the version of a whole table, computed from the versions of its rows by id. Setting or removing

@@ -7,7 +7,7 @@ import (
 	"svc/acuity"
 )
 
-// PastStaffingState is the staffing that batches reported for past hours. An entry applies until the next one.
+// PastStaffingState is the staffing of past hours that batches reported. An entry applies until the next one.
 type PastStaffingState struct {
 	List []acuity.Staffing // ascending by AsOf; Nurses is -1 if the staffing is unknown from AsOf on; never changed in place
 }

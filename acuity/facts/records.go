@@ -1,8 +1,8 @@
 // Package facts defines the recorded facts of one hospital.
 //
-// A [Record] is a changelog record; a restart reads all of them. [LocalSettings] are the rows that administrators set.
-// [Deduplication] has the identities of the requests and events from the last 24 h. The package contains no derived
-// state.
+// A [Record] is a changelog record; a restart reads all of them. [LocalSettings] contains the rows that
+// administrators set. [Deduplication] contains the identities of the requests and events from the last 24 h. The
+// package contains no derived state.
 package facts
 
 import (
@@ -91,8 +91,8 @@ type RoomState struct {
 	Label string
 	Area  string
 
-	// Registered means that only ADT has named the room, by location or, if Room is empty, by room id. No census has
-	// listed it.
+	// Registered means that only ADT has named the room, by location or, if Room is empty, by room id, and that no
+	// census has listed it.
 	Registered  bool
 	PointOfCare string // point of care as sent
 	Room        string // PV1-3.2 as sent
@@ -148,7 +148,7 @@ type Standing struct {
 
 // ListedNewborn is a newborn whom a census lists with the mother.
 type ListedNewborn struct {
-	Visit   string           // pseudonym; may be empty
+	Visit   string           // 0: the default primary factor
 	Primary catalogue.Factor // 0: the default primary
 	Since   acuity.Instant
 }
@@ -171,7 +171,7 @@ type StatementState struct {
 type VisitState struct {
 	ID      string // pseudonym
 	Events  []acuity.Event
-	Folded  int32          // number of events that were folded into Events[0], oldest first
+	Folded  int32          // number of events, starting with the oldest, that were folded into Events[0]
 	FoldAt  acuity.Instant // event time of the last folded event; 0: none
 	Touched acuity.Instant // the hospital's clock at the last fact about the visit
 
@@ -189,8 +189,8 @@ type DedupState struct {
 // MappingState is a row of the hospital's terminology map.
 type MappingState struct {
 	acuity.Mapping
-	Version int64          // version of the change that set it
-	By      string         // id of the API key that set it
+	Version int64          // version of the change that set the row
+	By      string         // id of the API key that set the row
 	At      acuity.Instant // time of receipt
 }
 
@@ -204,8 +204,8 @@ type CodeState struct {
 	Count     int64 // total number of occurrences
 	FirstSeen acuity.Instant
 	LastSeen  acuity.Instant
-	Rooms     []int32     // the first twenty, ascending
-	Hours     []HourCount // the last 24 h, ascending
+	Rooms     []int32     // first twenty rooms in which the code occurred, ascending
+	Hours     []HourCount // occurrences in each hour of the last 24 h, ascending
 	Ignored   bool        // whether an administrator removed the code from the worklist
 }
 
@@ -218,31 +218,31 @@ type HourCount struct {
 // RuleState is a rule in effect at the hospital.
 type RuleState struct {
 	catalogue.Rule
-	Version int64          // version of the change that set it
-	By      string         // id of the API key that set it
+	Version int64          // version of the change that set the rule
+	By      string         // id of the API key that set the rule
 	At      acuity.Instant // time of receipt
 }
 
 // PlaceState is a row of the hospital's location table.
 type PlaceState struct {
 	acuity.Place
-	Version int64          // version of the change that set it
-	By      string         // id of the API key that set it
+	Version int64          // version of the change that set the row
+	By      string         // id of the API key that set the row
 	At      acuity.Instant // time of receipt
 }
 
-// SwitchesState is the hospital's switches.
+// SwitchesState contains the hospital's switches.
 type SwitchesState struct {
 	acuity.Switches
-	Version int64          // version of the change that set them
-	By      string         // id of the API key that set them
+	Version int64          // version of the change that set the switches
+	By      string         // id of the API key that set the switches
 	At      acuity.Instant // time of receipt
 }
 
 // ReferenceState is the newest state of a reference.
 type ReferenceState struct {
 	acuity.Reference
-	Version int64 // version of the change that set it
+	Version int64 // version of the change that set the reference
 }
 
 // Matches reports whether the stored reference has the same content as r. For a newborn, the times must also be equal.

@@ -75,7 +75,7 @@ type Forecast struct {
 	// Drivers are at most five English sentences for nurses. They first explain why the need changes, then state the
 	// assumptions and limits of the forecast. They use local time and contain no patient data.
 	Drivers      []string
-	Past         []Measured // the known hours among the last eight, ascending
+	Past         []Measured // observed states of the last eight hours, as far as known, ascending
 	HistoryHours int32      // observed hours that the model has learned from
 	Method       string
 	Calibration  Calibration
@@ -133,7 +133,7 @@ func (s CalibrationStatus) String() string {
 
 // The minimum data for a forecast.
 const (
-	needHours = 24 // minimum number of observed hours within the last historyIn days
+	needHours = 24 // minimum number of observed hours in the last historyIn days
 	historyIn = 28 // days
 	silentFor = 12 // maximum hours since the last observation, see acuity.Snapshot.Observed
 )

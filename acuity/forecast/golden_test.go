@@ -28,7 +28,8 @@ var zone = func() *time.Location {
 	return z
 }()
 
-// simulated returns the requests from three simulated weeks of a unit that are received before the given time.
+// simulated returns the requests that a simulated unit sends before the given time, which is at most three weeks
+// after the start.
 func simulated(t *testing.T, until time.Duration) iter.Seq[simulate.Request] {
 	t.Helper()
 	o := simulate.Options{Seed: 1, Profile: "medium", Start: time.Date(2026, 1, 5, 0, 0, 0, 0, zone), For: 21 * 24 * time.Hour}

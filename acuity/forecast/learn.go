@@ -83,7 +83,7 @@ func (m *Model) learnArrivals(now *acuity.Snapshot, slot int) {
 	}
 }
 
-// learnHazards counts the long stays at an origin and those that ended within the following hour.
+// learnHazards counts the long stays of an origin and those that ended within the following hour.
 func (m *Model) learnHazards(o *Origin, now *acuity.Snapshot, hour int) {
 	for i := range o.Snapshot.Visits {
 		v := &o.Snapshot.Visits[i]

@@ -70,7 +70,7 @@ type levels struct {
 // scene is the input to the level forecast for one instant.
 type scene struct {
 	outlook
-	moves float64           // expected number of moves in the last 120 min
+	moves float64           // expected number of future moves in the 120 min before the instant
 	known int32             // number of past moves that still count at the instant
 	base  score.UnitNumbers // all other numbers
 	shift [3]float64

@@ -84,14 +84,14 @@ type Origin struct {
 // Ahead is the forecast for one hour. The values are in required nurses unless a comment says otherwise.
 type Ahead struct {
 	Mean, SD        float32
-	Single          float32 // nurses required in rooms at 1:1 or more
+	Single          float32 // occupied rooms, and score points
 	Occupied, Score float32 // rooms, and points
 	Required, Rooms Correction
 	Quantiles       [Quantiles]float32
 	AtLeast         [3]float32 // probability of at least yellow, orange and red
 }
 
-// Correction holds a mean before correction, and the two corrections.
+// Correction holds the mean before correction (Raw) and the inputs of its two corrections.
 type Correction struct{ Raw, ByUsual, FromUsual float32 }
 
 // NewModel returns a model of a hospital that has not learned any hours.
@@ -259,8 +259,8 @@ func longClass(v *acuity.SnapshotVisit) int {
 // hazardCell returns the cell for a patient-hour in a long stay.
 func hazardCell(class, age, hour int) int { return ((class*longBins+age)*24 + hour) * 2 }
 
-// sums is one cell of a table: the weight, followed by sums of the deviations from the expected values, namely of the
-// nurses, of their square and of the other quantities.
+// sums is one cell of a table: the weight, followed by the sums of R, R², K, C and S over all samples (see [Model]).
+// R to S are deviations from the expected values.
 type sums [cellSize]float32
 
 func cell(table []float32, i int) *sums { return (*sums)(table[i*cellSize:]) }

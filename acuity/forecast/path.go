@@ -62,8 +62,8 @@ func (m *Model) follow(s *acuity.Snapshot, hours *[Horizon + 1]stretch) *path {
 	return p
 }
 
-// add adds the expected need of one visit h+1 hours ahead. The two needs before it are the visit's current need and
-// its need at that hour if no new facts arrive.
+// add adds the expected need of one visit h+1 hours ahead. The arguments is and frozen are the visit's current need
+// and its need at that hour if no new facts arrive.
 func (p *path) add(h int, is, frozen, expected amount, variance float64) {
 	for part := range expected {
 		p.mean[h][part] += expected[part]
@@ -72,8 +72,8 @@ func (p *path) add(h int, is, frozen, expected amount, variance float64) {
 	p.clocks[h] += frozen[nurses] - is[nurses]
 }
 
-// beyond returns the sum of a need on the frozen path, which assumes no new facts, and an expected deviation from it,
-// but at least 0.
+// beyond returns the sum of a need on the frozen path, which assumes no new facts, and the expected deviation from
+// that path, but at least 0.
 func beyond(frozen, by amount) amount {
 	for part := range frozen {
 		frozen[part] = max(0, frozen[part]+by[part])
@@ -229,9 +229,9 @@ func (m *Model) arrivalRates(kind int) *[weekHours]float64 {
 	return m.averageWeek(m.Arrivals[kind*weekHours:], kind == int(acuity.ArrivesTriage))
 }
 
-// averageWeek returns the means of the sums in table, by hour of the week; m.Weeks has the weights. It shrinks each
-// mean toward the mean for the same hour of the day on weekdays or weekends, which it first shrinks toward the overall
-// mean. If smooth is true, the means of adjacent hours of the day are also averaged.
+// averageWeek returns the means of the sums in table, by hour of the week; m.Weeks contains the weights. It shrinks
+// each mean toward the mean for the same hour of the day on weekdays or weekends, which it first shrinks toward the
+// overall mean. If smooth is true, the means of adjacent hours of the day are also averaged.
 func (m *Model) averageWeek(table []float32, smooth bool) *[weekHours]float64 {
 	var days, seen [2][24]float64 // index 0: weekdays, 1: weekends
 	total, weeks := 0.0, 0.0

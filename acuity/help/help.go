@@ -94,7 +94,7 @@ func judgeWithNurses(chart *acuity.Chart, v *score.Verdict, more int32, call acu
 }
 
 // isBetter reports whether the second verdict has a better level or shortfall than the first, is not worse in either,
-// and has no unknown axis that the first knows.
+// and knows every axis that the first knows.
 func isBetter(before, after *score.Verdict) bool {
 	for a := range before.Axes {
 		if before.Axes[a].Known && !after.Axes[a].Known {

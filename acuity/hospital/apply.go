@@ -8,9 +8,9 @@ import (
 	"svc/acuity/registry"
 )
 
-// Apply applies one observation and returns the resulting change. offset is the observation's offset in the input
-// log. The caller must first have advanced the unit to the observation's clock. Apply never fails: the Change has the
-// reasons why parts could not be applied.
+// Apply applies one observation and returns the resulting change. The argument offset is the observation's offset in
+// the input log. The caller must first have advanced the unit to the observation's clock. Apply never fails: the
+// change contains the reasons why parts of the observation could not be applied.
 func (u *State) Apply(o *acuity.Observation, offset int64) acuity.Change {
 	if o.Act != nil && o.Act.DryRun {
 		return u.preview(o, offset)

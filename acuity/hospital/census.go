@@ -141,7 +141,7 @@ func (t *censusIntake) applyNamedRow(row *acuity.CensusRoom) bool {
 		}
 	}
 	if r.Occupant != nil && r.Anonymous() && !elsewhere && t.unit.registry.Facts.HasCensus {
-		t.giveOccupantTo(v, r) // the occupant without a visit may be v, whom only this census has named so far
+		t.giveOccupantTo(v, r) // the occupant without a visit may be v, a visit that only this census has named so far
 	}
 	t.placeVisit(v, row)
 	return true
@@ -174,8 +174,8 @@ func (t *censusIntake) applyUnnamedRow(row *acuity.CensusRoom) {
 	t.markOccupied(row.ID)
 }
 
-// mayBeNewborn reports whether a row without a visit has no content that applies only to a mother. Such a row may refer
-// to a newborn who is alone in the room (docs/decisions.md#census-among-adt).
+// mayBeNewborn reports whether a row without a visit may refer to a newborn who is alone in the room: it contains
+// nothing that applies only to a mother (docs/decisions.md#census-among-adt).
 func mayBeNewborn(row *acuity.CensusRoom) bool {
 	return (row.Primary == 0 || row.Primary.IsNewborn()) && (row.Class == 0 || row.Class == 'N') &&
 		row.DeliveredAt == 0 && len(row.Modifiers) == 0 && len(row.Diagnoses) == 0 && len(row.Newborns) == 0
@@ -210,8 +210,8 @@ func (t *censusIntake) placeVisit(v *registry.Visit, row *acuity.CensusRoom) {
 	t.unit.registry.Work.MarkVisit(v, registry.Unsaved|registry.Touched)
 }
 
-// isTakenByAnother reports whether a visit other than v, and not a newborn's, was in the room after t. Statements
-// from after t then belong to that visit.
+// isTakenByAnother reports whether a visit other than v was in the room after t, not counting newborns' visits.
+// Statements from after t then belong to that visit.
 func isTakenByAnother(r *registry.Room, v *registry.Visit, t acuity.Instant) bool {
 	return slices.ContainsFunc(r.Stays, func(s registry.RoomStay) bool {
 		return s.V != v && !s.V.Timeline.Newborn && (s.To == 0 || s.To > t)

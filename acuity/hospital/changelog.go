@@ -157,8 +157,9 @@ func (u *State) erase(key, kind, id string) error {
 	return nil
 }
 
-// Restored derives everything from the restored facts. If the verdict differs from the last published one because
-// rules have changed, the unit must be advanced immediately. After Restored, only the views of all rooms are dirty.
+// Restored derives all other state from the restored facts. If the verdict differs from the last published one
+// because rules have changed, the unit must be advanced immediately. After Restored, the views of all rooms are
+// dirty, and nothing else is.
 func (u *State) Restored() {
 	u.compile()
 	u.statements.RestoreStatements()

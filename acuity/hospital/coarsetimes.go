@@ -71,9 +71,9 @@ func mergeCoarseTimes(a, b []acuity.CoarseTime) []acuity.CoarseTime {
 	return list
 }
 
-// resolveTimes returns copies of the events of a version, in the same order. If the list known has an earlier instant
-// for a coarse time, the copy has that instant, but the order of the events does not change. The first copy stores
-// the list. The result is nil if the list is empty.
+// resolveTimes returns copies of the events of a version, in the same order. If known contains an earlier instant for
+// an event's coarse time, the copy has that instant, but its position does not change. The first copy stores the list
+// known. If the list is empty, the result is nil.
 func resolveTimes(events []*acuity.Event, known []acuity.CoarseTime) []acuity.Event {
 	if len(known) == 0 {
 		return nil
@@ -105,9 +105,8 @@ func (k *intakeVersion) resolvedEvent(e *acuity.Event) *acuity.Event {
 	return e
 }
 
-// resolveStored replaces the stored events of an Encounter with copies that have the instants in the list known. An
-// instant may be earlier than before because an older version has arrived late. resolveStored returns the stored
-// events.
+// resolveStored replaces the stored events of an Encounter with copies that have the instants in known. Such an
+// instant is earlier than before if an older version has arrived late. resolveStored returns the new stored events.
 func (es *eventStore) resolveStored(v *registry.Visit, resource string, stored []adt.Event, known []acuity.CoarseTime) []adt.Event {
 	if slices.Equal(known, stored[0].CoarseTimes) {
 		return stored

@@ -8,8 +8,8 @@ import (
 	"svc/acuity/codes"
 )
 
-// A restart after any version keeps the instants to which coarse times were resolved. The admission and the observation
-// keep the instants of the first version, even after a version with an exact start.
+// After a restart, coarse times still resolve to the same instants. The admission and the observation keep the
+// instants of the first version, even after a version with an exact start.
 func TestToldTimesAreRestored(t *testing.T) {
 	const minute = acuity.Instant(60_000)
 	u, log := New(testHospital), changelog{}

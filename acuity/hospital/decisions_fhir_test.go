@@ -17,8 +17,9 @@ func resources(at float64, signals ...sign) acuity.Observation {
 	return o
 }
 
-// encounter returns a version of an Encounter. made is the minute of the version, or negative for a version without a
-// time. The version has the events of the given observations; without observations, the version is void.
+// encounter returns a version of an Encounter. The argument made is the minute of the version, or negative for a
+// version without a time. The version contains the events of the given observations; without observations, the
+// version is void.
 func encounter(at float64, resource string, made float64, steps ...acuity.Observation) acuity.Observation {
 	o := said(at, acuity.ChannelFHIR)
 	for _, s := range steps {
@@ -46,7 +47,7 @@ func (s sign) of(resource string, made ...float64) sign {
 	return s
 }
 
-// by makes a signal refer to a patient, by number and by reference, but not to a visit.
+// by makes a signal refer to a patient, by number and by reference, and not to a visit.
 func (s sign) by(patient, subject string) sign {
 	s.Visit, s.Patient, s.Subject = "", patient, subject
 	return s
