@@ -47,7 +47,7 @@ const (
 	CauseTime
 )
 
-// Outcome is the outcome of an input.
+// Outcome is the result of processing an input.
 type Outcome uint8
 
 // The outcomes. Time is the outcome of a change without an input.

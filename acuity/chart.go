@@ -73,7 +73,7 @@ type RoomChart struct {
 type PatientChart struct {
 	Visit   string  // pseudonym, or "room:<id>" for an occupant without a visit
 	Arrived Instant // when the patient arrived in this room
-	Birth   Instant // from this instant on, modifiers with the window "birth" are inactive; 0: no birth yet
+	Birth   Instant // instant from which modifiers that end at the birth are inactive; 0: no birth yet
 	Mother  bool    // whether the entry has a mother; if not, it has only newborns
 
 	// UnnamedFetus reports whether a tracing of a multiple gestation does not identify its fetus. Only the newest

@@ -104,8 +104,8 @@ func (n *builder) moveAdmissionFirst() {
 	n.Events[i] = came
 }
 
-// IsTooOld reports whether an event is older than the folded events of its visit. until is the time of the newest
-// folded event.
+// IsTooOld reports whether an event is older than the folded events of its visit, the newest of which has the event
+// time until. Cancels, and events that replace folded events, are never too old.
 func (e *Event) IsTooOld(until acuity.Instant) bool {
 	return !strings.HasPrefix(e.ID, foldedID) && !IsCancel(e.Type) && e.At <= until
 }
@@ -120,7 +120,7 @@ func (n *builder) sameRoom(a, b *acuity.Location) bool {
 	return a == b || *a == *b || (n.how.SameRoom != nil && !a.IsZero() && !b.IsZero() && n.how.SameRoom(a, b))
 }
 
-// apply applies an event that was not cancelled.
+// apply applies an event that was not canceled.
 func (n *builder) apply(t *AppliedEvent) {
 	switch t.Event.Type {
 	case acuity.A06, acuity.A07:

@@ -12,9 +12,9 @@ type interval struct {
 	precision acuity.Precision
 }
 
-// intervalOf returns the interval of a time that was sent with precision p. The interval begins at from. It ends at
-// to, which is exact in the sender's time zone, where days, months and some hours differ in length. If to is 0, the
-// interval has the usual length for p.
+// intervalOf returns the interval [from, to) of a time that was sent with precision p. If to is 0, the interval has
+// the usual length for p. Otherwise, to takes into account that days, months and some hours differ in length in the
+// sender's time zone.
 func intervalOf(from, to acuity.Instant, p acuity.Precision) interval {
 	if to <= from {
 		to = from.Add(p.Length())
@@ -72,7 +72,7 @@ func (a interval) sameTime(b interval) bool {
 }
 
 // cancels reports whether an event of type c cancels events of type t. It does not cover the A06 and A07 events that
-// depend on a cancelled admission; see voidAfterCancelledAdmit.
+// depend on a canceled admission; see voidAfterCancelledAdmit.
 func cancels(c, t acuity.EventType) bool {
 	return c == acuity.A11 && (t == acuity.A01 || t == acuity.A04) ||
 		c == acuity.A12 && t == acuity.A02 ||
@@ -99,8 +99,8 @@ func selects(c *Event) *acuity.Location {
 }
 
 // cancel assigns to each cancel the event that it cancels. The target of a cancel with a join key (the time of the
-// cancelled event) does not depend on other cancels, so receiving such a cancel twice has no further effect. Cancels
-// without a key apply in time order, each to the latest event that is not cancelled yet.
+// canceled event) does not depend on other cancels, so receiving such a cancel twice has no further effect. Cancels
+// without a key apply in time order, each to the latest event that is not canceled yet.
 func (n *builder) cancel() {
 	for i := range n.Events {
 		if c := &n.Events[i]; IsCancel(c.Event.Type) && c.Disposition == Applied && c.Event.Cancels != 0 {
@@ -155,7 +155,7 @@ func (n *builder) cancelKeyed(c *AppliedEvent) {
 }
 
 // cancelLatest applies the i-th event, a cancel without a join key, to the latest event of the matching type that is
-// neither cancelled nor later than the cancel.
+// neither canceled nor later than the cancel.
 func (n *builder) cancelLatest(i int) {
 	c := &n.Events[i]
 	for j := i - 1; j >= 0; j-- {
@@ -205,7 +205,7 @@ func sameCancel(a, b *Event) bool {
 // cancelEvent cancels t and its repetitions, which are the events with the same type, time and location. It cancels
 // the repetition that was recorded first, and all those recorded no later than the cancel. Repetitions recorded after
 // the cancel are new events (docs/decisions.md#reissued-events). If dead is true, the repetition recorded first may
-// already be cancelled.
+// already be canceled.
 func (n *builder) cancelEvent(c, t *AppliedEvent, dead bool) {
 	var first *AppliedEvent
 	for i := range n.Events {
@@ -238,8 +238,8 @@ func (n *builder) markWaiting(c *AppliedEvent) {
 	n.Waiting = append(n.Waiting, c.Event.ReceivedAt)
 }
 
-// voidAfterCancelledAdmit voids the events that depended on a cancelled admission, up to the next admission that is not
-// cancelled (docs/decisions.md#cancelled-admit).
+// voidAfterCancelledAdmit voids the events that depended on a canceled admission, up to the next admission that is not
+// canceled (docs/decisions.md#cancelled-admit).
 func (n *builder) voidAfterCancelledAdmit() {
 	void := false
 	for i := range n.Events {
@@ -260,7 +260,7 @@ func (n *builder) voidAfterCancelledAdmit() {
 	}
 }
 
-// TakenBack returns the time of the newest event that the cancel c cancelled, or 0 if it cancelled none.
+// TakenBack returns the time of the newest event that the cancel c canceled, or 0 if it canceled none.
 func (s *Timeline) TakenBack(c *AppliedEvent) acuity.Instant {
 	last := acuity.Instant(0)
 	for i := range s.Events {

@@ -138,7 +138,7 @@ var noLocation = &acuity.Location{}
 
 // StoreEvent returns an event in stored form. It copies all strings except the event's ID, so that the event does not
 // retain the whole observation or record. Where possible, the result shares memory with the previous event of the
-// visit, which is the argument before; for the first event, before is nil.
+// visit (before), which is nil for the first event.
 func StoreEvent(e *acuity.Event, before *Event) Event {
 	if before == nil {
 		before = &noEvent
@@ -192,8 +192,8 @@ func cloneTexts(texts ...*string) {
 	}
 }
 
-// storeNaming returns the naming fields of an event. If they equal those of the previous event, as they usually do,
-// it returns the argument before.
+// storeNaming returns the naming fields of an event. If they equal the fields of the previous event (before), which
+// is usual, storeNaming returns those fields and does not copy anything.
 func storeNaming(e *acuity.Event, before *naming) *naming {
 	n := naming{e.Feed, e.Patient, e.MotherVisit, e.MotherPatient, e.Service, e.Resource, e.Encounter, e.Subject, e.Account}
 	if n == *before {
@@ -207,7 +207,8 @@ func storeNaming(e *acuity.Event, before *naming) *naming {
 	}
 }
 
-// shareText returns the argument before if the two texts are equal, and otherwise a copy of text.
+// shareText returns the text of the previous event (before) if it equals the new text, and otherwise a copy of the
+// new text.
 func shareText(text, before string) string {
 	if text == before {
 		return before

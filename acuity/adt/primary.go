@@ -122,8 +122,7 @@ func (f *CareFacts) circumstances() circumstance {
 // outpatient, and on admission to a different area (docs/decisions.md#repeated-admit). An explicit primary factor
 // applies in the area in which it was sent (docs/decisions.md#explicit-primary).
 //
-// The argument find returns what is known about a location. The arguments birth and cesarean are what other feeds
-// report about the delivery.
+// The function find returns what is known about a location. Other feeds report the birth and the cesarean.
 func (s *Timeline) Primary(find func(*acuity.Location) *CachedPlace, birth acuity.Instant, cesarean bool) Primary {
 	if !s.Open {
 		return Primary{}
@@ -153,7 +152,7 @@ type primaryFold struct {
 	now      Primary
 	explicit catalogue.Factor
 	here     Area
-	where    string // point of care; tells areas of unknown kind apart
+	where    string // point of care, which distinguishes areas of unknown kind
 	last     *AppliedEvent
 }
 

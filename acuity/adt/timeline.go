@@ -76,8 +76,8 @@ func (t *AppliedEvent) EndsNothing() bool {
 	return t.Event.Type == acuity.A03 && t.Disposition == Applied && !t.closes
 }
 
-// IsWithdrawn reports whether the event no longer counts: it was cancelled, it depended on a cancelled admission, or
-// its Encounter was cancelled or entered in error.
+// IsWithdrawn reports whether the event no longer counts: it was canceled, it depended on a canceled admission, or
+// its Encounter was canceled or entered in error.
 func (t *AppliedEvent) IsWithdrawn() bool {
 	return t.Disposition == Cancelled || t.Disposition == AdmitCancelled || t.Disposition == Void
 }
@@ -90,9 +90,9 @@ const (
 	Applied           Disposition = iota
 	Duplicate                     // a repeated event
 	OtherType                     // an event type without effect
-	Void                          // an event whose Encounter was cancelled or entered in error (docs/decisions.md#cancelled-encounter)
-	Cancelled                     // an event that another event cancelled
-	AdmitCancelled                // an event that depended on a cancelled admission (docs/decisions.md#cancelled-admit)
+	Void                          // an event whose Encounter was canceled or entered in error (docs/decisions.md#cancelled-encounter)
+	Cancelled                     // an event that another event canceled
+	AdmitCancelled                // an event that depended on a canceled admission (docs/decisions.md#cancelled-admit)
 	CancelWaiting                 // a cancel whose event has not arrived yet
 	CancelTooLate                 // a cancel of a folded event (docs/decisions.md#folded-events)
 	SameRoom                      // a transfer to the current room

@@ -36,7 +36,7 @@ func TestFoldedEventsEndAlike(t *testing.T) {
 			t.Fatalf("%d events are left", len(folded))
 		}
 		again := Build(store(folded), Options{SameRoom: testRooms, FoldAt: newest})
-		if !all.Open && all.ClosedAt == 0 { // the visit never opened, or its admission was cancelled
+		if !all.Open && all.ClosedAt == 0 { // the visit never opened, or its admission was canceled
 			if len(all.Stays) == 0 && len(folded) > 0 {
 				t.Fatalf("a visit without an effect leaves %d events", len(folded))
 			}

@@ -6,13 +6,13 @@ import (
 	"svc/acuity"
 )
 
-// A timeline provides the time at which the visit was placed in its location, and the events that were cancelled.
+// A timeline provides the time at which the visit was placed in its location, and the events that were canceled.
 func TestPlacedAndWithdrawn(t *testing.T) {
 	moved := []acuity.Event{event("a", acuity.A01, 0, "LD^1"), event("b", acuity.A02, 9, "OR^1")}
 	for name, c := range map[string]struct {
 		events    []acuity.Event
 		placed    int    // minute, or -1 if never placed
-		withdrawn string // the locations of cancelled events
+		withdrawn string // the locations of canceled events
 		takenBack int    // minute of the event that the last event cancels, or -1
 	}{
 		"moved":                      {events: moved, placed: 9, takenBack: -1},

@@ -2,7 +2,8 @@
 //
 //   - A [Factor] is either a primary factor (a kind of patient) or a modifier.
 //   - A [Spec] is the catalogue entry of a factor: its names, its variants and the codes that activate it.
-//   - A [Requirement] is the demand and severity of one variant over time. [Requirement.Judge] applies it to a piece of evidence at an instant.
+//   - A [Requirement] is the demand and severity of one variant over time. [Requirement.Judge] applies it to a piece
+//     of evidence at an instant.
 //   - [Demand] is nursing demand in 60ths of a nurse.
 //   - A [Rule] replaces lines of one factor's entry for one hospital; see [Catalogue.With].
 //
@@ -80,7 +81,7 @@ type Spec struct {
 	RatioPatientType    string // only for a primary factor
 	Section             Section
 	Primary             bool
-	Routes              []Route   // if several routes match, the highest variant applies, with the last known count
+	Routes              []Route   // what activates the factor; if several routes match, the highest variant and the last known count apply
 	Variants            []Variant // index 0 is the plain variant, which always exists
 	Note                string
 }

@@ -80,7 +80,7 @@ func (d Demand) Nursing() string {
 
 // Requirement is the demand, severity and duration of one variant of a factor.
 type Requirement struct {
-	Need       Schedule // severity, with the demand of a primary factor or the floor of a modifier
+	Need       Schedule // severity, and demand of a primary factor or floor of a modifier
 	needIn     Sections // sections in which a modifier's floor applies; 0: all
 	floors     []floorRule
 	track      bool     // whether Need is a newborn's demand

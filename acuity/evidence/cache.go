@@ -40,8 +40,8 @@ type codeFold struct {
 	newest     acuity.Instant             // latest time of any statement
 	last       *terminology.MatchedSignal // last statement that counts; nil: none
 	lastAt     acuity.Instant             // time of the last statement that counts
-	heedsAck   bool                       // whether the assertions depend on the newest acknowledgement among all statements
-	acked      acuity.Instant             // time of the acknowledgement that was the newest when the statements were folded
+	heedsAck   bool                       // whether the assertions depend on the newest acknowledgment among all statements
+	acked      acuity.Instant             // time of the acknowledgment that was the newest when the statements were folded
 	effects    *crossEffects              // nil: no effect on other codes
 	assertions []assertion                // one for each factor of the statements
 }

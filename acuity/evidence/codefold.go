@@ -74,7 +74,7 @@ func (d *codeFold) hasFactors(said []orderedStatement) bool {
 }
 
 // moveAssertions updates the assertions of the i-th code with the statements that the current pass collected. If the
-// assertions depend on an acknowledgement that has changed, it folds all statements again.
+// assertions depend on an acknowledgment that has changed, it folds all statements again.
 func (f *builder) moveAssertions(cache *Cache, i int) {
 	d := &cache.list[i]
 	if d.heedsAck && d.acked != f.acknowledged {

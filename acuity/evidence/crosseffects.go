@@ -11,7 +11,7 @@ import (
 // crossEffect is the effect of statements on evidence from other sources.
 type crossEffect struct {
 	infused      bool           // whether a magnesium infusion is known, running or not
-	acknowledged acuity.Instant // time of the newest acknowledgement of an early warning; 0: none
+	acknowledged acuity.Instant // time of the newest acknowledgment of an early warning; 0: none
 	calm         acuity.Instant // time of the newest early-warning score below the limit; 0: none
 	below        acuity.Instant // time of the newest BMI if that BMI is below the limit, else 0
 	categoryI    acuity.Instant // time of the newest Category I tracing; 0: none

@@ -74,8 +74,8 @@ func (f *builder) foldSignals() {
 	f.findUnnamed(cache)
 }
 
-// foldAll builds the evidence from the statements. f.apart decides whether the statements about each fetus are folded
-// separately; it does not affect whether there are several fetuses.
+// foldAll builds the evidence from the statements. If f.apart is true, it folds the statements about each fetus
+// separately; the number of fetuses that it finds does not depend on f.apart.
 func (f *builder) foldAll(cache *Cache) {
 	acknowledged := f.acknowledged // set by the census
 	f.refresh(cache)

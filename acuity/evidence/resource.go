@@ -51,7 +51,7 @@ func (h *ResourceStatement) plain() Statement {
 	return p
 }
 
-// orderVersions sets the position of each version. list must contain all statements about one visit or patient.
+// orderVersions sets the position of each version. The list must contain all statements about one visit or patient.
 // Versions are ordered by time, then number, then arrival; the clinical time has no effect. A version is older than
 // every version with a greater number.
 func orderVersions(list []*ResourceStatement) {

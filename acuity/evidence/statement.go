@@ -120,9 +120,9 @@ func compareBool(a, b bool) int {
 }
 
 // winners returns, in place, one statement for each time: the last one that no later statement with the same time
-// retracts. A retraction with a different time removes the last statement before it; a retraction with a value removes
-// the last statement with that value. The result is as if a retracted statement had never been sent: the statement
-// before it counts again. A drug entered in error only stops running.
+// retracts. A retraction with a different time removes the last statement before it; a retraction with a value
+// removes the last statement with that value. The result is as if a retracted statement had never been sent: the
+// statement before it counts again. The retraction of a drug, however, only ends the drug's current run.
 func winners(all []orderedStatement) []orderedStatement {
 	kept := all[:0]
 	for i := 0; i < len(all); {

@@ -30,8 +30,8 @@ type Statements struct {
 	size int                   // number of statements in all groups
 	maps *terminology.Mappings // the mappings with which the statements were matched
 
-	// Unsettled is a lower bound for the time at which the oldest statement that is not settled was received; 0 means
-	// that all statements are settled. The code that settles statements sets Unsettled.
+	// Unsettled is a lower bound for the time of receipt of the oldest unsettled statement; 0 means that all
+	// statements are settled. The code that settles statements sets Unsettled.
 	Unsettled acuity.Instant
 }
 

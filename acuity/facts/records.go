@@ -148,8 +148,8 @@ type Standing struct {
 
 // ListedNewborn is a newborn whom a census lists with the mother.
 type ListedNewborn struct {
-	Visit   string           // 0: the default primary factor
-	Primary catalogue.Factor // 0: the default primary
+	Visit   string           // pseudonym; may be empty
+	Primary catalogue.Factor // 0: the default primary factor
 	Since   acuity.Instant
 }
 

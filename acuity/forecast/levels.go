@@ -212,7 +212,8 @@ func poisson(mean float64) (quantiles [noises]int32) {
 }
 
 // scenes computes the state of the unit a given number of minutes ahead. Between two hours of the forecast, it
-// interpolates, but it takes the needs without new facts (the frozen path) from the earlier hour.
+// interpolates. Only the number of rooms of class 4 is that of the earlier hour, on the assumption that no new facts
+// arrive.
 type scenes struct {
 	*path
 	model    *Model

@@ -84,8 +84,8 @@ type Origin struct {
 // Ahead is the forecast for one hour. The values are in required nurses unless a comment says otherwise.
 type Ahead struct {
 	Mean, SD        float32
-	Single          float32 // occupied rooms, and score points
-	Occupied, Score float32 // rooms, and points
+	Single          float32 // nurses required in rooms at 1:1 or more
+	Occupied, Score float32 // occupied rooms, and score points
 	Required, Rooms Correction
 	Quantiles       [Quantiles]float32
 	AtLeast         [3]float32 // probability of at least yellow, orange and red

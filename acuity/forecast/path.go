@@ -62,8 +62,8 @@ func (m *Model) follow(s *acuity.Snapshot, hours *[Horizon + 1]stretch) *path {
 	return p
 }
 
-// add adds the expected need of one visit h+1 hours ahead. The arguments is and frozen are the visit's current need
-// and its need at that hour if no new facts arrive.
+// add adds the expected need of one visit h+1 hours ahead (expected). For the drivers, it also needs the visit's
+// current need (is) and the need at that hour if no new facts arrive (frozen).
 func (p *path) add(h int, is, frozen, expected amount, variance float64) {
 	for part := range expected {
 		p.mean[h][part] += expected[part]

@@ -27,7 +27,7 @@ func (t *censusIntake) describe(f *facts.CensusFacts, row *acuity.CensusRoom) {
 	}
 	f.Cesarean = f.Cesarean || row.Cesarean
 	if f.Primary == 0 && since != 0 && charts.PrimaryByCensus(r, f, t.at, f.Birth()).Factor == before {
-		f.PrimarySince = since // the patient is in a different area but is of the same kind (docs/decisions.md#primary-clock)
+		f.PrimarySince = since // the patient is in a different area but is the same kind of patient (docs/decisions.md#primary-clock)
 	}
 	if row.HasModifiers {
 		f.Listed = t.listModifiers(f.Listed, row.Modifiers)

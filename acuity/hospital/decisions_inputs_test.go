@@ -84,9 +84,14 @@ func census(at float64, rows ...acuity.CensusRoom) acuity.Observation {
 	return o
 }
 
-// holds returns the census row for a room with a patient. The words are a primary factor and modifiers by id, ICD-10-CM
-// or SNOMED CT codes, or: "area=", "visit=", "class=", "service=", "since=" and "born=" with minutes, "baby" or "baby="
-// with a primary factor, "cesarean"; "no-modifiers", "no-diagnoses", "no-babies" for an empty list.
+// holds returns the census row for a room with a patient. Each word is one of:
+//
+//   - the id of a primary factor or a modifier, or an ICD-10-CM or SNOMED CT code
+//   - "area=", "visit=", "class=" or "service=" with a value
+//   - "since=" or "born=" with a number of minutes
+//   - "baby", or "baby=" with a primary factor
+//   - "cesarean"
+//   - "no-modifiers", "no-diagnoses" or "no-babies" for an empty list
 func holds(id int32, words ...string) acuity.CensusRoom {
 	row := acuity.CensusRoom{ID: id, Status: acuity.RoomOccupied}
 	for _, w := range words {
@@ -147,8 +152,8 @@ func minuteOf(text string) acuity.Instant {
 	return minute(m)
 }
 
-// code returns a SNOMED CT diagnosis if the text consists of digits, and an ICD-10-CM diagnosis if not. "@" and minutes
-// set its onset.
+// code returns a SNOMED CT diagnosis if the text consists of digits, and an ICD-10-CM diagnosis if not. The text may
+// end with "@" and the onset in minutes.
 func code(text string) acuity.Diagnosis {
 	text, onset, dated := strings.Cut(text, "@")
 	d := acuity.Diagnosis{System: codes.ICD10CM, Code: text}
@@ -161,12 +166,16 @@ func code(text string) acuity.Diagnosis {
 	return d
 }
 
-// message returns one ADT event. The words are: "PL:ROOM" or "#id" the location, "from=PL:ROOM" the prior location,
-// "v=" the visit (v1), "class=", "at=" the time of the event in minutes, "recorded=", "cancels=", "mother=" a visit,
-// "babies=", "service=", "reason=", "null" to remove the location, a primary factor, or codes as a snapshot of
-// diagnoses, "clear" for an empty snapshot, "delta" to add the codes instead, "-CODE" to delete one, "p=" a patient,
-// "alone" for no visit number, "account=" for an account number in addition to the visit number, "account" for an
-// account number without a visit number.
+// message returns one ADT event. Each word is one of:
+//
+//   - "PL:ROOM" or "#id" for the location, "from=PL:ROOM" for the prior location, or "null" to remove the location
+//   - "v=" with the visit (v1 if missing), "mother=" with the mother's visit, or "alone" for no visit number
+//   - "account=" for an account number in addition to the visit number, or "account" for an account number alone
+//   - "p=" with the patient, "class=", "service=", "reason=" or "babies="
+//   - "at=" with the time of the event in minutes, "recorded=" or "cancels="
+//   - a primary factor
+//   - codes as a snapshot of diagnoses, "clear" for an empty snapshot, "delta" to add the codes instead, or
+//     "-CODE" to delete one
 func message(at float64, kind acuity.EventType, words ...string) acuity.Observation {
 	e := acuity.Event{Type: kind, At: minute(at), Visit: "v1"}
 	for _, w := range words {

@@ -255,7 +255,7 @@ func told(say []acuity.Observation) (text string) {
 	return text
 }
 
-// The answer has a warning about a fact that does not join visits, or that does not end or cancel anything.
+// The answer contains a warning about a fact that does not join visits, or that does not end or cancel anything.
 func TestDecisionsJoinsTold(t *testing.T) {
 	list := func(o ...acuity.Observation) []acuity.Observation { return o }
 	const inA, inB = "<LDR:A> 60 labor-standard/0", "<LDR:B> 60 labor-standard/0"

@@ -21,8 +21,9 @@ import (
 type decision struct {
 	say  []acuity.Observation
 	read []axisReading
-	// answers are the parts expected in the last answers, in order: outcome or reason, "+" activated, "-" expired, "!"
-	// warning, "?" unmapped. If answers is empty, the test does not check them.
+	// answers are the expected short forms of the last answers, in order. A short form contains the outcome or
+	// reason, then "+" activated factors, "-" expired factors, "!" warnings and "?" unmapped codes. If answers is
+	// empty, the test does not check the answers.
 	answers []string
 }
 

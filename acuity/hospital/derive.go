@@ -4,9 +4,9 @@ import (
 	"svc/acuity/registry"
 )
 
-// derive updates everything that is derived from the facts. Each step derives the state of the touched visits or
-// rooms completely, and may touch other visits or rooms for the next steps. The result does not depend on the order
-// in which visits and rooms were touched.
+// derive updates everything that is derived from the facts. Each step derives the complete state of the touched
+// visits or rooms, and may touch other visits or rooms for the next steps. The result does not depend on the order in
+// which visits and rooms were touched.
 func (u *State) derive() {
 	u.updateTable()
 	if u.registry.Work.Plain {
@@ -29,7 +29,8 @@ func (u *State) derive() {
 	u.registry.Work.Rooms.Reset(registry.Touched)
 }
 
-// touchAll touches everything, which is necessary after a restore, a first census, or a change to the local settings.
+// touchAll touches all visits and rooms, which is necessary after a restore, a first census, or a change to the local
+// settings.
 func (u *State) touchAll() {
 	for _, v := range u.registry.Visits {
 		u.registry.Work.MarkVisit(v, registry.Touched)

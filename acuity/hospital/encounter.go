@@ -54,8 +54,8 @@ func versionTime(updatedAt, receivedAt acuity.Instant) acuity.Instant {
 	return updatedAt
 }
 
-// isOlderVersion reports whether a version of an Encounter is older than the stored one: by their times, then by their
-// numbers, then by arrival.
+// isOlderVersion reports whether a version of an Encounter is older than the stored version. Versions are compared by
+// time, then by number, then by arrival.
 func isOlderVersion(e *acuity.Event, receivedAt acuity.Instant, stored *adt.Event) bool {
 	at, storedAt := versionTime(e.UpdatedAt, receivedAt), versionTime(stored.UpdatedAt, stored.ReceivedAt)
 	numbered := e.VersionID != 0 && stored.VersionID != 0

@@ -106,7 +106,7 @@ func (es *eventStore) storeEvent(in *registry.Intake, i int, e *acuity.Event, v 
 	completed.ReceivedAt, completed.Feed = in.Observation.ReceivedAt, in.Observation.Channel
 	completed.ByPatient = namesPatientAlone(e)
 	if completed.ID != "" {
-		completed.Digest = "" // facts.Deduplication has the digest
+		completed.Digest = "" // facts.Deduplication stores the digest
 	}
 	if v.IsName() && v.Statements.Len()+len(v.ResourceStatements) > 0 {
 		es.Work.RecountWaiting = true // the visit's statements no longer wait
@@ -136,7 +136,7 @@ func (es *eventStore) storeEvent(in *registry.Intake, i int, e *acuity.Event, v 
 const reasonSeveralOpen = "several_open_visits"
 
 // namesPatientAlone reports whether an event names only the patient. Releases without the field ByPatient marked such
-// events by a warning.
+// events with a warning.
 func namesPatientAlone(e *acuity.Event) bool {
 	return e.ByPatient || slices.ContainsFunc(e.Warnings, func(w acuity.Warning) bool { return w.Code == "visit_by_patient" })
 }
@@ -197,7 +197,8 @@ func (es *eventStore) answerEvents(in *registry.Intake) {
 	}
 }
 
-// answerRoom sets the room of the visit after the event; nil means that there is none.
+// answerRoom sets the room in an event's result to r, the visit's room after the event. If r is nil, the visit is not
+// in a room.
 func answerRoom(item *acuity.ItemResult, r *registry.Room) {
 	if r != nil {
 		item.HasRoom, item.RoomID = true, r.ID
@@ -255,8 +256,8 @@ func wasInUnit(v *registry.Visit) bool {
 }
 
 // foldOldest replaces the oldest events of a visit with one event if the visit has too many events
-// (docs/decisions.md#folded-events). That event has the patient's place and diagnoses after the replaced events,
-// which can no longer be cancelled.
+// (docs/decisions.md#folded-events). The new event has the patient's place and diagnoses as they were after the
+// replaced events. The replaced events can no longer be canceled.
 func (es *eventStore) foldOldest(v *registry.Visit) {
 	if !es.isFull(v) {
 		return

@@ -28,7 +28,7 @@ type observedHours struct {
 	staffed pastStaffing
 
 	past   *past // replay of past hours for a backfill; nil: must be created
-	isPast bool  // whether this is the unit of a replay, which makes the snapshots itself and removes nothing
+	isPast bool  // whether the unit belongs to a replay, which makes the snapshots itself and turns off retention
 }
 
 // hourDue returns the next whole hour that needs a snapshot, or 0 if no hour needs one because the unit is not
@@ -210,10 +210,10 @@ func (h *observedHours) noticePast(in *registry.Intake) {
 	}
 }
 
-// Recall replays the past hours up to the next hour of a backfill if the snapshot of that hour is due at now. most is
-// the maximum number of events to replay. Recall returns the number of events replayed, and whether it reached the
-// hour. After a restore, a change to past hours, or skipped hours, it must replay more than one hour of events. If
-// Recall is not called, [State.Advance] replays all of them at once.
+// Recall replays the past hours up to the next hour of a backfill if the snapshot of that hour is due at the instant
+// now. It replays at most the given number of events, and returns the number of events that it replayed and whether
+// it reached the hour. After a restore, a change to past hours, or skipped hours, more than one hour of events must
+// be replayed. If Recall is not called, [State.Advance] replays all of them at once.
 func (u *State) Recall(now acuity.Instant, most int) (applied int, there bool) {
 	if due := u.hours.backfillDue(); due == 0 || due > now {
 		return 0, true
@@ -305,8 +305,8 @@ func newPast(u *State) *past {
 	return p
 }
 
-// applyUntil applies the events before an instant, and reports whether none of them remain. most is the maximum number
-// of events to apply.
+// applyUntil applies at most the given number of events from before an instant, and reports whether no such events
+// remain.
 func (p *past) applyUntil(before acuity.Instant, most int) bool {
 	n := 0
 	for ; n < len(p.events) && p.events[n].At < before; n++ {

@@ -26,7 +26,8 @@ type scoring struct {
 	previous, active []catalogue.Factor // buffer for the factors of a room
 }
 
-// judge computes the verdict at the time of the clock. Rooms that have not changed and are not due keep their verdicts.
+// judge computes the verdict at the current time of the hospital's clock. Rooms that have not changed and are not due
+// keep their verdicts.
 func (k *scoring) judge() {
 	now, all := k.Facts.Clock, k.Work.Rearranged || k.Work.Plain
 	k.Work.Rearranged, k.before = false, k.verdict
@@ -114,8 +115,8 @@ func (k *scoring) keepBefore() {
 	}
 }
 
-// verdicts returns the verdicts of a room before and after the step; nil means that the room was not, or is not, in the
-// unit.
+// verdicts returns the verdicts of a room before and after the step. A verdict is nil if the room was not in the unit
+// at that time.
 func (k *scoring) verdicts(r *registry.Room) (before, after *score.RoomVerdict) {
 	if r.InUnit {
 		after = &k.verdict.Rooms[r.ChartAt]
@@ -126,7 +127,7 @@ func (k *scoring) verdicts(r *registry.Room) (before, after *score.RoomVerdict) 
 	return after, after
 }
 
-// isUnchanged reports whether the verdict looks the same to readers as the previous one.
+// isUnchanged reports whether readers see the same verdict as after the previous step.
 func (k *scoring) isUnchanged() bool {
 	if !k.verdict.ShowsSame(&k.before) {
 		return false

@@ -32,8 +32,8 @@ func Limits() map[string]int64 {
 	}
 }
 
-// Exceeded returns the rule that corresponds to a refusal reason, such as "maxRooms:1000". ok reports whether there is
-// one.
+// Exceeded returns the rule that corresponds to a refusal reason, such as "maxRooms:1000", and reports whether there
+// is such a rule.
 func Exceeded(reason string) (rule string, ok bool) {
 	usual := registry.Usual
 	rule, ok = map[string]string{

@@ -7,8 +7,8 @@ import (
 	"svc/acuity/stays"
 )
 
-// NewPlain returns an empty unit that, after each step, derives everything again from all facts, so it is the reference
-// implementation for a State from [New]. It is about a hundred times slower.
+// NewPlain returns an empty unit that derives everything again from all facts after each step. It is the reference
+// implementation for units from [New], and about a hundred times slower.
 func NewPlain(hospital string) *State {
 	u := New(hospital)
 	u.registry.Work.Plain = true

@@ -36,8 +36,9 @@ func (u *State) applyRetention(now acuity.Instant) {
 	u.registry.Work.RecountWaiting = true // which statements wait depends on the hour
 }
 
-// removeVisits removes the visits that can be removed (see isOver). A visit cannot be removed until visitRetention has
-// passed since its last fact, so it is not checked earlier. A visit that has only a name may be removed earlier.
+// removeVisits removes the visits that can be removed (see isOver). No visit can be removed until visitRetention has
+// passed since its last fact, so removeVisits does not check a visit earlier. A visit that has only a name may be
+// removed earlier.
 func (u *State) removeVisits(now acuity.Instant) {
 	due := slices.SortedFunc(maps.Keys(u.registry.Unknown), func(a, b *registry.Visit) int { return cmp.Compare(a.ID, b.ID) })
 	due = append(due, u.registry.Fresh...)
@@ -65,8 +66,8 @@ func (u *State) removeVisits(now acuity.Instant) {
 	u.dropVisits(over)
 }
 
-// appendRelated appends a visit and the visits that share a timeline with it, because the timeline without one of them
-// would differ.
+// appendRelated appends a visit and the visits that share a timeline with it. They are removed together, because the
+// timeline would change if one of them were missing.
 func appendRelated(over []*registry.Visit, v *registry.Visit) []*registry.Visit {
 	if !v.IsJoined() {
 		v.Forgotten = true

@@ -1,7 +1,7 @@
 // Package hospital applies observations to the state of one hospital.
 //
-// [State.Apply] applies one observation, updates all derived state, and returns the change. A patient's place is a
-// function of the set of events, never of their order. The package never reads the clock: the caller passes now.
+// [State.Apply] applies one observation, updates all derived state, and returns the change. A patient's place depends
+// on the set of events, never on their order. The package never reads the clock: the caller passes the current time.
 // [NewPlain] is the reference implementation.
 package hospital
 
@@ -133,8 +133,8 @@ func (k *scoring) verdictDue() acuity.Instant {
 }
 
 // Advance processes the earliest due instant that is not after now. If there is none, it returns false and does
-// nothing. Call it until it returns false, both before each Apply, with the observation's clock, and regularly, with
-// the wall clock.
+// nothing. Call it until it returns false: before each Apply with the observation's clock, and regularly with the
+// wall clock.
 func (u *State) Advance(now acuity.Instant) (acuity.Change, bool) {
 	hour, backfill := u.hours.hourDue(), u.hours.backfillDue()
 	due := codes.Soonest(codes.Soonest(u.scoring.verdictDue(), backfill), hour)

@@ -57,10 +57,10 @@ func TestLaterEncounterWarnsOfAnotherSubject(t *testing.T) {
 	}
 }
 
-// If the subject of a statement is not the patient of its visit, exactly one answer has the warning: the answer to the
-// last fact needed to detect the difference. This is true in every order of arrival, with restarts in between, and
-// whether the two patients are known by number, by reference, by FHIR Patient, by another visit, or by a visit of which
-// this one is part.
+// If the subject of a statement is not the patient of its visit, exactly one answer contains the warning: the answer
+// to the last fact needed to detect the difference. This is true in every order of arrival, with restarts in between.
+// It does not matter whether the two patients are known by number, by reference, by FHIR Patient, by another visit,
+// or by a visit of which this one is part.
 func TestSubjectsDifferInEveryOrder(t *testing.T) {
 	encounter := func(id, part string, names ...string) acuity.Observation {
 		e := acuity.Event{

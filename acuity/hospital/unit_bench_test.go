@@ -71,7 +71,7 @@ func BenchmarkApply(b *testing.B) {
 	})
 	b.Run("adt", func(b *testing.B) {
 		u, now := busy(testHospital)
-		texts := make([]string, 1<<16) // enough event identities for more than a week
+		texts := make([]string, 1<<16) // enough event identities for more than a week of events
 		for i := range texts {
 			texts[i] = fmt.Sprint("visit-", i)
 		}

@@ -14,9 +14,9 @@ type Folded struct {
 	Changes []acuity.Change // one for each observation or due instant, in order
 }
 
-// Fold applies the observations of one hospital in log order to a [hospital.NewPlain]. A State to which the same
-// observations are applied has the same chart and makes the same changes. In the changes, an observation's offset is
-// its index.
+// Fold applies the observations of one hospital, in log order, to a unit from [hospital.NewPlain]. A unit from
+// [hospital.New] to which the same observations are applied has the same chart and makes the same changes. In the
+// changes, an observation's offset is its index.
 func Fold(observations []acuity.Observation, now acuity.Instant) Folded {
 	of := ""
 	if len(observations) > 0 {
