@@ -175,8 +175,8 @@ func (p *part) placedAt(t acuity.Instant, how Options) *Event {
 	return nil
 }
 
-// addReturns adds, at the end of each part that determined the patient's location, a transfer to the location that
-// applies from that time on. If no such location is known, the patient stays.
+// addReturns adds a transfer at the end of each part that determined the patient's location. The destination of the
+// transfer is the location that applies from then on. If no such location is known, the patient stays.
 func (j *joiner) addReturns() {
 	for _, p := range j.parts {
 		if p.to == 0 || j.endedAt(p.to) {

@@ -344,7 +344,8 @@ func serviceWord(text string) string {
 	return ""
 }
 
-// IsOutside reports whether the name of a point of care has a word for another unit and no word for a maternity unit.
+// IsOutside reports whether the name of a point of care contains a word for another unit and no word for a maternity
+// unit.
 func IsOutside(pointOfCare string) bool {
 	b := places()
 	return b.area(pointOfCare, areaTriage, areaObstetric) == areaUnknown && b.area(pointOfCare, areaOutside, areaOutside) != areaUnknown

@@ -57,7 +57,7 @@ type AppliedEvent struct {
 	At          acuity.Instant // event time, no later than the receipt (docs/decisions.md#future-times)
 	Disposition Disposition
 	Remarks     Remarks
-	begins      bool // whether the event begins the visit, which restarts the primary factor
+	begins      bool // whether the event begins the visit, or admits an outpatient again, which restarts the primary factor
 	moved       bool // whether the event moves the visit to another room, or out of all rooms
 	closes      bool // whether the event discharges the visit
 
@@ -152,10 +152,10 @@ type Options struct {
 	// TrustA08 is the hospital's setting that lets an update (A08) move a patient.
 	TrustA08 bool
 	// FoldAt is the event time of the newest folded event (docs/decisions.md#folded-events), or 0 if no event is
-	// folded. A cancel of an earlier event is too late.
+	// folded. Events up to that time can no longer be canceled.
 	FoldAt acuity.Instant
-	// Filtered means that the caller has removed the events that are too old (see [Event.IsTooOld]), because the
-	// events come from several visits.
+	// Filtered reports whether the caller has already removed the events that are too old (see [Event.IsTooOld]), as
+	// is necessary if the events come from several visits.
 	Filtered bool
 }
 

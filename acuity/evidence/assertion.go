@@ -73,9 +73,9 @@ func (r *assertion) evidence() (acuity.Evidence, bool) {
 	return e, true
 }
 
-// step updates an assertion with one statement of its identity. The arguments before and beforeAt are the previous
-// statement, or nil, and its time. A statement that does not match the factor has no effect, unless it ends every
-// factor of its code.
+// step updates an assertion with one statement of its identity. The previous statement is before, or nil if there is
+// none; its time is beforeAt. A statement that does not match the factor has no effect, unless it ends every factor
+// of its code.
 func (f *builder) step(r *assertion, before *terminology.MatchedSignal, beforeAt acuity.Instant, s *orderedStatement) {
 	if before != nil && terminology.CatalogueIndex().Becoming.Has(r.f) {
 		f.assertReplacement(r, before, beforeAt, s.order)

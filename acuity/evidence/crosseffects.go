@@ -36,7 +36,7 @@ type crossEffects struct {
 // addStatement adds the effects of one more statement.
 func (n *crossEffects) addStatement(ix *terminology.Index, concept catalogue.Factor, s *orderedStatement) {
 	if s.Status == acuity.SignalRetracted {
-		n.running = false // winners handles the retractions of all other statements
+		n.running = false // the retraction of a drug ends its run; winners handles all other retractions
 		return
 	}
 	for _, m := range s.Matches {

@@ -19,8 +19,8 @@ import (
 
 // Fold returns the evidence about one patient: one piece for each active source, ordered by factor and source. It
 // resolves everything that does not depend on the clock: the newest statement, the start of an assertion,
-// contradictions. Scoring resolves the rest: births, windows and steps. r matches the diagnoses, and must be the
-// reader that matched the statements. The result uses memory of e and is valid until the next Fold.
+// contradictions. Scoring resolves the rest: births, windows and steps. The reader r matches the diagnoses; it must
+// be the reader that matched the statements. The result uses memory of e and is valid until the next Fold.
 func Fold(e *Input, r *terminology.Reader) []acuity.Evidence {
 	f := builder{Reader: r, e: e, out: e.out[:0]}
 	f.countFetuses()

@@ -59,8 +59,8 @@ func (f *builder) countFetuses() {
 	f.e.fetuses = f.fetuses
 }
 
-// namesFetus reports whether at least one of the statements is about the patient, counts and is not a retraction. The
-// identity of the statements must name a fetus.
+// namesFetus reports whether at least one of the statements is about the patient, counts, and is not a retraction.
+// The identity of the statements must name a fetus.
 func (t *codeStatements) namesFetus(owner Owner) bool {
 	return slices.ContainsFunc(t.statements, func(h Statement) bool {
 		return h.Owner == owner && h.Counts() && h.Status != acuity.SignalRetracted

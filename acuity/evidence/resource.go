@@ -11,7 +11,7 @@ import (
 	"svc/acuity/terminology"
 )
 
-// ResourceStatement is a statement from a FHIR resource, or another statement that names its patient. Of the versions
+// ResourceStatement is a statement from a FHIR resource, or any other statement that names a patient. Of the versions
 // of a resource, the newest counts, unless it was retracted.
 type ResourceStatement struct {
 	Statement

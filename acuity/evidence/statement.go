@@ -183,8 +183,8 @@ func winner(same []orderedStatement) int {
 
 // eachSuperseded calls the function found with the index of each statement that a later statement about the same
 // subject replaces, from the latest such statement to the earliest. The n statements are in order of arrival; a
-// statement replaces another only if its time is not earlier. hash distinguishes most subjects; it returns false for
-// a statement that does not count.
+// statement replaces another only if its time is not earlier. The function hash distinguishes most subjects, and
+// returns false for a statement that does not count.
 func eachSuperseded(n int, hash func(i int) (uint64, bool), same func(i, j int) bool, at func(i int) acuity.Instant, found func(i int)) {
 	if n < 2 {
 		return

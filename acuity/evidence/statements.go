@@ -158,7 +158,7 @@ func (l *Statements) Remove(which func(*Statement) bool) {
 	l.list = slices.DeleteFunc(l.list, func(t codeStatements) bool { return len(t.statements) == 0 })
 }
 
-// dropAt removes the i-th statement. When one identity has reached the cap, i is always 0, so nothing is moved.
+// dropAt removes the i-th statement of t. To remove the first statement, it only moves the start of the slice.
 func (l *Statements) dropAt(t *codeStatements, i int) {
 	if i == 0 {
 		t.statements[0] = Statement{}

@@ -175,8 +175,9 @@ func (s *LocalSettings) Erase(kind, id string) bool {
 // versions cannot be confused. Table versions are below 2^53, so they are exact as JSON numbers.
 const leastTableVersion = 1 << 52
 
-// TableVersion returns the version of a whole table, computed from the versions of its rows by id. Setting or removing
-// any row changes the table version, so [acuity.Act.Expect] may contain it for an act on many rows.
+// TableVersion returns the version of a whole table, computed from the versions of its rows by id. Setting or
+// removing any row changes the table version, so an act on many rows can expect this version; see
+// [acuity.Act.Expect].
 func TableVersion(rows map[string]int64) int64 {
 	h := sha256.New()
 	var b []byte

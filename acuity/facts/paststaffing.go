@@ -27,8 +27,8 @@ func (s *PastStaffingState) Set(n acuity.Staffing) bool {
 	return true
 }
 
-// End makes the staffing unknown from an instant to the next entry, because at that instant the hospital reported a
-// staffing that is not in the list. It reports whether that changes the list.
+// End makes the staffing unknown from an instant until the next entry. The caller uses it when staffing that is not
+// in the list begins at that instant. End reports whether that changes the list.
 func (s *PastStaffingState) End(at acuity.Instant) bool {
 	i, found := s.Find(at)
 	return !found && i > 0 && s.List[i-1].Nurses >= 0 && s.Set(acuity.Staffing{AsOf: at, Nurses: -1})

@@ -55,7 +55,7 @@ func (*PastStaffingState) state() {}
 type UnitState struct {
 	Version    int64          // version of the last change
 	Offset     int64          // offset of the last input in its partition
-	Clock      acuity.Instant // never runs backwards
+	Clock      acuity.Instant // clock of the hospital, which never runs backward
 	Since      acuity.Instant // when the shown verdict last changed
 	Level      acuity.Level   // last published level
 	Run        acuity.LevelRun

@@ -48,8 +48,8 @@ var PointMinutes = [Points]int{30, 60, 90, 120, 180, 240, 300, 360, 420, 480}
 // Unit is the state of a unit at the instant at which the forecast starts.
 type Unit struct {
 	At acuity.Instant
-	// Snapshot is the unit at that instant. Its frozen path, which is the need if no new facts arrive, has one value
-	// for each hour, starting at At. Its Hour and Arrivals are ignored.
+	// Snapshot is the state of the unit at the instant At. Its frozen path, which is the need if no new facts arrive,
+	// has one value for each hour, starting at At. Its Hour and Arrivals are ignored.
 	Snapshot *acuity.Snapshot
 	Staffing []acuity.Staffing // plans: entries with AsOf after At, ascending
 	Zone     *time.Location    // the hospital's time zone; nil: UTC
@@ -96,7 +96,7 @@ type Hour struct {
 // Point is the forecast level at one instant.
 type Point struct {
 	At      acuity.Instant
-	Level   acuity.Level // median level: the lowest one for which the probability of this level or a lower one is at least one half
+	Level   acuity.Level // median level: the lowest level that the unit, with a probability of at least 50%, does not exceed
 	P       [4]int32     // probability of each level in thousandths; the sum is 1000
 	Driving acuity.Axis  // the axis that most often drives Level
 }
@@ -104,7 +104,7 @@ type Point struct {
 // Peak is the hour with the greatest 90% quantile.
 type Peak struct {
 	At  acuity.Instant // end of the hour
-	P90 float64        // nurses
+	P90 float64        // 90% quantile of the nurses required
 }
 
 // Calibration measures the accuracy of a hospital's recent forecasts.

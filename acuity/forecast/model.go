@@ -56,8 +56,8 @@ type Model struct {
 	Shifts     [Horizon * 3]float32               // shifts of the log odds of at least yellow, at least orange and at least red
 	Scores     [Horizon * scoreSize]float32       // weight, errors, errors of the persistence forecast, hits within the band
 
-	Pending []Origin   // the last eight observed hours, ascending
-	Past    []Measured // the observed states at these hours
+	Pending []Origin   // forecasts made in the last eight hours, ascending; none from before an unobserved hour
+	Past    []Measured // states observed in the last eight hours, ascending; none from before an unobserved hour
 }
 
 // Measured is the observed state of a unit at a whole hour.

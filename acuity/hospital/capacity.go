@@ -150,7 +150,7 @@ func (c *capacity) allowsPatient(in *registry.Intake, v *registry.Visit, id, pat
 	return true
 }
 
-// allowsWaiting reports whether the limits allow one more statement waiting for a visit or a patient.
+// allowsWaiting reports whether the limits allow one more statement that waits for a visit or a patient.
 func (c *capacity) allowsWaiting(in *registry.Intake, to identity.Holder) bool {
 	if to.V != nil && (!to.V.IsName() || to.V.Joined.Head != nil) {
 		return true

@@ -245,8 +245,8 @@ func (t *censusIntake) endMissing() {
 	}
 }
 
-// unlistRoom removes a room from the newest census. Statements that belong to a visit move to the visit; all other
-// statements are removed.
+// unlistRoom records that the newest census does not list a room. Statements that belong to a visit move to the
+// visit; all other statements are removed.
 func (t *censusIntake) unlistRoom(r *registry.Room) {
 	u := t.unit
 	r.Listed, r.Status, r.Clinical, r.Placed = false, acuity.RoomUnknown, false, false

@@ -134,8 +134,8 @@ func (k *clinicalIntake) storeStatement(in *registry.Intake, i int, s *acuity.Si
 	}
 }
 
-// subjectOf returns the holder for a signal, and adds the holder if it is unknown. A zero holder means that the cap is
-// reached.
+// subjectOf returns the holder for a signal, and adds the holder if it is unknown. It returns a zero holder if a
+// limit is reached.
 func (k *clinicalIntake) subjectOf(s *acuity.Signal) identity.Holder {
 	if s.Visit != "" {
 		if v := k.names.VisitCalled(s.Visit); v != nil {

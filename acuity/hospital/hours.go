@@ -159,7 +159,7 @@ func arrivalKind(c acuity.StageClass) acuity.ArrivalKind {
 	return acuity.ArrivesOther
 }
 
-// The pace of a backfill. Its hours fall due one after the other, so that inputs are applied in between. A replay
+// The pace of a backfill. Its hours are due one after another, so that inputs can be applied in between. A replay
 // makes the snapshots at the same positions in the log.
 const (
 	backfillAfter = acuity.Instant(2_000) // delay after the last batch with past events

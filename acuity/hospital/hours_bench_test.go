@@ -7,8 +7,8 @@ import (
 	"svc/acuity"
 )
 
-// BenchmarkBackfill makes the snapshots for 28 days of a small ward, hour by hour. The longest hour is the longest time
-// that an input waits.
+// BenchmarkBackfill makes the snapshots for 28 days of a small ward, hour by hour. The time for the slowest hour is
+// the longest time that an input may have to wait.
 func BenchmarkBackfill(b *testing.B) {
 	const days = 28
 	events, end := ward(1, days), day.Add(days*24*time.Hour)

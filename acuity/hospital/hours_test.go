@@ -141,8 +141,8 @@ func TestArrivalsAreOfTheHourOfTheirReceipt(t *testing.T) {
 	}
 }
 
-// Without an input, the snapshot of an hour is made ten seconds after the hour. An input triggers the snapshot before
-// the input is applied. Both snapshots are equal.
+// If no input arrives, the snapshot of an hour is made ten seconds after the hour. An input that arrives earlier
+// triggers the snapshot before the input is applied. Both snapshots are equal.
 func TestHourIsTheSameWhoeverCutsIt(t *testing.T) {
 	for name, cut := range map[string]func(u *State) []acuity.Change{
 		"input": func(u *State) []acuity.Change { return feed(u, clinicalRequest(clockAt(60), 5)) },

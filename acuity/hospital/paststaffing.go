@@ -71,7 +71,8 @@ func (h *observedHours) hasPastHours(at, closed acuity.Instant) bool {
 // firstHour returns the first whole hour at or after an instant.
 func firstHour(at acuity.Instant) int32 { return (at + registry.HourOf - 1).Hour() }
 
-// endPastStaffing makes the staffing of past hours unknown from the start of a staffing reported by another feed.
+// endPastStaffing ends the last known staffing of past hours at an instant at which staffing from another feed
+// begins.
 func (h *observedHours) endPastStaffing(at acuity.Instant) {
 	if h.staffed.End(at) {
 		h.staffed.unsaved = true

@@ -157,7 +157,7 @@ func (u *State) removeFromRooms(v *registry.Visit) {
 			u.registry.Work.MarkRoom(r, registry.Unsaved)
 		}
 	}
-	for _, w := range v.Withdrawn { // ADT knows the room, so the room does not own the statements about it
+	for _, w := range v.Withdrawn { // ADT has named the room, so statements about it do not belong to the room itself
 		if r := u.registry.Room(w.Room); r != nil && r.Clinical && !r.Placed {
 			r.Placed = true
 			u.registry.Work.MarkRoom(r, registry.Unsaved)
