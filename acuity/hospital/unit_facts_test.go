@@ -226,7 +226,8 @@ func TestRestoreTakesRecordsAway(t *testing.T) {
 	}
 }
 
-// A visit is dropped by the first step after a week without facts, whatever the hour, and not earlier.
+// A visit without facts for a week is dropped by the first step after the full hour that follows that week, but not
+// earlier.
 func TestVisitIsForgottenAfterAWeek(t *testing.T) {
 	u := New(testHospital)
 	feed(

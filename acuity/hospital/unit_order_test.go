@@ -56,8 +56,8 @@ func TestOrderOfEventsMeansNothing(t *testing.T) {
 	})
 }
 
-// sameEnd expects equal verdicts and equal charts. The given functions first clear the parts of the charts that may
-// differ.
+// sameEnd fails the test unless both units have equal verdicts and equal charts. The given functions first clear the
+// parts of the charts that may differ.
 func sameEnd(t *rapid.T, what string, a, b *State, but ...func(*acuity.Chart)) {
 	end := func(u *State) (chart, verdict string) {
 		c, v := *u.Chart(), u.scoring.verdict
@@ -79,13 +79,13 @@ func sameEnd(t *rapid.T, what string, a, b *State, but ...func(*acuity.Chart)) {
 	}
 }
 
-// Several visits in the same rooms, with facts from ADT, FHIR and signals at the same time, have the same result in any
-// order and after repetitions.
+// Facts from ADT, FHIR and signals about several visits in the same rooms give the same result in any order, even if
+// some of them are repeated.
 func TestOrderOfMixedFeedsMeansNothing(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := &world{t: t, now: clockAt(600)}
 		ages := rapid.Permutation(ages()).Draw(t, "ages")
-		own := func() acuity.Instant { // returns a time that no other fact has: with equal times, the fact that arrives later would apply
+		own := func() acuity.Instant { // returns a time that no other fact has, because of two facts with equal times, the later arrival applies
 			age := ages[0]
 			ages = ages[1:]
 			return w.now.Add(-age)
@@ -138,8 +138,8 @@ func TestOrderOfMixedFeedsMeansNothing(t *testing.T) {
 	})
 }
 
-// A visit that leaves and returns at the same instant has two stays with the same start. Cancelling
-// the first stay keeps the second, even if the cancel arrives last.
+// A visit that leaves and returns at the same instant has two stays with the same start. Canceling the first stay
+// keeps the second, even if the cancel arrives last.
 func TestCancelOfStayWithTheStartOfAnother(t *testing.T) {
 	now := clockAt(600)
 	event := func(id string, kind acuity.EventType, at acuity.Instant) acuity.Observation {
@@ -182,7 +182,7 @@ func TestAreaOfRoomCountsForWhoIsThere(t *testing.T) {
 	}
 }
 
-// ages returns distinct durations before now.
+// ages returns 60 distinct durations, from 0 to 59 minutes, which tests subtract from the current time.
 func ages() []time.Duration {
 	list := make([]time.Duration, 60)
 	for i := range list {
@@ -191,8 +191,8 @@ func ages() []time.Duration {
 	return list
 }
 
-// identify gives all versions of an Encounter the same visit and patient. A retraction may have
-// only its reference.
+// identify gives all versions of an Encounter the same visit and patient. A retraction names the visit only by the
+// Encounter's reference.
 func identify(e *acuity.Event) {
 	e.Subject = "ref P1"
 	switch e.Resource {
@@ -211,7 +211,7 @@ func identify(e *acuity.Event) {
 	}
 }
 
-// A cancelled transfer or admission leaves the room unchanged, including its clocks (invariant 4).
+// A canceled transfer or admission leaves the room unchanged, including its clocks (invariant 4).
 func TestCancelGivesBackWhatWas(t *testing.T) {
 	admit := arrival(clockAt(0), acuity.Event{ID: "a", Type: acuity.A01, Visit: "v", Class: 'I', Place: ldr("L1")})
 	tests := map[string]struct{ before, between []acuity.Observation }{

@@ -45,12 +45,12 @@ func difference(a, b string) string {
 	return cut(a) + "\n" + cut(b)
 }
 
-// TestIncrementalIsPlainIsRestored: three units behave in the same way: one that caches derived state, one that
-// recomputes everything at each step, and one that is stopped and restored at arbitrary points.
+// TestIncrementalIsPlainIsRestored checks that three units behave in the same way: one that caches derived state, one
+// that recomputes everything at each step, and one that is stopped and restored at arbitrary points.
 func TestIncrementalIsPlainIsRestored(t *testing.T) { rapid.Check(t, sameHoweverKept) }
 
-// TestSameAtTheLimits: the three units also behave in the same way at the limits, because only facts decide what is
-// refused or dropped early.
+// TestSameAtTheLimits checks that the three units also behave in the same way at the limits, because what is refused
+// or dropped early depends only on facts.
 func TestSameAtTheLimits(t *testing.T) {
 	few := registry.Limits{Rooms: 2, Known: 5, Visits: 4, OfPatient: 2, Bytes: 4000, Statements: 12, Unknown: 2, Waiting: 4, Identities: 6}
 	registry.Usual, few = few, registry.Usual
@@ -58,8 +58,9 @@ func TestSameAtTheLimits(t *testing.T) {
 	rapid.Check(t, sameHoweverKept)
 }
 
-// TestFormerNameJoins: an Encounter is first received under its reference and then gets a visit number. A visit whose
-// account number is this reference is joined with the visit under its former name, however the unit derives its state.
+// TestFormerNameJoins checks the following case with and without cached state: an Encounter is first stored under its
+// reference and later gets a visit number. A visit with that reference as its account number is then joined with the
+// visit that is still stored under the reference.
 func TestFormerNameJoins(t *testing.T) {
 	encounter := func(visit, patient string) acuity.Event {
 		return acuity.Event{
@@ -155,7 +156,7 @@ func runOf(changes []acuity.Change) acuity.LevelRun {
 	return run
 }
 
-// checkLimits compares the counters of a unit with the contents of the unit.
+// checkLimits compares the counters of a unit with its contents.
 func (u *State) checkLimits(t *rapid.T) {
 	kept, bytes, used := 0, 0, 0
 	for _, r := range u.registry.Rooms {

@@ -19,8 +19,8 @@ import (
 	"svc/acuity/terminology"
 )
 
-// dirtyKeys returns the keys of the dirty records without the hospital, with a minus for deleted
-// records.
+// dirtyKeys returns the keys of the dirty records, without the hospital prefix. A minus sign precedes the key of a
+// deleted record.
 func dirtyKeys(u *State) []string {
 	keys := map[string]bool{}
 	u.Dirty(func(k []byte, s facts.Record) {
@@ -77,8 +77,8 @@ func TestStatementIsARecord(t *testing.T) {
 	}
 }
 
-// If there are too many observations, those with a newer observation of the same code are dropped. A running infusion
-// is never dropped.
+// If there are too many observations, those that a newer observation of the same code supersedes are dropped. A
+// running infusion is never dropped.
 func TestManyObservationsLeaveTheInfusion(t *testing.T) {
 	u := New(testHospital)
 	bag := magnesium(clockAt(0), acuity.SignalActive)
@@ -126,7 +126,7 @@ func TestWhatWaitsIsCounted(t *testing.T) {
 	}
 }
 
-// If three versions have the same content within minutes, the middle one is dropped, even if their texts were read
+// If three versions have the same content within minutes, the middle one is dropped, even if their texts were matched
 // again in between.
 func TestThinningOutlivesReading(t *testing.T) {
 	wrong := acuity.Signal{Kind: catalogue.KindMedication, Resource: "bag", Status: acuity.SignalRetracted}

@@ -19,7 +19,7 @@ var day = acuity.At(time.Date(2026, 3, 4, 8, 0, 0, 0, time.UTC))
 // clockAt returns the instant n minutes after day.
 func clockAt(n int) acuity.Instant { return day.Add(time.Duration(n) * time.Minute) }
 
-// feed applies observations to a unit, and the due instants in between.
+// feed applies observations to a unit, and runs the steps that are due between them.
 func feed(u *State, list ...acuity.Observation) []acuity.Change {
 	var changes []acuity.Change
 	for i := range list {
@@ -30,7 +30,7 @@ func feed(u *State, list ...acuity.Observation) []acuity.Change {
 	return changes
 }
 
-// advance advances through all due instants up to now.
+// advance runs all steps that are due by now, and appends their changes to the given ones.
 func (u *State) advance(changes []acuity.Change, now acuity.Instant) []acuity.Change {
 	for {
 		c, more := u.Advance(now)
@@ -49,7 +49,7 @@ func clinicalRequest(at acuity.Instant, room int32, signals ...acuity.Signal) ac
 	return acuity.Observation{ReceivedAt: at, Channel: acuity.ChannelClinical, Room: &acuity.RoomRef{ID: room}, Signals: signals}
 }
 
-// arrival returns one event of one visit.
+// arrival returns an observation with one ADT event.
 func arrival(at acuity.Instant, e acuity.Event) acuity.Observation {
 	if e.At == 0 {
 		e.At = at

@@ -131,8 +131,8 @@ func (w *world) encounter() []acuity.Event {
 	return list
 }
 
-// resource draws a statement from one version of a resource. The statement is about a visit, about a patient under any
-// identifier, or has no subject.
+// resource draws a statement from one version of a resource. Its subject is a visit or a patient under any
+// identifier, or is missing.
 func (w *world) resource() acuity.Signal {
 	s := pick(w.t, "resource",
 		acuity.Signal{Kind: catalogue.KindMedication, System: codes.RxNorm, Code: "6585", Resource: "bag1", StartedAt: w.ago(0, 300)},
@@ -169,7 +169,7 @@ func (w *world) resource() acuity.Signal {
 	return s
 }
 
-// coarsen makes the time of some events coarse, to the hour or the day.
+// coarsen sometimes reduces the precision of an event's time to the hour or the day.
 func (w *world) coarsen(e *acuity.Event) {
 	e.AtFrom, e.Precision = w.startOf(e.At)
 }

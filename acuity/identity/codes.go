@@ -25,7 +25,7 @@ type Matcher struct {
 	Identities map[terminology.Identity]*terminology.Identity // one copy of each matched identity
 }
 
-// capMatched is the maximum size of the cache. A full cache is emptied.
+// capMatched is the maximum size of each cache of a Matcher. When one is full, both are emptied.
 const capMatched = 512
 
 // Share returns the matched signal of a text. Equal texts share one matched signal.

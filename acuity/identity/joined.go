@@ -7,7 +7,7 @@ import (
 	"svc/acuity/registry"
 )
 
-// IsCalled reports whether a name refers to a visit.
+// IsCalled reports whether a name refers to the given visit.
 func (ns *Names) IsCalled(v *registry.Visit, name string) bool {
 	return name == v.ID || ns.VisitNamed(name) == v
 }
@@ -30,8 +30,8 @@ func (ns *Names) VisitNamed(name string) *registry.Visit {
 	return best
 }
 
-// precedes reports whether visit a takes precedence over b: an open visit precedes a closed one; if both are open or
-// closed, the one that opened last precedes.
+// precedes reports whether visit a takes precedence over b. An open visit precedes a closed one; if both are open or
+// both are closed, the one that opened later precedes the other.
 func precedes(a, b *registry.Visit) bool {
 	if a.Timeline.Open != b.Timeline.Open {
 		return a.Timeline.Open
@@ -39,8 +39,8 @@ func precedes(a, b *registry.Visit) bool {
 	return cmp.Or(cmp.Compare(a.Timeline.OpenedAt, b.Timeline.OpenedAt), cmp.Compare(a.ID, b.ID)) > 0
 }
 
-// IDOf returns the identity under which the events of a message are stored. Mother and newborn may share an account, so
-// the identity for an account without a visit number includes the patient.
+// IDOf returns the identity under which the events of a message are stored. Mother and newborn may share an account,
+// so if a message has an account but no visit number, the identity also includes the patient.
 func IDOf(e *acuity.Event) string {
 	if e.Account != "" && e.Account == e.Visit && e.Patient != "" {
 		return e.Visit + " " + e.Patient

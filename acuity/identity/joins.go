@@ -88,7 +88,8 @@ func (j *Joins) join(list []*registry.Visit, how adt.Options) {
 	j.lend(list, how)
 }
 
-// listLinked returns the visits that may be joined with others, ascending by id, and the index of each.
+// listLinked returns the visits that may be joined with others, in ascending order of id, and the position of each in
+// the list.
 func (j *Joins) listLinked(visits []*registry.Visit) (list []identity, index map[*registry.Visit]int) {
 	for _, v := range visits {
 		linked := false
@@ -179,8 +180,8 @@ func (j *Joins) mayBeMother(v, newborn *registry.Visit) bool {
 	return v.Timeline.OpenedAt != 0 || slices.ContainsFunc(newborn.Joined.Wholes(), func(w string) bool { return j.Names.VisitCalled(w) == v })
 }
 
-// samePatient reports whether two visits have the same patient. A newborn may be sent with the mother's number, so
-// the number alone does not prove that the patient is the mother.
+// samePatient reports whether two visits have the same patient. A newborn's visit may be sent with the mother's
+// number, so the number alone does not prove that the patient is the mother.
 func (j *Joins) samePatient(a, b *identity) bool {
 	if !slices.ContainsFunc(a.names, func(n string) bool { return slices.Contains(b.names, n) }) {
 		return false
@@ -281,7 +282,7 @@ func (j *Joins) moveCensus(from, to *registry.Visit) {
 	}
 }
 
-// hasParts reports whether some Encounters of a visit are parts of others.
+// hasParts reports whether some Encounters of a visit are part of other Encounters.
 func (j *Joins) hasParts(v *registry.Visit) bool {
 	isPart := func(e adt.Event) bool { return e.Resource != "" && e.MotherVisit == v.ID }
 	if len(v.Joined.Wholes()) == 0 && !slices.ContainsFunc(v.Events, isPart) {

@@ -259,8 +259,8 @@ func (l *lending) dischargedBetween(from, to acuity.Instant) bool {
 }
 
 // visitOfCancelled returns the visit with the event that a cancel refers to. If the cancel does not name the time of
-// that event, only visits with the latest matching event count. If several visits remain, it returns the one in the
-// place that the cancel names.
+// that event, only the visits with the latest matching event are considered. If several visits remain, it returns the
+// one in the place that the cancel names.
 func (l *lending) visitOfCancelled(c *adt.Event) registry.Lent {
 	of := append(slices.Clone(l.candidates(c)), l.anonymous())
 	var found []*registry.Visit

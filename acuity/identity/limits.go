@@ -7,10 +7,10 @@ const (
 	CapCodes = 50_000
 	// capCodeRooms is the maximum number of rooms listed with an unmapped code.
 	capCodeRooms = 20
-	// CapNames is the maximum number of names (numbers and references) of one patient. If a patient has more, only the
-	// name in the statement counts.
+	// CapNames is the maximum number of names (numbers and references) of one patient. If a patient has more, only
+	// the name in the statement is used.
 	CapNames = 16
-	// CapReferences is the maximum number of stored Medications and Locations together, and also the maximum number of
-	// stored Patients. The newest versions are stored.
+	// CapReferences is the maximum combined number of stored Medications and Locations. The same maximum applies to
+	// stored Patients. The newest versions are kept.
 	CapReferences = 2000
 )

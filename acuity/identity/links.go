@@ -6,12 +6,13 @@ import (
 	"svc/acuity/registry"
 )
 
-// capClaims is the maximum number of visits that may name the same account, or the same Encounter as their whole. An
-// account or Encounter that more visits name does not join visits, because some senders put the same number into
-// every message.
+// capClaims is the maximum number of visits that may name the same account, or that may be part of the same
+// Encounter. If more visits name an account or Encounter, it does not join them, because some senders put the same
+// number into every message.
 const capClaims = 50
 
-// claimants returns the visits that name an account or a whole. It returns nil if there are none or too many.
+// claimants returns the visits that an index lists under the name of an account or of a whole Encounter. It returns
+// nil if there are none or too many.
 func (j *Joins) claimants(index map[string][]*registry.Visit, name string) []*registry.Visit {
 	if list := index[name]; len(list) <= capClaims {
 		return list
@@ -104,8 +105,9 @@ func (j *Joins) eachNeighbor(v *registry.Visit, f func(*registry.Visit)) {
 				f(o)
 			}
 		}
-		// A name may now belong to another visit: an Encounter received under its reference may have got a visit
-		// number. The former visit still has the name as its id, and name(v.ID) finds the link from the other side.
+		// A name may now belong to another visit: an Encounter received under its reference may have received a visit
+		// number since. The former visit still has the name as its id, and name(v.ID) finds the link from the other
+		// side.
 		called := func(name string) {
 			o, former := j.Names.VisitCalled(name), j.Visits[name]
 			if o != nil {
@@ -166,8 +168,8 @@ func (j *Joins) touchReachable(v *registry.Visit) {
 	}
 }
 
-// WarnOfParts warns if too many visits name the account in an event, or if the event's Encounter is part of other
-// Encounters in a way that does not join their visits.
+// WarnOfParts warns if too many visits name the account in an event, or if the event's Encounter is part of another
+// Encounter but their visits cannot be joined.
 func (j *Joins) WarnOfParts(in *registry.Intake, i int, v *registry.Visit) {
 	e := &in.Observation.Events[i]
 	if e.Account != "" && len(j.Accounts[e.Account]) > capClaims {

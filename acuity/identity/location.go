@@ -10,9 +10,9 @@ import (
 	"svc/acuity/registry"
 )
 
-// LocatedPlace is a place in events, with the room table's result for it at the last derivation.
+// LocatedPlace is a place that events name, with the room table's last result for that place.
 type LocatedPlace struct {
-	events int // number of events with this place as their place or prior place
+	events int // number of times that events name this place, as their place or as their prior place
 	answer location.Answer
 }
 
@@ -104,7 +104,8 @@ func (t *Locations) ForgetPlaces(events []adt.Event) {
 	}
 }
 
-// RoomOf returns the room of a placement. If only ADT names the room, RoomOf adds it.
+// RoomOf returns the room of a placement. If the unit does not have the room yet, because only ADT names it, RoomOf
+// adds the room.
 func (t *Locations) RoomOf(p location.Placement) *registry.Room {
 	if p.Kind != location.InRoom {
 		return nil

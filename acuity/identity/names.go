@@ -27,7 +27,7 @@ type Names struct {
 	Parts      []*registry.Visit                          // visits that are part of another visit, possibly the mother's; ascending by id
 
 	ByEncounter map[string]*registry.Visit // keyed by the names of the visit's Encounters
-	Versions    map[string]*registry.Visit // visit that has the events of a version of an Encounter, by resource
+	Versions    map[string]*registry.Visit // visit that stores the events of each Encounter, by resource
 
 	// BySubject contains the statements about patients who have no visit.
 	BySubject map[registry.SubjectName]*registry.Unassigned
@@ -156,7 +156,7 @@ func (ns *Names) separatePersons(r *acuity.Reference) {
 	}
 }
 
-// Delist removes a visit from the index Patients.
+// Delist removes a visit from the Patients index.
 func (ns *Names) Delist(v *registry.Visit) {
 	for _, name := range v.Names {
 		removeFrom(ns.Patients, name, v)
