@@ -2,7 +2,8 @@ package acuity
 
 import "time"
 
-// Length returns the greatest length of an interval with the precision p, for a time whose end is unknown.
+// Length returns the maximum length of an interval with the precision p. It is used when the end of the interval is
+// unknown.
 func (p Precision) Length() time.Duration {
 	return [...]time.Duration{
 		Millisecond: time.Millisecond, Second: time.Second, Minute: time.Minute, Hour: time.Hour,

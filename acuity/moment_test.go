@@ -31,9 +31,9 @@ func spanOf(at time.Time, p acuity.Precision) acuity.Moment {
 	return acuity.Moment{From: acuity.At(from), To: acuity.At(to), Precision: p}
 }
 
-// For any precision and zone, a coarse time resolves to an instant that is in its interval and not after the receipt.
-// If the same message has more exact times, the first of them determines that instant. If not, the instant is not
-// before an exact past time in the interval.
+// For any precision and time zone, a coarse time resolves to an instant that is in its interval and not after the
+// receipt. If the same message has more exact times in the interval, the first of them determines that instant. If
+// not, the instant is the latest possible one.
 func TestCoarseMomentLiesInItsInterval(t *testing.T) {
 	zones := []*time.Location{time.UTC}
 	for _, name := range []string{"America/Chicago", "Australia/Lord_Howe", "Asia/Kathmandu"} {

@@ -33,7 +33,7 @@ type Observation struct {
 
 	Rules     []catalogue.Rule // from rules: catalogue values that the hospital overrides
 	Locations []Place          // from locations: rows of the hospital's location table
-	Switches  *Switches        // from settings: how feeds are read
+	Switches  *Switches        // from settings: how to interpret feeds
 	Marks     []CodeMark       // from terminology: codes removed from the worklist
 	Act       *Act             // options of an administrator's act
 	Request   *Request         // identity of the request; nil: the sender did not give one
@@ -64,7 +64,7 @@ const (
 	ChannelSettings    Channel = "settings"
 )
 
-// IsSetting reports whether observations of the channel are settings of administrators, not data about a unit.
+// IsSetting reports whether observations of the channel are administrators' settings rather than data about a unit.
 func (c Channel) IsSetting() bool {
 	switch c {
 	case ChannelTerminology, ChannelRules, ChannelLocations, ChannelSettings:
@@ -80,7 +80,7 @@ type RoomRef struct {
 	Label string // optional
 }
 
-// EventType is the kind of an ADT event, under its HL7 name.
+// EventType is the type of an ADT event. Its values have the HL7 names.
 type EventType uint8
 
 // The event types that place a patient or revert a placement. EventOther is any other ADT event; it is counted but has
@@ -91,8 +91,8 @@ const (
 	A02                  // transfer
 	A03                  // discharge
 	A04                  // register
-	A06                  // outpatient to inpatient: like A01 on the open visit
-	A07                  // inpatient to outpatient: like A01 on the open visit
+	A06                  // outpatient to inpatient: same effect as A01 on the open visit
+	A07                  // inpatient to outpatient: same effect as A01 on the open visit
 	A08                  // update
 	A11                  // cancel admit (of A01 or A04)
 	A12                  // cancel transfer
@@ -132,7 +132,7 @@ type Event struct {
 	Feed       Channel // set by State.Apply from the observation
 
 	// Cancels is the event time of the event that a cancel refers to. It identifies that event and does not affect
-	// the order. If Cancels is 0, the cancel refers to the latest event of its class that is neither cancelled nor
+	// the order. If Cancels is 0, the cancel refers to the latest event of its class that is not canceled and not
 	// later than At.
 	Cancels          Instant
 	CancelsPrecision Precision
@@ -151,13 +151,13 @@ type Event struct {
 
 	Place     Location // PV1-3, or roomId and location of the JSON body
 	PlaceNull bool     // whether PV1-3 was sent as "", which means that the patient no longer has a location
-	Prior     Location // PV1-6; for a cancel-transfer, the cancelled location
+	Prior     Location // PV1-6; for a cancel-transfer, the canceled location
 
 	Class         byte             // PV1-2: I O E P R B N …; 0 if not given
 	AdmissionType byte             // PV1-4: L labor and delivery, N newborn …; 0 if not given
 	Service       string           // PV1-10, a code, upper case
 	Newborn       bool             // whether the event marks a newborn: class N, PV1-4 N, PV2-36 Y, or younger than 28 days at At
-	Babies        uint8            // PID-24/25: birth order of a multiple birth; 0 if not given
+	Babies        uint8            // birth order in a multiple birth (PID-24, PID-25); 0 if not given
 	Primary       catalogue.Factor // explicit primaryFactor; 0 if not given
 	Reasons       Reasons
 
@@ -167,8 +167,8 @@ type Event struct {
 	// Resource is the pseudonym of the FHIR resource from which the event was made
 	// (docs/decisions.md#resource-identity), or empty if the event is not from FHIR. The newest version of a resource
 	// replaces all events of older versions (docs/decisions.md#encounter-versions); UpdatedAt is the time of the
-	// version, or 0 if it was not given. Void means that the resource no longer has events, because the resource was
-	// cancelled or entered in error (docs/decisions.md#cancelled-encounter).
+	// version, or 0 if it was not given. Void means that the resource no longer has events, because it was canceled
+	// or entered in error (docs/decisions.md#cancelled-encounter).
 	Resource  string
 	UpdatedAt Instant
 	VersionID int64 // increases with each version (meta.versionId); 0 if not given or not a number
@@ -304,8 +304,8 @@ type CensusRoom struct {
 	Primary                         catalogue.Factor
 	PrimarySince                    Instant
 	DeliveredAt                     Instant
-	PrimarySinceFrom, DeliveredFrom Instant // whether deliveryMode is cesarean
-	Cesarean                        bool    // deliveryMode
+	PrimarySinceFrom, DeliveredFrom Instant // start of the interval sent as PrimarySince or DeliveredAt; 0 if that time is exact
+	Cesarean                        bool    // whether deliveryMode is cesarean
 
 	// A list that was not sent changes nothing; an empty list clears the stored one.
 	HasModifiers bool
@@ -362,9 +362,9 @@ type Reasons uint64
 // Reference is a FHIR Medication, Location or Patient to which other resources refer. It may arrive before or after
 // those resources, in a separate request.
 type Reference struct {
-	// Name is the name by which other resources refer to this one. Statements use "Medication/<id>", or the
-	// Medication's number as a code in the local system. Locations are named "Location/<id>", or by number as the room
-	// or the point of care. A Patient is identified by the pseudonym of its reference.
+	// Name is the name by which other resources refer to this one. Statements refer to a Medication as
+	// "Medication/<id>", or by its number, as a code in the local system. Locations are named "Location/<id>", or by
+	// number as the room or the point of care. A Patient is identified by the pseudonym of its reference.
 	Name      string
 	UpdatedAt Instant  // time of the version; 0: not given
 	Codings   []Coding // for a Medication, its codes; for a Patient, [Neonate] and the birth order (see [MultipleBirth])

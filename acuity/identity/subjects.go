@@ -71,7 +71,7 @@ func (ns *Names) AddUndecided(v *registry.Visit, s *evidence.Subject) {
 	}
 }
 
-// EachConcerned calls f for each visit that new names of a patient may concern, either because of the visit's patient
+// EachConcerned calls f for each visit that new names of a patient may affect, either because of the visit's patient
 // or because of its undecided statements.
 func (ns *Names) EachConcerned(names []string, f func(v *registry.Visit)) {
 	for _, name := range ns.NamesOf(names) {

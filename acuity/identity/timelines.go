@@ -26,7 +26,7 @@ type Timelines struct {
 	Moves    []acuity.Instant  // times of the moves in the last 120 min, ascending
 }
 
-// BuildTimelines builds the timelines of the touched visits. It touches other visits that may be joined with these, or
+// BuildTimelines builds the timelines of the touched visits. It also touches visits that may be joined with them, or
 // that belong to the same patient.
 func (l *Timelines) BuildTimelines() {
 	if len(l.Work.Visits.With(registry.Touched)) == 0 {
@@ -85,7 +85,7 @@ func (l *Timelines) buildOwn(v *registry.Visit, how adt.Options) {
 	if v.Timeline.Patient == "" && len(v.Timeline.Subjects) == 0 {
 		v.Timeline.Patient = v.Timeline.NewestPatient() // only events without effect name a patient
 	}
-	v.Timeline.Newborn = v.NewbornByEvents || v.InNewborns // decideNewborn decides again later
+	v.Timeline.Newborn = v.NewbornByEvents || v.InNewborns // preliminary; decideNewborn decides later
 	l.Work.RecordMoves(moved, v.Moves())
 	l.Work.Moved = moved
 }
@@ -167,7 +167,7 @@ func (l *Timelines) indexNewborn(v *registry.Visit) {
 
 func byVisitID(v *registry.Visit, id string) int { return cmp.Compare(v.ID, id) }
 
-// hasNames reports whether the index has the visit under all patient names in a timeline.
+// hasNames reports whether the index lists the visit under all patient names in a timeline.
 func hasNames(v *registry.Visit, s *adt.Timeline) bool {
 	n := 0
 	if s.Patient != "" {
@@ -206,7 +206,7 @@ func (l *Timelines) UpdateMoves() {
 	w.DroppedMoves, w.AddedMoves = facts.Emptied(w.DroppedMoves), facts.Emptied(w.AddedMoves)
 }
 
-// CountWaiting counts the waiting cancels and statements, as of the last whole hour up to the clock.
+// CountWaiting counts the cancels and statements that were waiting at the last full hour of the hospital's clock.
 func (l *Timelines) CountWaiting() {
 	if !l.Work.RecountWaiting {
 		return

@@ -25,7 +25,7 @@ func (h Holder) ResourceStatements() evidence.ResourceStatements {
 	return nil
 }
 
-// IsNameless reports whether the holder is for a retraction that waits for its resource.
+// IsNameless reports whether the holder stores a retraction that waits for its resource.
 func (h Holder) IsNameless() bool { return h.Unassigned != nil && h.Unassigned.Resource != "" }
 
 // FindOrAdd returns the unassigned statements for a name, adding an empty entry if necessary. It returns nil if the cap
@@ -44,7 +44,7 @@ func (ns *Names) FindOrAdd(name registry.SubjectName) *registry.Unassigned {
 	return r
 }
 
-// Drop removes the entry of a patient without statements from the indexes.
+// Drop removes an entry that has no more statements from the indexes.
 func (ns *Names) Drop(r *registry.Unassigned) {
 	delete(ns.BySubject, r.SubjectName)
 	for _, n := range r.Names() {

@@ -14,14 +14,15 @@ import (
 	"svc/acuity"
 )
 
-// The prefixes of row ids: for a row about a room alone, and for a row about a name.
+// The prefixes of row ids. roomRow is the prefix for a row without a location name, nameRow for a row with a location
+// name.
 const (
 	roomRow = "room-"
 	nameRow = "loc-"
 )
 
-// RowID returns the id of a row in the location table. The id contains the sender's name for the location. A row
-// without a name concerns a room alone.
+// RowID returns the id of a row in the location table. The id encodes the sender's name for the location or, if the
+// row has no such name, the room id.
 func RowID(p *acuity.Place) string {
 	if p.PointOfCare == "" && p.Room == "" && p.Bed == "" {
 		return roomRow + strconv.Itoa(int(p.RoomID))
@@ -67,7 +68,7 @@ func (t *Table) resolveWithin(l acuity.Location, above int) acuity.Location {
 		switch bed := l.Bed; {
 		case bed != "" && p.Room != "" && p.Bed == "":
 			p.Bed = bed
-		case bed != "": // not a room, or unknown: the bed name replaces the room name
+		case bed != "": // the Location is unknown or is not a room: the bed name replaces the room name
 			p.Room, p.Bed = bed, ""
 		case !known:
 			l.Room = name

@@ -6,7 +6,7 @@ import (
 	"svc/acuity"
 )
 
-// A location that refers to FHIR Locations resolves to the place that these describe.
+// A location that refers to FHIR Locations resolves to the place that those FHIR Locations describe.
 func TestFHIRLocations(t *testing.T) {
 	const ref = acuity.LocationName
 	places := map[string]acuity.Location{

@@ -16,7 +16,7 @@ const (
 
 // ownRoom is a room that only the locations of ADT events name.
 type ownRoom struct {
-	pointOfCare, room string // the first spelling in text order, if there are several
+	pointOfCare, room string // the first spelling in lexicographic order, if there are several
 	named             int32  // number of events with this spelling
 	id                int32
 }
@@ -107,8 +107,8 @@ func (t *Table) slot(id int32) *ownRoom {
 	return t.slots[id]
 }
 
-// assignIDs recomputes the ids of ADT rooms after a change. It proceeds in text order, so that the ids of colliding
-// rooms do not depend on the order of arrival.
+// assignIDs recomputes the ids of ADT rooms after a change. It assigns them in lexicographic order, so that the ids
+// of colliding rooms do not depend on the order of arrival.
 func (t *Table) assignIDs() {
 	if !t.moved {
 		return

@@ -42,9 +42,9 @@ type Table struct {
 
 	own    map[string]*ownRoom // keyed by point of care and room
 	slots  map[int32]*ownRoom  // keyed by id
-	names  map[string]int      // number of ADT rooms with this PV1-3.2
+	names  map[string]int      // number of ADT rooms, by PV1-3.2
 	moved  bool                // whether the ids must be recomputed
-	points map[int32]string    // point of care of each numeric room, or the constant several
+	points map[int32]string    // point of care by room number; the constant several if there is more than one
 
 	stale   bool
 	byLabel map[string]int32 // noRoom if several rooms have the label

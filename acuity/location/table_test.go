@@ -263,7 +263,7 @@ func spot(s string) acuity.Location {
 	return acuity.Location{PointOfCare: parts[0], Room: parts[1], Bed: parts[2]}
 }
 
-// docs/decisions.md#several-locations: a display is first compared as a whole and then without the bed.
+// A display name is first compared as a whole and then without the bed (docs/decisions.md#several-locations).
 func TestDisplayWithBed(t *testing.T) {
 	place := acuity.Location{Label: "LDR 4, Bed 2", Room: "LDR 4", Bed: "2"}
 	var table Table

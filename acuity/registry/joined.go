@@ -4,7 +4,8 @@ import (
 	"slices"
 )
 
-// Joined contains the relations between a visit and other visits that are the same stay. Few visits have any.
+// Joined contains the relations between a visit and other visits that are the same stay. Few visits have such
+// relations.
 type Joined struct {
 	Head       *Visit // visit of which this visit is a part; nil: none
 	Ties       *ties  // nil: there are none
@@ -15,7 +16,7 @@ type Joined struct {
 
 // ties are the visits that share a timeline with a visit.
 type ties struct {
-	Rest     []*Visit // for a head: the other visits, ascending by id
+	Rest     []*Visit // for a head: the visits joined with it, ascending by id
 	Borrowed []*Visit // visits that lend events to the visit
 	Lent     []Lent   // for a visit whose messages name only the patient: the visit that gets each event, by event index
 }
@@ -23,7 +24,7 @@ type ties struct {
 // Links are the references to other visits in the events of a visit.
 type Links struct{ Accounts, Wholes []string }
 
-// Tie returns the ties of a visit, which it creates if there are none.
+// Tie returns the ties of a visit, and creates them if there are none.
 func (j *Joined) Tie() *ties {
 	if j.Ties == nil {
 		j.Ties = &ties{}
@@ -31,7 +32,7 @@ func (j *Joined) Tie() *ties {
 	return j.Ties
 }
 
-// Rest returns the other visits of a head, ascending by id.
+// Rest returns the visits joined with a head, in ascending order of id.
 func (j *Joined) Rest() []*Visit {
 	if j.Ties == nil {
 		return nil
@@ -47,7 +48,7 @@ func (j *Joined) Borrowed() []*Visit {
 	return j.Ties.Borrowed
 }
 
-// Lent returns the assignment of each event, by index, of a visit whose messages name only the patient.
+// Lent returns the assignment of each event, by event index, for a visit whose messages name only the patient.
 func (j *Joined) Lent() []Lent {
 	if j.Ties == nil {
 		return nil

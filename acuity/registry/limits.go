@@ -17,7 +17,7 @@ type Limits struct {
 	Bytes      int // approximate size of the events of all visits, in bytes; closed visits are removed early: too_many_events
 	Statements int // statements of all rooms and patients: too_many_statements
 	Unknown    int // visits and patients known only from statements: too_many_references
-	Waiting    int // statements for such visits and patients: too_many_references
+	Waiting    int // statements about visits and patients known only from statements: too_many_references
 	Identities int // identities of events and requests from the last 24 h; the oldest are dropped early
 }
 

@@ -8,7 +8,7 @@ import (
 	"svc/acuity/score"
 )
 
-// IsOwn reports whether the room is known only from a location.
+// IsOwn reports whether the room is known only from the locations in ADT events.
 func (r *Room) IsOwn() bool { return r.Registered && r.Room != "" }
 
 // LocationSpan is a time span that a visit spends in one place, according to ADT and census together.
@@ -74,8 +74,8 @@ type Room struct {
 	InUnit        bool
 	Belongs       bool               // whether the room belongs to the unit; see CrowdedOut
 	CrowdedOut    bool               // whether the room is left out because too many rooms belong to the unit and this one is not in use
-	Judged        bool               // whether the room was judged in this step
-	Compared      bool               // whether the verdict may differ from the previous step
+	Judged        bool               // whether the room was evaluated in this step
+	Compared      bool               // whether the verdict may differ from that of the previous step
 	Before        *score.RoomVerdict // previous verdict of a compared room; nil: the room was not in the unit
 	Cache         *evidence.Cache    // cache of the occupant without a visit, or of the room itself
 	Chart         acuity.RoomChart

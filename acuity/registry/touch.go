@@ -8,8 +8,8 @@ import (
 	"svc/acuity"
 )
 
-// mark is a set of marks on a room or a visit. Only Touched causes work for derive; the other marks list results of
-// that work.
+// mark is a set of marks on a room or a visit. Only Touched makes derive do work; the other marks record the results
+// of that work.
 type mark uint16
 
 // The marks.
@@ -49,7 +49,7 @@ func (l *marked[T]) add(of T, several mark) {
 	}
 }
 
-// Bit returns the number of the lowest mark.
+// Bit returns the bit number of the lowest mark in the set.
 func (m mark) Bit() int { return bits.TrailingZeros16(uint16(m)) }
 
 // work lists the work for the next steps, and holds buffers for these steps.
@@ -57,7 +57,7 @@ type work struct {
 	Rooms  marked[*Room]
 	Visits marked[*Visit]
 
-	Rearranged     bool // whether the chart has different rooms from the verdict
+	Rearranged     bool // whether the rooms in the chart differ from those in the verdict
 	RecountWaiting bool // whether the waiting statements and cancels must be counted again
 	DropPast       bool // whether the replay of past hours must be created again
 

@@ -5,9 +5,9 @@ import (
 	"svc/acuity/evidence"
 )
 
-// Unassigned are the statements about one patient that do not name a visit, until they are 24 h old. They are assigned
-// to a visit of the patient as soon as a feed reports one (docs/decisions.md#subject-visit). A retraction that names
-// only its resource waits in a separate Unassigned.
+// Unassigned contains the statements that name a patient but no visit. They are stored until they are 24 h old, and
+// are assigned to a visit of the patient as soon as a feed reports one (docs/decisions.md#subject-visit). A
+// retraction that names only its resource waits in a separate Unassigned.
 type Unassigned struct {
 	SubjectName
 	Statements evidence.ResourceStatements // in order of arrival, whether assigned to a visit or waiting

@@ -11,7 +11,7 @@ import (
 	"svc/acuity/location"
 )
 
-// Withdrawn is a room where an event had placed a visit before the event was cancelled.
+// Withdrawn is a room where an event had placed a visit before the event was canceled.
 type Withdrawn struct {
 	Room int32
 	At   acuity.Instant // earliest time of such an event
@@ -145,8 +145,8 @@ type VisitFacts struct {
 	Stays []facts.CensusStay
 }
 
-// visitRecords pools memory for visit records, which are far larger than the form in memory. Few units write at the
-// same time.
+// visitRecords pools memory for visit records, which are far larger than visits in memory. The pool remains small,
+// because few units write at the same time.
 var visitRecords = sync.Pool{New: func() any { return new(facts.VisitState) }}
 
 // WriteVisits writes the facts of visits.
