@@ -18,7 +18,7 @@ func TestMakeup(t *testing.T) {
 		skill int8
 		hired string
 	}{
-		{0, "2031-04-01"}, // begins in the future
+		{0, "2031-04-01"}, // hired in the future
 		{0, "2030-03-05"},
 		{1, "2030-03-04"}, // exactly a year
 		{1, "2026-03-05"},

@@ -3,8 +3,8 @@ package acuity
 // Horizon is the number of hours that a snapshot looks ahead.
 const Horizon = 8
 
-// Snapshot is the state of a unit at one whole hour: all the input to the forecast. It does not identify patients: each
-// visit is reduced to an 8-byte hash of its pseudonym.
+// Snapshot is the state of a unit at a full hour. It contains all the input to the forecast. It does not identify
+// patients: each visit is reduced to an 8-byte hash of its pseudonym.
 type Snapshot struct {
 	Hour         int32 // hours since 1970-01-01 UTC
 	Generation   int32 // a snapshot of the same hour with a higher generation replaces this one (backfill)

@@ -85,7 +85,7 @@ func TestOrderOfMixedFeedsMeansNothing(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := &world{t: t, now: clockAt(600)}
 		ages := rapid.Permutation(ages()).Draw(t, "ages")
-		own := func() acuity.Instant { // returns a time that no other fact has, because of two facts with equal times, the later arrival applies
+		own := func() acuity.Instant { // returns a time that no other fact has; of two facts with equal times, the later arrival applies
 			age := ages[0]
 			ages = ages[1:]
 			return w.now.Add(-age)

@@ -90,7 +90,7 @@ type activation struct {
 	c          *catalogue.Catalogue
 	now        acuity.Instant
 	out        *roomMemory
-	seen, many catalogue.FactorSet // factors with evidence, and factors with several pieces
+	seen, many catalogue.FactorSet // factors with any evidence, and factors with several pieces of evidence
 }
 
 // addEvidence adds one piece of evidence and returns its entry. It returns nil if the piece does not count or the

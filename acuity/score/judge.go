@@ -202,7 +202,7 @@ type skill struct {
 func readSkill(roster *acuity.Roster, rooms []RoomVerdict) skill {
 	var s skill
 	var store [128]uint8
-	sharing, trained := store[:64], store[64:] // by room: number of nurses, and number of nurses who are not novices
+	sharing, trained := store[:64], store[64:] // by room: number of nurses, and number of nurses other than novices
 	if len(rooms) > 64 {
 		sharing, trained = make([]uint8, len(rooms)), make([]uint8, len(rooms))
 	}

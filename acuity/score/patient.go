@@ -70,8 +70,8 @@ func (v *patient) recordBirth(ev *acuity.Evidence, now acuity.Instant) {
 	}
 }
 
-// recordSilence records the instant from which a different factor replaces the factor of ev, unless ev is asserted
-// again, and whether that instant has passed.
+// recordSilence handles evidence whose factor gives way to another factor if the evidence is not asserted again in
+// time. Until that time has passed, the other factor is suppressed; from then on, it replaces the factor of ev.
 func (v *patient) recordSilence(ev *acuity.Evidence, now acuity.Instant) {
 	e := v.c.Requirement(ev.Factor, ev.Variant)
 	end := ev.Last + e.Silent

@@ -13,7 +13,7 @@ import (
 // The constants for the evaluation of a room. All are defaults of this project.
 const (
 	assumedDemand = catalogue.Nurse / 2                               // demand of a patient without a known primary factor
-	maxAdd        = catalogue.Nurse / 4                               // maximum for all ADDs of a patient together
+	maxAdd        = catalogue.Nurse / 4                               // maximum total of a patient's ADDs
 	maxDemand     = 4 * catalogue.Nurse                               // maximum demand of a room
 	doubleAfter   = acuity.Instant(15 * 60_000)                       // time after which two patients in a room count as double occupancy
 	signalsStale  = acuity.Instant(48 * time.Hour / time.Millisecond) // a room that only clinical signals name is stale after this time

@@ -10,8 +10,8 @@ import (
 	"svc/acuity/catalogue"
 )
 
-// MaxSnapshotVisits is the maximum number of visits in a snapshot. Further visits are left out; real units have fewer
-// patients than this.
+// MaxSnapshotVisits is the maximum number of visits in a snapshot. Additional visits are left out; no real unit has
+// that many patients.
 const MaxSnapshotVisits = 500
 
 // QuietAfter is how long a unit counts as observed after the last fact about a patient. The value is a default of this
@@ -53,7 +53,7 @@ type snapshotBuilder struct {
 	now      acuity.Instant
 	snapshot *acuity.Snapshot
 
-	// Memory for the verdict of one room, now and ahead.
+	// Memory for the verdicts of one room: verdict for the current one, ahead for those of the hours ahead.
 	verdict, ahead roomMemory
 	views          []patient
 }

@@ -89,15 +89,15 @@ type roomCounts struct {
 	assumed  int64
 	stale    int64
 	unnamed  int64 // rooms in which a tracing of a multiple gestation does not identify its fetus
-	births   int64 // rooms with a patient who has a factor of the section Labor or Cesarean
+	births   int64 // rooms with a patient who has a factor from the Labor or Cesarean section
 	fatigue  int64 // rooms with a factor that marks the nurse as fatigued
 	listed   int64 // rooms that count toward capacity
 	busy     int64 // occupied rooms among the listed ones
 	blocked  int64 // blocked rooms among the listed ones
 }
 
-// UnitSums are the room totals, and the next instant at which one of the rooms changes although no new facts arrive.
-// If there is no such instant, it is 0.
+// UnitSums contains the room totals. next is the next instant at which one of the rooms changes although no new facts
+// arrive, or 0 if there is no such instant.
 type UnitSums struct {
 	roomCounts
 	next acuity.Instant

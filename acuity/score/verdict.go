@@ -84,7 +84,7 @@ type RoomVerdict struct {
 	Assumed bool // whether the demand is a default because no primary factor is known
 	Boarder bool // whether a patient has had the factor triage-admit for at least 120 min
 	Double  bool // whether two patients have been in the room for at least 15 min
-	Birth   bool // whether a patient has a factor of the section Labor or Cesarean, so that the room counts toward the two-nurse minimum
+	Birth   bool // whether a patient has a factor from the Labor or Cesarean section; such a room counts toward the two-nurse minimum
 
 	UnnamedFetus bool // whether a tracing does not identify its fetus, see acuity.PatientChart; false after the birth
 

@@ -18,7 +18,7 @@ import (
 func drawEvidence(t *rapid.T, now acuity.Instant, name string) acuity.Evidence {
 	c := catalogue.Default()
 	f := catalogue.Factor(rapid.IntRange(1, c.Len()).Draw(t, name))
-	if rapid.IntRange(0, 2).Draw(t, "often") == 0 { // so that several pieces are for one factor
+	if rapid.IntRange(0, 2).Draw(t, "often") == 0 { // so that several pieces of evidence are for the same factor
 		f = factor(pick(t, name, "labor-fhr-cat-ii", "labor-fhr-cat-iii", "high-mag", "high-hemorrhage", "pp-hemorrhage", "mews-active"))
 	}
 	s := c.Spec(f)
@@ -102,8 +102,8 @@ func lowers(id string, r *acuity.RoomChart) bool {
 	if !f.IsPrimary() {
 		return false
 	}
-	// A primary factor replaces the half nurse that is assumed when there is none. A mother's primary factor includes
-	// the babies in her couplet.
+	// A primary factor replaces the half nurse that is assumed for a patient without a primary factor. A mother's
+	// primary factor includes the babies in her couplet.
 	for _, ev := range p.Evidence {
 		if ev.Factor.IsPrimary() && !ev.Factor.IsNewborn() {
 			return f.IsPostpartum() && hasNewborn(p)
@@ -136,8 +136,8 @@ func TestMoreEvidenceNeverLowersAnything(t *testing.T) {
 		if b.Demand < a.Demand || after.Level < before.Level || after.Shortfall < before.Shortfall {
 			t.Fatalf("%s: demand %d to %d, level %s to %s", id, a.Demand, b.Demand, before.Level, after.Level)
 		}
-		// The score must not fall, except for codes with a twin: a twin that adds no information no
-		// longer counts twice.
+		// The score must not fall, except if the added factor has a twin: if both have the same sources, only the
+		// more severe of the two counts.
 		if twin := catalogue.Default().Requirement(more.Factor, 0).Twin; twin == 0 && id != "pp-hemorrhage" && id != "high-bereavement" && b.Score < a.Score {
 			t.Fatalf("%s: score %d to %d", id, a.Score, b.Score)
 		}

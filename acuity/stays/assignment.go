@@ -42,7 +42,7 @@ func (k *Statements) touchEvidence(h *evidence.Statement) {
 // bindingFor returns the owner of a statement about a room (docs/decisions.md#statement-owner): the patient in the
 // room at the statement's time; else the patient there when the statement was received; else the first patient to
 // arrive within the next hour; else the room itself, if no other feed knows the room. A patient placed in the room by
-// a cancelled event was never there, so a statement about such a patient has no owner.
+// a canceled event was never there, so a statement about such a patient has no owner.
 func (k *Statements) bindingFor(r *registry.Room, h *evidence.Statement) registry.Binding {
 	if h.Settled {
 		return registry.Binding{Kind: registry.ToRoom}
@@ -66,8 +66,9 @@ func (k *Statements) bindingFor(r *registry.Room, h *evidence.Statement) registr
 	return registry.Binding{Kind: registry.ToRoom}
 }
 
-// OwnerAt returns the owner of the room at t: a mother rather than a newborn; among several, the last to arrive; an
-// occupant without a visit only if there is no visit.
+// OwnerAt returns the owner of the statements about a room at t: the mother who arrived last or, if no mother is in
+// the room, the newborn who arrived last. If no visit is in the room, the owner is the occupant without a visit, if
+// any.
 func OwnerAt(r *registry.Room, t acuity.Instant) registry.Binding {
 	var newborn *registry.Visit
 	for i := range slices.Backward(r.Stays) { // usually the last stay matches
@@ -111,10 +112,10 @@ func firstOwnerAfter(r *registry.Room, from, to acuity.Instant) registry.Binding
 	return registry.Binding{}
 }
 
-// WithdrawnRooms lists, by room id, the visits that cancelled events had placed in the room, ascending by event time.
+// WithdrawnRooms lists, by room id, the visits that canceled events had placed in the room, ascending by event time.
 type WithdrawnRooms map[int32][]registry.RoomStay
 
-// appendWithdrawn appends the rooms in which cancelled events had placed the visit.
+// appendWithdrawn appends the rooms in which canceled events had placed the visit.
 func appendWithdrawn(dst []registry.Withdrawn, s *adt.Timeline, table *location.Table) []registry.Withdrawn {
 	for i := range s.Events {
 		t := &s.Events[i]
@@ -144,7 +145,7 @@ func (l WithdrawnRooms) replace(v *registry.Visit, list []registry.Withdrawn) {
 	}
 }
 
-// covers reports whether a cancelled event had placed a visit in the room before t, or within firstOccupant after t. A
+// covers reports whether a canceled event had placed a visit in the room before t, or within firstOccupant after t. A
 // statement at t is then about that visit, which was never in the room. The room does not own the statement either,
 // because ADT knows the room.
 func (l WithdrawnRooms) covers(room int32, t acuity.Instant) bool {

@@ -91,8 +91,8 @@ func (w *locationMerge) placementAt(t acuity.Instant) (location.Placement, bool)
 	return w.censusSpans[q].Place, !w.censusSpans[q].Absent
 }
 
-// lastReported returns when ADT or a census last reported the place of the visit, or 0 if either of them still has the
-// visit in a place.
+// lastReported returns when ADT or a census last reported the place of the visit, or 0 if ADT or a census still
+// places the visit anywhere.
 func (w *locationMerge) lastReported(v *registry.Visit) acuity.Instant {
 	last := acuity.Instant(1)
 	for _, s := range w.adtSpans {
@@ -122,7 +122,7 @@ func (w *locationMerge) adtPlacementAt(t acuity.Instant) (location.Placement, bo
 	return location.Placement{}, false
 }
 
-// addCensusSpans adds the spans from censuses about the visit.
+// addCensusSpans adds the spans that censuses report for the visit.
 func (l *Builder) addCensusSpans(v *registry.Visit, w *locationMerge) {
 	for i := range v.Stays {
 		s := &v.Stays[i]
@@ -232,8 +232,8 @@ func appendWithMother(own, mothers []registry.LocationSpan, from, to acuity.Inst
 // placePoint is an instant at which ADT reports a visit's place.
 type placePoint struct {
 	At acuity.Instant
-	// About is the time of the event to which a cancel refers, or 0 if the point is not a cancel. If a census overrides
-	// that event, the census still applies.
+	// About is the time of the event to which a cancel refers, or 0 if the point is not a cancel. A census that is
+	// newer than the canceled event also overrides the cancel.
 	About acuity.Instant
 }
 
@@ -260,7 +260,7 @@ func (l *Builder) addADTSpans(v *registry.Visit, w *locationMerge) {
 	for i := range v.Timeline.Events {
 		switch t := &v.Timeline.Events[i]; {
 		case t.Event.Type == acuity.A03 && (t.Disposition == adt.Applied || t.Disposition == adt.AlreadyDischarged):
-			w.points = append(w.points, placePoint{At: t.At}) // added even if only a census has the visit in a room
+			w.points = append(w.points, placePoint{At: t.At}) // added even if only a census places the visit in a room
 		case t.Disposition == adt.Applied && adt.IsCancel(t.Event.Type):
 			p := placePoint{At: min(t.Event.Recorded(), t.Event.ReceivedAt), About: v.Timeline.TakenBack(t)}
 			if _, there := w.adtPlacementAt(p.At); there || t.Event.Type != acuity.A13 { // an A13 never makes a patient leave

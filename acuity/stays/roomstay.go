@@ -79,8 +79,8 @@ func (l *Builder) mergeNewborn(v *registry.Visit) []registry.LocationSpan {
 	return appendWithMother(own, v.Mother.Spans, v.Timeline.OpenedAt, v.Timeline.ClosedAt, l.spans[:0])
 }
 
-// motherOf returns the visit of a newborn's mother, according to the links in messages, never to personal names.
-// Without a link, it returns the visit that was in the newborn's room when the newborn arrived there.
+// motherOf returns the visit of a newborn's mother, according to the links in messages. Personal names are never
+// compared. Without a link, it returns the visit that was in the newborn's room when the newborn arrived there.
 func (l *Builder) motherOf(v *registry.Visit) *registry.Visit {
 	if id := v.Timeline.MotherVisit; id != "" && id != v.ID {
 		if m := l.Names.VisitNamed(id); m != nil && m != v && !m.Timeline.Newborn {

@@ -9,8 +9,8 @@ import (
 )
 
 // WarnOfSubjects warns about statements whose subject is not the patient of the visit that they name. Such statements
-// count for the visit. If the visit's patient is known when the statement arrives, the warning names the statement. If
-// not, it names the event or FHIR Patient that makes the difference known, whichever comes last.
+// still count for the visit. If the visit's patient is known when the statement arrives, the warning points to the
+// statement. If not, it points to the later event or FHIR Patient that reveals the difference.
 func (k *Statements) WarnOfSubjects(in *registry.Intake) {
 	if len(k.Names.Undecided) > 0 {
 		k.decideSubjects(in)

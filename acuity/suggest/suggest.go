@@ -48,7 +48,8 @@ var advice = []struct {
 	// docs/decisions.md#placenta-previa: the plain "Placenta previa (disorder)", which the specification assigns to
 	// hemorrhage.
 	{codes.SNOMED, []string{"36813001"}, "high-placenta-previa", 90, known},
-	// docs/decisions.md#acid-base: O68 is acid-base abnormality; fetal heart rate is O76 and O77.
+	// docs/decisions.md#acid-base: O68 is the code for an acid-base abnormality; the codes for fetal heart rate are
+	// O76 and O77.
 	{codes.ICD10CM, []string{"O76", "O77*"}, "labor-fhr-cat-ii", 80, known},
 	// docs/decisions.md#trial-of-labor: O34.21x marks the scar of a cesarean, which is not yet a trial of labor.
 	{codes.ICD10CM, []string{"O34.21*"}, "labor-tolac", 50, ifTrialOfLabor},

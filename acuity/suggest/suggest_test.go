@@ -54,7 +54,7 @@ func BenchmarkFactors(b *testing.B) {
 	}
 }
 
-// TestSpellings: clinical abbreviations are recognized in a display and in a local code.
+// TestSpellings checks that clinical abbreviations are recognized in a display name and in a local code.
 func TestSpellings(t *testing.T) {
 	for text, want := range map[string]string{
 		"Preeclampsia": "high-preeclampsia", "PREECLAMPSIA, severe": "high-preeclampsia", "Pre-eclampsia": "high-preeclampsia", "PPH": "pp-hemorrhage",

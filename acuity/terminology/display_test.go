@@ -57,7 +57,7 @@ func TestReduceDisplay(t *testing.T) {
 	}
 }
 
-// Each rule has the same result for the reduced text.
+// Each rule gives the same result for a text and for its reduced form.
 func TestReduceDisplayKeepsTheMeaning(t *testing.T) {
 	lexicon := CatalogueIndex().lexicon
 	words := []string{"MEWS", "meows", "epinephrine", "norepinephrine", "labetalol", "oxygen", "FiO2", "no", "non", "rebreather", "/", "/", "4", "16 mg", "/250 mL", "Miller", "Ann", "drip", "tablet", "lidocaine", "education", "with", ",", "x7"}

@@ -10,7 +10,7 @@ import (
 	"svc/acuity/codes"
 )
 
-// Senders identify a fetus in many notations, and some words only look like a fetus.
+// Senders identify a fetus in many notations, and some words only look like the name of a fetus.
 func TestFetusIn(t *testing.T) {
 	for text, want := range map[string]string{
 		"Fetus A": "A", "fetus b": "B", "FETUS-C": "C", "Fetus: B": "B", "fetus_2": "B", "FetusB": "B", "fetusb": "B", "FETUSA": "A",
@@ -42,7 +42,7 @@ func TestFetusIn(t *testing.T) {
 	}
 }
 
-// The name of a fetus is not part of a result.
+// CutFetus removes the name of the fetus, so that it is not read as part of a result.
 func TestCutFetus(t *testing.T) {
 	for text, want := range map[string]string{
 		"Fetus 2: Category I": "category i", "Category I, twin II": "category i", "Twin III Category I": "category i", "Category III of fetus B": "category iii",

@@ -28,8 +28,7 @@ func (m *Mappings) Knows(system codes.System, code string, kind catalogue.Signal
 // Mappings is the terminology map of a hospital, indexed by code. It is immutable; a nil map has no rows.
 type Mappings struct {
 	rows int
-	// The rows by kind of statement. Among signals, only medications are distinguished from all others
-	// (docs/decisions.md#kind-of-signal).
+	// The rows for diagnoses, for medications, and for all other signals (docs/decisions.md#kind-of-signal).
 	diagnoses, medications, others codes.Tables[*acuity.Mapping]
 	// Medication returns the codings of the FHIR Medication to which a local code refers, or nil if the code does not
 	// refer to one. The function may be nil.
@@ -117,7 +116,7 @@ func (m *Mappings) appendMedication(dst []acuity.Coding, c acuity.Coding, inside
 // mixed separates the names of the ingredients of a mixture.
 const mixed = " / "
 
-// shortDigest returns a 24-digit id derived from parts.
+// shortDigest returns an id of 24 hexadecimal digits derived from parts.
 func shortDigest(parts ...string) string {
 	h := sha256.New()
 	for _, p := range parts {

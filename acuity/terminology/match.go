@@ -32,7 +32,7 @@ type MatchState uint8
 
 // The match states, in ascending order.
 const (
-	Unmapped   MatchState = iota // neither a rule nor a mapping has the code
+	Unmapped   MatchState = iota // neither a rule nor a mapping contains the code
 	Unreadable                   // the code is known but the value is not readable, so the statement has no effect
 	Matched                      // the statement was read, even if its answer is "no"
 )
@@ -55,7 +55,7 @@ type route struct {
 	*catalogue.Route
 	factor catalogue.Factor
 	words  uint64 // bits of the route's words, see meaning.sought
-	strict bool   // whether a route by words matches only in its own system, or without a system
+	strict bool   // whether a route that matches by words ignores codes from other systems
 }
 
 // fetalFactors are the factors that concern one fetus.
@@ -172,8 +172,8 @@ type Reader struct {
 	diagnoses map[diagnosisText]*matchedDiagnosis // cache
 }
 
-// read replaces the reader's matches with those of s. It returns how far s could be read, and the concept of its
-// code. A concept is a factor that identifies several interchangeable codes; 0 means that the code has no concept.
+// read replaces the reader's matches with those of s. It returns the match state of s and the concept of its code. A
+// concept is a factor that identifies several interchangeable codes; 0 means that the code has no concept.
 func (r *Reader) read(s *acuity.Signal) (MatchState, catalogue.Factor) {
 	if s.Kind == catalogue.KindCondition {
 		return r.readCondition(s), 0

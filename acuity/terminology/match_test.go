@@ -182,7 +182,7 @@ func TestSignals(t *testing.T) {
 		"med|RxNorm|7824||":                               "labor-induction", // docs/decisions.md#oxytocin-codes
 		"med|RxNorm|1|Pitocin 30 units/500 mL infusion|":  "labor-induction",
 		"med|RxNorm|1|Oxytocin drip|":                     "labor-induction",
-		"med|local|PIT|Pitocin drip|":                     "!", // display names match only in RxNorm
+		"med|local|PIT|Pitocin drip|":                     "!", // a primary factor does not match by words if there is a local code
 		"med|local||Pitocin drip|":                        "labor-induction",
 		"med|RxNorm|1|oxytocin 10 units injection|":       "!", // a dose
 		"med|RxNorm|1|Labetalol infusion|":                critical,
@@ -360,7 +360,7 @@ func TestMappings(t *testing.T) {
 		{System: codes.ICD10CM, Code: "O44.01", Factor: previa},
 		{System: codes.ICD10CM, Code: "O76*", Factor: factorOf(t, "labor-fhr-cat-ii")},
 		{System: codes.SNOMED, Code: "36813001", Factor: previa}, // has precedence over high-hemorrhage
-		{System: codes.ICD10CM, Code: "O99.89"},                  // known, but without a meaning
+		{System: codes.ICD10CM, Code: "O99.89"},                  // known, but not mapped to a factor
 		{System: codes.SystemLocal, Code: "mag_drip", Kind: catalogue.KindMedication, Factor: mag},
 		{System: codes.SystemLocal, Code: "EWS", Kind: catalogue.KindObservation, Factor: mews, Op: codes.GreaterOrEqual, Than: 6000},
 		{System: codes.SystemLocal, Code: "BLEED", Factor: factorOf(t, "high-vag-bleeding")},

@@ -9,8 +9,8 @@ import (
 	"svc/acuity/codes"
 )
 
-// answer is the result of applying a condition to a value. The answer for an unreadable value, or for a range that
-// includes values on both sides of the limit, is unread, and such a statement has no effect.
+// answer is the result of applying a condition to a value: yes, no or unread. It is unread if the value is
+// unreadable, or is a range with values on both sides of the limit. A statement whose answer is unread has no effect.
 type answer uint8
 
 const (
@@ -80,7 +80,7 @@ const (
 	answerAir
 )
 
-// answerMeanings maps the vocabulary words that are kept to their meanings for conditions.
+// answerMeanings maps the words that a value may contain to their meanings for conditions.
 var answerMeanings = map[string]answerWords{
 	"not": answerNo, "no": answerNo, "none": answerNo, "off": answerNo, "absent": answerNo, "negative": answerNo | answerNegative,
 	"yes": answerYes, "detected": answerYes, "present": answerYes, "isolated": answerYes, "growth": answerYes,

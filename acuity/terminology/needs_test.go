@@ -11,8 +11,8 @@ import (
 	"svc/acuity/codes"
 )
 
-// readAs reads a text in three ways: as the category of a tracing, as the result of a test, and as running oxygen. A
-// result of -1 means unreadable.
+// readAs reads a text in three ways: as the category of a tracing, as the result of a test, and as the value of a
+// statement about oxygen. A result of -1 means unreadable.
 func readAs(text string) (category, result, oxygen int) {
 	v := codes.ParseValue(text)
 	number := func(a answer) int { return map[answer]int{unread: -1, no: 0, yes: 1}[a] }

@@ -91,7 +91,7 @@ func (h *service) subscribers() subscribers.Config {
 	}
 }
 
-// guard returns the egress guard, which decides which addresses a hospital may call.
+// guard returns the egress guard, which decides which addresses svc may call for a hospital.
 func guard(c *config.Config) *egress.Guard {
 	return egress.New(egress.Config{Allow: c.EgressAllow, Loopback: c.EgressLoopback})
 }

@@ -19,8 +19,8 @@ const (
 	mostStage  = 17 * time.Minute
 )
 
-// importedAfter is the age from which an input counts as imported. svc import preserves the times of receipt, so such
-// an input has not waited for its verdict.
+// importedAfter is the age from which an input counts as imported. svc import preserves the times of receipt, so the
+// age of an imported input is not the time for which it waited for its verdict.
 const importedAfter = 24 * time.Hour
 
 // measureStages measures each stage from an input to the view.
@@ -52,8 +52,8 @@ func (h *service) measureStages(c *stream.Config, p *view.Projector, spans *view
 	}
 }
 
-// watchAges publishes the age of the oldest pending observation of each partition, whether or not a processor owns it.
-// Call Applied for each change in the verdicts topic.
+// watchAges publishes the age of the oldest pending observation of each partition, whether or not a processor owns
+// the partition. The caller must call Applied for each change in the verdicts topic.
 func (h *service) watchAges() *projection.Ages {
 	ages := projection.NewAges(h.partitions, h.now)
 	h.Run("ages", func(ctx context.Context) error {

@@ -152,7 +152,7 @@ func TestFlagWinsOverVariables(t *testing.T) {
 	}
 }
 
-// TestKeyFile: the error says that a key file is empty, or contains more than a key.
+// TestKeyFile: if a key file is empty or contains more than one key, the error says so.
 func TestKeyFile(t *testing.T) {
 	for name, content := range map[string]string{"empty": "", "blank": " \n", "two": "svc_1\nsvc_2\n"} {
 		file := filepath.Join(t.TempDir(), "key")

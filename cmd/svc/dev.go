@@ -127,7 +127,7 @@ func devConfig(d *devserver.Server, o *devserver.Options) *config.Config {
 	}
 }
 
-// devRoles returns what the greeting needs from the roles of a process that began at the given time.
+// devRoles returns what the greeting needs from the roles of a process that started at the given time.
 func devRoles(h *service, front *engines.Front, began time.Time) *devserver.Roles {
 	models := h.models().Watermark()
 	return &devserver.Roles{

@@ -90,8 +90,8 @@ func (h *service) wireShares() *limit.Share {
 // strangersBurst is how many seconds' worth of requests without a key may arrive at once.
 const strangersBurst = 30
 
-// servers returns the public servers. Each is a function that serves until its context ends, and then completes open
-// requests.
+// servers returns the public servers. Each is a function that serves until its context ends, and then completes the
+// in-flight requests.
 func (h *service) servers(needs config.Need) (servers []func(context.Context) error) {
 	if needs&config.NeedHTTP != 0 {
 		servers = append(servers, h.public().Run)
@@ -112,9 +112,9 @@ func (h *service) public() *lifecycle.Server {
 	}
 }
 
-// createRouter creates the router of the public port. All roles share it, so that a path lists the methods of all
-// roles. [http.ServeMux] would respond to a path such as //x/.. with a redirect in HTML, and every response must have
-// the envelope.
+// createRouter creates the router of the public port. All roles share it, so that the Allow header of a path lists
+// the methods of all roles. [http.ServeMux] would respond to a path such as //x/.. with a redirect in HTML, and every
+// response must have the envelope.
 func (h *service) createRouter() {
 	h.router = h.shell.Router()
 	h.describe()

@@ -80,7 +80,8 @@ var healthChecks = []healthCheck{
 // settling lists the checks that fail during every start.
 var settling = []string{"start", "view", "lists", "forecast", "processing", "verdict", "notify"}
 
-// newProcess returns a process without loops. within is the time limit for completing open requests during shutdown.
+// newProcess returns a process without loops. within is the time limit for completing in-flight requests during
+// shutdown.
 func newProcess(within time.Duration) *lifecycle.Process {
 	names := make([]string, len(healthChecks))
 	for i := range healthChecks {
@@ -91,8 +92,8 @@ func newProcess(within time.Duration) *lifecycle.Process {
 	return p
 }
 
-// checkProcessing returns a check that fails while an input has been pending for longer than the limit given by most.
-// If most is 0, the check uses the limit for verdicts, after which reads return 503.
+// checkProcessing returns a check that fails while an input has been pending for longer than most. If most is 0, the
+// limit is the one for verdicts, after which reads return 503.
 func checkProcessing(v *projection.Projection, most time.Duration) func(context.Context) error {
 	return func(context.Context) error { return view.PartitionFaults(v.Faults(most)) }
 }

@@ -19,7 +19,7 @@ func TestHealthPage(t *testing.T) {
 	docpage.Hold(t, "../../docs/reference/health.md", "health", table.String(), *update)
 }
 
-// TestSettlingChecksExist: each settling check is in the table, because add panics for other names.
+// TestSettlingChecksExist: each settling check is in the table of health checks, because Add panics for other names.
 func TestSettlingChecksExist(t *testing.T) {
 	t.Parallel()
 	for _, name := range settling {

@@ -194,7 +194,7 @@ func (h hospitals) Set(ctx context.Context, id string, version int64, zone strin
 // Key implements [ingest.Settings].
 func (h hospitals) Key(id string) (access.Key, bool) { return h.settings.Register.Key(id) }
 
-// senderOf returns a function that finds the rules for reading the messages of a key.
+// senderOf returns a function that returns the rules for interpreting the messages sent with a key.
 func senderOf(s *settings.Store) func(access.Key) hl7.Sender {
 	return func(key access.Key) hl7.Sender {
 		sender := s.Register.Sender(&key)

@@ -97,7 +97,7 @@ func (i *installation) await(h *service, want string) {
 	i.t.Fatalf("the keys: %v, want %q", fault, want)
 }
 
-// allReady reports whether the process would open its public port.
+// allReady reports whether the process is ready to open its public port.
 func (h *service) allReady() bool {
 	for _, ready := range h.Ready {
 		select {

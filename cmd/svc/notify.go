@@ -60,7 +60,7 @@ func wireNotify(ctx context.Context, h *service) error {
 		Partition: func(hospital string) int32 { return schemas.Partition([]byte(hospital), h.partitions) },
 		Lists:     told, Metrics: h.metrics.Notifier(),
 		Senders: h.tracedSenders(senders), People: people,
-		Log: h.log, Now: h.now, Drain: min(5*time.Second, h.config.ShutdownWithin/2), //nolint:mnd // half for the drain, half for all else
+		Log: h.log, Now: h.now, Drain: min(5*time.Second, h.config.ShutdownWithin/2), //nolint:mnd // half for the drain, half for everything else
 	})
 	h.settings.Subscribers.OnChange(n.SettingsChanged)
 	share := stream.ShareConfig{
@@ -248,7 +248,7 @@ func (h *service) unit(hospital string) (name string, zone *time.Location) {
 	return cmp.Or(known.Name, hospital), h.settings.Register.Zone(hospital)
 }
 
-// viewPause is the pause before a view that is behind is read again.
+// viewPause is the time between two reads of a view that is behind.
 const viewPause = 20 * time.Millisecond
 
 // rooms returns the current rooms of a unit and the peak of its forecast. It waits until the view has the given version
