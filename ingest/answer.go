@@ -17,7 +17,7 @@ import (
 type common struct {
 	Applied   bool             `json:"applied"`  // whether the observation was applied; if not, it is durable and will be applied later
 	Outcome   *string          `json:"outcome"`  // null while pending
-	Position  *string          `json:"position"` // null: the body had nothing to append
+	Position  *string          `json:"position"` // null: the body contained nothing to append
 	Activated []factorChange   `json:"activated"`
 	Expired   []factorChange   `json:"expired"`
 	Unmapped  []unmapped       `json:"unmapped"`

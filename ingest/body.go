@@ -135,7 +135,7 @@ func readTyped(w http.ResponseWriter, r *http.Request, limit int64, taken ...str
 	return kind, body, refusal == nil
 }
 
-// readJSON reads a JSON body. If it returns false, the body is not JSON and it has already sent an error response.
+// readJSON reads a JSON body. If it returns false, it has already sent an error response.
 func readJSON(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, bool) {
 	_, body, ok := readTyped(w, r, limit, jsonType)
 	if !ok {

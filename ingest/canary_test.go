@@ -63,7 +63,7 @@ func everyField() string {
 
 var shown = regexp.MustCompile(`(?i)` + canary + `|19940211|1994-02-11|2025550143|miller`)
 
-// search fails the test if personal data is found in what was appended, answered or logged.
+// search fails the test if the appended observations, the responses or the log contain personal data.
 func (d *fixture) search(t *testing.T, answers ...string) {
 	t.Helper()
 	if len(d.stored) == 0 {

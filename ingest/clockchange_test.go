@@ -156,9 +156,9 @@ func TestOffsetOfTheMessageOnTheDayOfAChange(t *testing.T) {
 	}
 }
 
-// TestCancelFindsItsEventWhenTheClockChanges: a cancellation withdraws the discharge at the time that it names, with
-// any precision of the two times, on days around a clock change. A cancellation for the day before or after does not.
-// The reference implementation agrees for every order of the messages.
+// TestCancelFindsItsEventWhenTheClockChanges: on days around a clock change, a cancellation withdraws the discharge
+// at the time that the cancellation names, whatever the precision of the two times. A cancellation for the day before
+// or after does not withdraw it. The reference implementation agrees for every order of the messages.
 func TestCancelFindsItsEventWhenTheClockChanges(t *testing.T) {
 	layouts := []string{"20060102150405", "200601021504", "2006010215", "20060102", "200601"}
 	rapid.Check(t, func(t *rapid.T) {

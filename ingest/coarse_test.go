@@ -136,8 +136,8 @@ func TestCoarseStartStays(t *testing.T) {
 }
 
 // TestCoarseStartAndEndOfADrugStay: if versions repeat the start or end of a drug or a condition with only the day,
-// the time remains that of the first version, in any order of arrival. Therefore an infusion that begins later does
-// not continue a timer.
+// the time remains that of the first version, in any order of arrival. So an earlier infusion does not appear to last
+// until a later one begins, which would continue its timer.
 func TestCoarseStartAndEndOfADrugStay(t *testing.T) {
 	drug := func(id, status, updated, from, to string) string {
 		if to != "" {

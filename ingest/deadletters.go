@@ -69,7 +69,7 @@ func (a *acts) retry(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	// The sender may repeat the request that ended as a dead letter, with the same identity. The retry keeps that
-	// identity, so the facts are applied only once, whichever comes first.
+	// identity, so the facts are applied only once, whichever of the two requests comes first.
 	if o.Request == nil {
 		position := a.Pseudonyms.Pseudonym(hospital, "dead letter", id)
 		o.Request = &acuity.Request{Key: position, Digest: position}

@@ -15,7 +15,7 @@ import (
 	"svc/internal/httpapi/access"
 )
 
-// oneDeadLetter adds one dead letter to the fixture: 2:7 of stmary.
+// oneDeadLetter adds one dead letter to the fixture, with the id 2:7, for the hospital stmary.
 func oneDeadLetter(d *fixture, read func() (*acuity.Observation, error)) (acts *[]audit.Act) {
 	acts = &[]audit.Act{}
 	d.administer()
@@ -43,7 +43,7 @@ func oneDeadLetter(d *fixture, read func() (*acuity.Observation, error)) (acts *
 	return acts
 }
 
-// administer gives adminToken the rights of an administrator of stmary.
+// administer makes adminToken a valid key of an administrator of stmary.
 func (d *fixture) administer() {
 	register := access.NewRegister(func() time.Time { return now })
 	register.SetKey(access.Key{ID: "key_of_the_administrator", Hospital: "stmary", Scopes: []access.Scope{access.Admin}, Hash: access.Hash(adminToken)})

@@ -47,8 +47,8 @@ func message(event, clock string, words ...string) string {
 }
 
 // TestDecisions sends messages of feeds and compares the state of a unit. It covers the rules in docs/decisions.md
-// that involve both the decoder and the domain. An expectation has "label demand factor …" for each occupied room,
-// sorted.
+// that involve both the decoder and the domain. An expectation lists the occupied rooms, sorted, each as "label
+// demand factor …".
 func TestDecisions(t *testing.T) {
 	const ldr = "L&D^LDR04^01^STMARY"
 	type said struct{ path, body string }

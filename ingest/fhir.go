@@ -21,7 +21,7 @@ type fhirAnswer struct {
 	Resources fhirCounts  `json:"resources"`
 	ADTEvents int         `json:"adtEvents"` // number of applied Encounters
 	Signals   int         `json:"signals"`   // number of applied Observations and MedicationAdministrations
-	Diagnoses int         `json:"diagnoses"` // Conditions among them
+	Diagnoses int         `json:"diagnoses"` // number of applied Conditions
 	Issues    []fhirIssue `json:"issues"`
 }
 
@@ -200,8 +200,8 @@ func answerFHIR(w http.ResponseWriter, r *http.Request, facts *fhir.Facts, a *fh
 	httpapi.WriteFHIR(w, r, status, httpapi.NewOutcome(issues...))
 }
 
-// summary returns an issue that sums up the body. It comes first, so that an outcome has at least one issue, as FHIR
-// requires.
+// summary returns an issue that summarizes the body. The issue comes first, so that an outcome has at least one
+// issue, as FHIR requires.
 func (a *fhirAnswer) summary() httpapi.OutcomeIssue {
 	text := "pending"
 	if a.Outcome != nil {

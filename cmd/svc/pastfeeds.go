@@ -14,8 +14,9 @@ import (
 
 const (
 	pastFeedsFor = 7 * 24 * time.Hour // how long a silent feed is listed
-	// silentFeedsMost is the number of records in each partition that are read for feeds that were silent for the last
-	// day, of which only the last times are shown. A feed that has sent nothing since these records is not listed.
+	// silentFeedsMost is the maximum number of records of each partition that are read to find feeds that were silent
+	// for the last day. The page shows only the last times of such feeds. A feed that sent none of these records is
+	// not listed.
 	silentFeedsMost = 50_000
 )
 
@@ -42,7 +43,7 @@ func restoreFeeds(ctx context.Context, h *service, key string, before time.Time)
 	log, day := h.config.Topic(schemas.Observations()), before.Add(-outcomes.PastWindow)
 	err := readSpan(ctx, h, log, before.Add(-pastFeedsFor), day, silentFeedsMost, received)
 	if err == nil {
-		err = readSpan(ctx, h, log, day, before, math.MaxInt64, received) // all, because the windows are counts
+		err = readSpan(ctx, h, log, day, before, math.MaxInt64, received) // all records, because the feeds' windows are counts
 	}
 	if err == nil { // an outcome is written after its observation
 		err = readSpan(ctx, h, h.config.Topic(schemas.Verdicts()), first, time.Time{}, math.MaxInt64, func(r stream.Record) error {
@@ -58,8 +59,8 @@ func restoreFeeds(ctx context.Context, h *service, key string, before time.Time)
 	return past.Store(ctx, h.redis.Feeds())
 }
 
-// readSpan reads the records of each partition of a topic from since until until, and at most the newest most of them.
-// A zero until means now.
+// readSpan calls fn for the records of each partition of a topic with a time in [since, until). A zero until means
+// now. If a partition has more than most such records, readSpan reads only the newest ones.
 func readSpan(
 	ctx context.Context, h *service, topic string, since, until time.Time, most int64, fn func(stream.Record) error,
 ) error {

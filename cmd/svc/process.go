@@ -93,7 +93,7 @@ func wireHistory(ctx context.Context, h *service) error {
 	if err != nil {
 		return err
 	}
-	read, err := h.cluster.Generation(ctx, snapshots) // positions in the view are offsets of snapshots
+	read, err := h.cluster.Generation(ctx, snapshots) // positions in the view are offsets in the snapshots topic
 	if err != nil {
 		return err
 	}

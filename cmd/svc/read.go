@@ -111,7 +111,7 @@ func (h *service) recordPageRefusal(r *http.Request, hospital, user, reason stri
 	})
 }
 
-// actsBy returns the API that carries out the actions of people on the pages.
+// actsBy returns the API through which the pages carry out the actions of users.
 func actsBy(h *service) *web.API {
 	token := func(scope access.Scope) func(hospital, user string) string {
 		return func(hospital, user string) string { return h.actors.Token(hospital, user, scope) }
@@ -122,7 +122,7 @@ func actsBy(h *service) *web.API {
 	}
 }
 
-// administrationBy returns the API that carries out the actions of administrators on the pages.
+// administrationBy returns the API through which the pages carry out the actions of administrators.
 func administrationBy(h *service, reads *readapi.Reads) *integrations.Administration {
 	level := func(ctx context.Context, hospital string) acuity.Level {
 		verdict, err := reads.Verdict(ctx, hospital)

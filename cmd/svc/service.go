@@ -63,11 +63,11 @@ type service struct {
 	tracer     *tracing.Tracer // nil: no traces
 
 	dialed atomic.Bool // whether the cluster is set
-	// notified waits until the notifier has read all verdicts that are in the log at the time of the call. The only
-	// error is that of ctx.
+	// notified waits until the notifier has read all verdicts that are in the log at the time of the call. It returns
+	// an error only if ctx ends.
 	notified func(ctx context.Context) error
-	// rehearse returns the component that alerts people in a demo, which also alerts for the demo's history. It is
-	// nil if there is no demo.
+	// rehearse returns the component that alerts people in a demo. The component also alerts for the demo's history.
+	// rehearse is nil if there is no demo.
 	rehearse func(people.Config) notifier.People
 
 	leaving func() bool // reports whether a signal asked the process to leave its groups; nil: there is no such signal
@@ -79,7 +79,7 @@ var revision = "unknown"
 func newLog(out io.Writer, level string) *slog.Logger {
 	var least slog.Level
 	if err := least.UnmarshalText([]byte(level)); err != nil {
-		least = slog.LevelInfo // the word was already checked with the configuration
+		least = slog.LevelInfo // the level was already validated with the configuration
 	}
 	return slog.New(tracing.Log(slog.NewJSONHandler(out, &slog.HandlerOptions{Level: least})))
 }
@@ -95,7 +95,7 @@ func newService(c *config.Config, log *slog.Logger, now func() time.Time) *servi
 	return h
 }
 
-// connect connects to Kafka and Redis, ensures the topics, and follows the settings.
+// connect connects to Kafka and Redis, ensures that the topics exist, and follows the settings.
 func (h *service) connect(ctx context.Context, roles []string) (err error) {
 	if err = registry.Use(ctx, h.config.Registry, h.config.TopicPrefix, h.log); err != nil {
 		return err
@@ -110,7 +110,7 @@ func (h *service) connect(ctx context.Context, roles []string) (err error) {
 	return h.openParts(ctx)
 }
 
-// openTopics ensures the topics, and claims the name of the process.
+// openTopics ensures that the topics exist, and claims the name of the process.
 func (h *service) openTopics(ctx context.Context, roles []string) (err error) {
 	wanted := h.config.Topics(schemas.Topics()...)
 	if err = h.cluster.Ensure(ctx, wanted...); err != nil {
@@ -214,7 +214,7 @@ func claimInstance(ctx context.Context, h *service, roles []string) (err error) 
 	return nil
 }
 
-// newKeyCheck returns the check of the keys of this process, and sets the pseudonyms when the check succeeds.
+// newKeyCheck returns the check of this process's keys, and the pseudonyms, which are set when the check succeeds.
 func newKeyCheck(c *config.Config, s *settings.Store, now func() time.Time) (k *settings.KeyCheck, p ingest.Pseudonyms, err error) {
 	check := settings.KeyCheckConfig{Store: s, Now: now, Strict: c.KeysFixed}
 	if c.PseudonymKey != "" {

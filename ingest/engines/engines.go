@@ -23,8 +23,8 @@ import (
 const (
 	answerWithin    = 10 * time.Second
 	pauseAfterFault = time.Second // minimum wait before a message that was not accepted may be sent again
-	// patience is how long a message waits for the rate limit of its key before it is accepted anyway. If engines had
-	// to wait longer for the acknowledgment (many wait 30 s), they would send the message again.
+	// patience is how long a message waits for the rate limit of its key before it is accepted anyway. An engine that
+	// waits too long for the acknowledgment sends the message again; many engines wait 30 s.
 	patience = 10 * time.Second
 	// A peer whose machine has vanished is detected after the idle time and four probes.
 	keepAliveIdle     = time.Minute
@@ -42,7 +42,7 @@ type Config struct {
 	Now      func() time.Time
 	Log      *slog.Logger
 	Drain    time.Duration // see [lifecycle.Server]
-	Stop     time.Duration // time limit for messages in progress at a graceful shutdown
+	Stop     time.Duration // time limit for in-flight messages at a graceful shutdown
 	// Trace starts a span for a message of a hospital. It returns the context with the span and a function that ends
 	// the span. If Trace is nil, messages are not traced.
 	Trace func(ctx context.Context, hospital string) (spanned context.Context, end func(error))
@@ -90,7 +90,7 @@ func New(c *Config) (fronts []*Front, err error) {
 // UseKey sets the id of the key for the first sender at the front's address. It must be called before Run.
 func (f *Front) UseKey(id string) { f.senders[0].Key = id }
 
-// Run serves until ctx ends, then lets messages in progress finish.
+// Run serves until ctx ends, then lets in-flight messages finish.
 func (f *Front) Run(ctx context.Context) error {
 	for _, ready := range f.After {
 		select {

@@ -15,8 +15,8 @@ import (
 	"svc/acuity/codes"
 )
 
-// TestFactsAgain writes the facts of each message in the corpus as resources, and checks that these decode to the
-// same facts.
+// TestFactsAgain writes the facts of each message in the corpus as resources, and checks that these resources decode
+// to the same facts.
 func TestFactsAgain(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.json")
 	if err != nil {

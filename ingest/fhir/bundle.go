@@ -12,7 +12,7 @@ type parser struct {
 	refused *Fault
 
 	cut      bool            // whether the current list has too many elements
-	types    map[string]bool // types of unused resources of which the sender has been informed
+	types    map[string]bool // unused resource types that the sender has been warned about
 	unserved int             // number of entries with an unsupported request
 }
 

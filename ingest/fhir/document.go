@@ -171,8 +171,8 @@ func (f *Facts) origins(list string) []origin {
 	return map[string][]origin{"events": f.eventOrigins, "signals": f.signalOrigins, "references": f.referenceOrigins}[list]
 }
 
-// PlaceOf returns the path of the resource from which the i-th element of a list of facts was made, as in Issue, or
-// "" if there is no such element.
+// PlaceOf returns the path of the resource from which the i-th element of a list of facts was made, or "" if there is
+// no such element. The path has the form of [Issue].Expression.
 func (f *Facts) PlaceOf(list string, i int) string {
 	origins := f.origins(list)
 	if i >= len(origins) {

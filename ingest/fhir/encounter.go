@@ -254,8 +254,8 @@ func (d *document) firstPlaced(r *resource, begun acuity.Moment) (first acuity.M
 	return first
 }
 
-// instead returns the substitute for a missing time: the time of the version or, if that is missing, now
-// (docs/decisions.md#encounter-versions).
+// instead returns the substitute for a missing time: the time of the version or, if that is missing, the time of
+// receipt (docs/decisions.md#encounter-versions).
 func (m *mapper) instead(r *resource, e *acuity.Event, field string) acuity.Instant {
 	m.warn(r, "event_time_missing", field)
 	return cmp.Or(e.UpdatedAt, m.ReceivedAt)
@@ -326,8 +326,8 @@ func (d *document) isNewborn(r *resource, at acuity.Instant) bool {
 	return ok && born.Precision <= acuity.Day && age > -24*time.Hour && age < newbornDays*24*time.Hour
 }
 
-// addEvent adds an event to the facts. Its identity is the version of the resource and the content of the event, so the
-// same version sent again is a duplicate.
+// addEvent adds an event to the facts. The event's identity consists of the version of the resource and the content
+// of the event, so the same version sent again is a duplicate.
 func (m *mapper) addEvent(r *resource, e *acuity.Event, n int) {
 	version := cmp.Or(e.UpdatedAt, m.ReceivedAt) // without a time, a later arrival is a later version
 	k := m.id[:0]
