@@ -6,8 +6,8 @@ import (
 )
 
 // Observation contains the facts of one accepted request for one hospital, and no derived data. Everything that can
-// change a verdict is an observation. It contains no names, birth dates, addresses or free text; ingest replaces all
-// identifiers with keyed pseudonyms.
+// change a verdict is an observation. An observation contains no names, birth dates, addresses or free text; ingest
+// replaces all identifiers with keyed pseudonyms.
 type Observation struct {
 	Hospital   string
 	ReceivedAt Instant // time of receipt by ingest's clock; it never moves the hospital's clock back
@@ -45,7 +45,7 @@ type Request struct {
 	Digest string // pseudonym of the body; the same key with a different body is refused
 }
 
-// Channel is the feed of an observation: the last element of its path.
+// Channel is the feed of an observation. Its value is the last element of the feed's path.
 type Channel string
 
 // The channels.
@@ -141,7 +141,7 @@ type Event struct {
 	// occurrence of that hour and ends in the second.
 	CancelsTo Instant
 
-	Visit   string // pseudonym; HL7, JSON and FHIR share one name space. Empty: the open visit of Patient
+	Visit   string // pseudonym; HL7, JSON and FHIR share one namespace; empty: the event belongs to the open visit of Patient
 	Patient string // pseudonym; may be empty
 	// MotherVisit is the pseudonym of the mother's visit; may be empty. If nothing marks this patient as a newborn,
 	// MotherVisit is the visit that Encounter.partOf names; if that visit has a different patient, that patient is
@@ -177,7 +177,7 @@ type Event struct {
 	// version has CoarseTimes; in an observation the field is empty.
 	CoarseTimes []CoarseTime
 	// Encounter and Subject are additional names for Visit and Patient: the pseudonyms of the references
-	// "Encounter/<id>" and "Patient/<id>", in the same name spaces. A later message may contain only the reference
+	// "Encounter/<id>" and "Patient/<id>", in the same namespaces. A later message may contain only the reference
 	// (docs/decisions.md#subject-visit). Both are empty if the event is not from FHIR.
 	Encounter, Subject string
 
@@ -209,7 +209,7 @@ func (l Location) IsZero() bool { return l == Location{} }
 // SignalStatus is the status of a signal, as reported by its sender.
 type SignalStatus uint8
 
-// The statuses of a signal. A signal on hold is inactive, but its clock continues.
+// The statuses of a signal. A signal on hold is inactive, but the time since its start continues to count.
 const (
 	SignalActive SignalStatus = iota
 	SignalEnded
@@ -225,7 +225,7 @@ const PerhapsFetus = "?"
 type Signal struct {
 	Room    int32  // the room for which the signal was reported, unless a visit or patient is named
 	Visit   string // pseudonym of the visit that the signal was reported for (FHIR), as in Event.Visit or Event.Encounter; may be empty
-	Patient string // pseudonym, if no visit is named: the signal belongs to the patient's open visit
+	Patient string // pseudonym; if no visit is named, the signal belongs to the patient's open visit
 	Subject string // an additional name for Patient, as in Event; may be empty
 	Kind    catalogue.SignalKind
 	System  codes.System
@@ -396,5 +396,5 @@ func (r *Reference) BirthOrder() uint8 {
 	return 0
 }
 
-// IsOfPerson reports whether the reference has facts about a patient beyond names.
+// IsOfPerson reports whether the reference contains facts about a patient other than names.
 func (r *Reference) IsOfPerson() bool { return r.IsNeonate() || r.BirthOrder() != 0 }

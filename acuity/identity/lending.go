@@ -11,8 +11,8 @@ import (
 )
 
 // A message that names only the patient belongs to the patient's only open visit. Which visit is open depends on all
-// messages about the patient, so such an event is stored under the patient and lent to the visit. If the patient has no
-// visit, the event creates a separate one.
+// messages about the patient, so the event in such a message is stored under the patient and lent to the visit. If
+// the patient has no visit, the event creates a separate one.
 
 // lending assigns the events that name only a patient. It handles one patient.
 type lending struct {
@@ -194,8 +194,8 @@ func (l *lending) chooseVisit(e *adt.Event) registry.Lent {
 	return registry.Lent{To: cmp.Or(v, l.anonymous())}
 }
 
-// openVisitAt assigns an event to the open visit in the room that the event names, or to no visit unless exactly one is
-// there.
+// openVisitAt assigns an event to the open visit in the room that the event names. If there is no open visit, or more
+// than one, it assigns the event to no visit.
 func (l *lending) openVisitAt(open []*registry.Visit, e *adt.Event, t acuity.Instant) registry.Lent {
 	places := []*acuity.Location{e.Place}
 	if e.Type == acuity.A02 || e.Type == acuity.A12 {
@@ -215,10 +215,10 @@ func (l *lending) openVisitAt(open []*registry.Visit, e *adt.Event, t acuity.Ins
 	return registry.Lent{None: true}
 }
 
-// nearestVisit returns the visit that an event belongs to if it occurred while no visit was open. An admission or a
-// transfer belongs to the next visit that opens, because the visit number may arrive later, unless the patient is
-// discharged in between. An update belongs to the previous visit or, if the next one opens within 24 h, to the nearer
-// of the two. A discharge belongs to the previous visit.
+// nearestVisit returns the visit that an event belongs to if it occurred while no visit was open. Unless the patient
+// is discharged in between, an admission or a transfer belongs to the next visit that opens, because the visit number
+// may arrive later. An update belongs to the previous visit or, if the next one opens within 24 h, to the nearer of
+// the two. A discharge belongs to the previous visit.
 func (l *lending) nearestVisit(of []*registry.Visit, e *adt.Event, t acuity.Instant) (best *registry.Visit) {
 	gap := acuity.Instant(-1)
 	consider := func(v *registry.Visit, away acuity.Instant) {

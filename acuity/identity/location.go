@@ -68,7 +68,8 @@ func (t *Locations) TouchChangedAnswers() {
 	}
 }
 
-// Relocate counts the places of all events.
+// Relocate counts the events at each place again, and touches the visits with places for which the room table's
+// result has changed.
 func (t *Locations) Relocate() {
 	clear(t.Located)
 	for v := range maps.Values(t.Visits) {
@@ -77,7 +78,7 @@ func (t *Locations) Relocate() {
 	t.TouchChangedAnswers()
 }
 
-// Relabel updates the room table with the known labels. It reports whether the table's results changed.
+// Relabel updates the room table with the labels of the rooms. It reports whether the table's results changed.
 func (t *Locations) Relabel() (news bool) {
 	t.Work.DropPast = true // the replay of past hours uses the rooms in the table
 	for _, r := range t.Rooms {

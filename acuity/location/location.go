@@ -1,8 +1,8 @@
 // Package location resolves a location, as it was sent, to a room.
 //
-// A [Table] has the labels of rooms, the rows of the location table that administrators maintain, and the locations
-// that events use. Its answers depend on this information, not on the order in which it arrived. A Table does not know
-// which patients are in a room.
+// A [Table] contains the labels of rooms, the rows of the location table that administrators maintain, and the
+// locations that events use. Its answers depend on this information, not on the order in which it arrived. A Table
+// does not know which patients are in a room.
 package location
 
 import (

@@ -8,13 +8,13 @@ import (
 	"svc/acuity"
 )
 
-// The ids of rooms that only ADT events name (docs/decisions.md#own-room-ids).
+// The range of ids for rooms that are named only in ADT events (docs/decisions.md#own-room-ids).
 const (
 	firstOwnRoom = 900_000
 	ownRooms     = 99_991 // number of ids; a prime
 )
 
-// ownRoom is a room that only the locations of ADT events name.
+// ownRoom is an ADT room: a room that is named only in the locations of ADT events.
 type ownRoom struct {
 	pointOfCare, room string // the first spelling in lexicographic order, if there are several
 	named             int32  // number of events with this spelling
@@ -80,7 +80,7 @@ func (t *Table) IsUnused(l acuity.Location) bool {
 	return o != nil && o.named <= 0
 }
 
-// ownOf returns the room that ADT events refer to by a location, or nil if there is none.
+// ownOf returns the ADT room to which a location refers, or nil if there is none.
 func (t *Table) ownOf(l acuity.Location) *ownRoom {
 	l = t.resolveReference(l)
 	room := roomName(&l)
@@ -91,8 +91,7 @@ func (t *Table) ownOf(l acuity.Location) *ownRoom {
 	return t.own[string(appendKey(array[:0], l.PointOfCare, room))]
 }
 
-// Spelling returns how events spell the room with the given id, and reports whether it is a room that only ADT events
-// name.
+// Spelling returns how events spell the room with the given id, and reports whether the room is an ADT room.
 func (t *Table) Spelling(id int32) (pointOfCare, room string, ok bool) {
 	o := t.slot(id)
 	if o == nil {

@@ -11,7 +11,7 @@ import (
 // no input, however large, delays the processor's other hospitals.
 type Limits struct {
 	Rooms      int // rooms in use at once: too_many_rooms
-	Known      int // known rooms and places of visits: too_many_rooms
+	Known      int // known rooms; the same cap applies to the places in events: too_many_rooms
 	Visits     int // stored visits; closed visits are removed early: too_many_visits
 	OfPatient  int // visits of one patient: too_many_visits_of_patient
 	Bytes      int // approximate size of the events of all visits, in bytes; closed visits are removed early: too_many_events

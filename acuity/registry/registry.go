@@ -1,8 +1,8 @@
 // Package registry stores what is known about one hospital: its rooms, its visits, its unassigned patients.
 //
-// A [Room] or a [Visit] has facts, and state that other packages derive from them. Each of those packages sets only its
-// own fields. The [Registry] lists the rooms and visits whose state the next steps must derive again. An [Intake] is
-// one observation being applied, with its result.
+// A [Room] or a [Visit] contains facts and the state that other packages derive from these facts. Each of those
+// packages sets only its own fields. The [Registry] lists the rooms and visits whose state the next steps must derive
+// again. An [Intake] is one observation being applied, with its result.
 package registry
 
 import (
@@ -38,8 +38,8 @@ type Registry struct {
 	Recent  []*Visit            // superset of the visits with new facts since the last housekeeping
 }
 
-// Room returns the room with the given id, or nil if the room is unknown. Where ids are consecutive, an id gives the
-// index directly.
+// Room returns the room with the given id, or nil if the room is unknown. If ids are consecutive, Room does not have
+// to search.
 func (g *Registry) Room(id int32) *Room {
 	if n := int64(len(g.Rooms)); n > 0 {
 		if at := int64(id) - int64(g.Rooms[0].ID); at >= 0 && at < n && g.Rooms[at].ID == id {
@@ -115,7 +115,8 @@ func (g *Registry) BindingOf(h *evidence.Statement) Binding {
 	return Binding{g.VisitOfStatement(h), h.Owner.Kind}
 }
 
-// TouchOwner touches the room of an owner of statements. r is nil if the room is no longer known.
+// TouchOwner touches the room in which an owner of statements is now. r is the room that the statements name, or nil
+// if that room is no longer known.
 func (g *Registry) TouchOwner(r *Room, b Binding) {
 	switch {
 	case b.V != nil:
