@@ -15,11 +15,12 @@ import (
 	"svc/internal/httpapi/problem"
 )
 
-// Settings stores the settings of hospitals that do not directly change a verdict.
+// Settings stores the settings of each hospital, except those that directly change a verdict.
 type Settings interface {
 	Hospital(id string) (access.Hospital, bool)
-	// Set stores the zone and the senders of a hospital, as set by the act with this version. Once Set has returned,
-	// this process uses the new values. Set returns [access.ErrOvertaken] if a later act has already set them.
+	// Set stores the time zone and the senders of a hospital, as set by the act with this version. Once Set has
+	// returned, this process uses the new values. Set returns [access.ErrOvertaken] if a later act has already set
+	// them.
 	Set(ctx context.Context, hospital string, version int64, zone string, senders []access.Sender) error
 	// Key returns a key by its id, even if the key is no longer valid.
 	Key(id string) (access.Key, bool)
@@ -99,7 +100,7 @@ func onlyEffects(effects acted) any { return effects }
 
 const dryRun = "dryRun"
 
-// parseAct parses the conditions of a request: ?dryRun=true, If-Match, If-None-Match.
+// parseAct parses the options of an act: ?dryRun=true, If-Match, If-None-Match.
 func (r *reader) parseAct(q *http.Request) *acuity.Act {
 	act := &acuity.Act{}
 	for name, values := range q.URL.Query() {
@@ -245,7 +246,7 @@ func (a *acts) recordAct(w http.ResponseWriter, r *http.Request, o *acuity.Obser
 	return err == nil
 }
 
-// recordNotDone writes an audit record which says that a previously recorded act was refused or may not have been
+// recordNotDone writes an audit record that says that a previously recorded act was refused or may not have been
 // executed.
 func (a *acts) recordNotDone(r *http.Request, o *acuity.Observation, action string, subjects ...string) {
 	if a.Audit == nil {

@@ -72,7 +72,7 @@ func readBody(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, *htt
 		return nil, &httpapi.Problem{Kind: problem.TooLarge}
 	}
 	var body bytes.Buffer
-	if r.ContentLength > 0 { // announcing a large body must not occupy memory
+	if r.ContentLength > 0 { // a large Content-Length alone must not reserve memory
 		body.Grow(int(min(r.ContentLength, growAtMost)) + bytes.MinRead)
 	}
 	if _, err := body.ReadFrom(http.MaxBytesReader(w, r.Body, limit)); err != nil {

@@ -293,7 +293,8 @@ func (a *fhirAnswer) bundle(facts *fhir.Facts) responseBundle {
 	return b
 }
 
-// resourcesShape is one resource, or a list of resources in either form. A resource may have additional fields.
+// resourcesShape is one resource, an object with a list of resources, or an array of resources. A resource may have
+// additional fields.
 var resourcesShape = contract.AnyOf{resourceShape{}, resourceListShape{}, []json.RawMessage{}}
 
 type resourceShape struct {

@@ -54,7 +54,7 @@ func findActive(c *catalogue.Catalogue, views []patient, now acuity.Instant, out
 		if v.silence.factor != 0 {
 			silent := v.silence.evidence()
 			if a.addEvidence(v, &silent) != nil {
-				a.many.Add(silent.Factor) // the sources are those of the factor that was not asserted again
+				a.many.Add(silent.Factor) // the sources of this entry are those of the factor that was not asserted again
 			}
 		}
 		if len(views) > 1 && v.suppressedUntil > now {

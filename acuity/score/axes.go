@@ -22,7 +22,7 @@ var (
 	skillThresholds    = thresholds{0, 200, 300, 400, 600}             // fraction of novices: 0, 1/3, 1/2, 2/3, 1
 )
 
-// axisRules are the codes of the conditions of each axis.
+// axisRules lists, for each axis, the codes of the conditions that can raise its level.
 var axisRules = [acuity.AxisCount][]string{
 	acuity.AxisStaffing: {"shortfall", "no_nurse", "coverage"},
 	acuity.AxisCritical: {"c4", "c4_one_to_one", "one_to_one"},
@@ -174,7 +174,7 @@ func (t *axisInput) judgeCapacity(r *axisReading) {
 		return
 	}
 	if t.rooms == 0 && t.blocked == 0 && t.busy == 0 {
-		r.measure(0, 1, &capacityThresholds) // a census that lists no rooms
+		r.measure(0, 1, &capacityThresholds) // the census lists no rooms
 		return
 	}
 	r.measure(t.busy, t.rooms, &capacityThresholds)

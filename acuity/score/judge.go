@@ -170,8 +170,8 @@ func (v *Verdict) conclude(t *axisInput, readings *[acuity.AxisCount]axisReading
 	v.Level, v.Driving = d.level, d.axis
 }
 
-// driver finds the driving axis, which is the one with the highest level. Ties are broken by the highest pressure, then
-// by the lowest number.
+// driver finds the driving axis, which is the one with the highest level. Ties are broken by the highest pressure,
+// then by the lowest axis number.
 type driver struct {
 	level    acuity.Level
 	axis     acuity.Axis

@@ -57,7 +57,7 @@ func scoreRoom(c *catalogue.Catalogue, rv *RoomVerdict) int32 {
 	return scoreMany(c, rv, points)
 }
 
-// ShareSeverity returns the severity points that each factor of a room adds to the score, in the order of the list.
+// ShareSeverity returns the severity points that each factor of a room adds to the score, in the order of rv.Factors.
 // Each factor gets its weight times the part of the 60 points that the previous factors left.
 func ShareSeverity(c *catalogue.Catalogue, rv *RoomVerdict) []float64 {
 	shares, left := make([]float64, len(rv.Factors)), 60.0

@@ -182,7 +182,7 @@ func ShowsSame(a, b *RoomVerdict) bool {
 // Quality is a reason to trust a verdict less. Its code is stable.
 type Quality struct{ Code, Message string }
 
-// QualitySet is a set of quality reasons: bit i is the i-th entry of qualities.
+// QualitySet is a set of quality reasons: bit i represents the i-th entry of qualities.
 type QualitySet uint16
 
 const (

@@ -345,7 +345,7 @@ func BenchmarkUnit(b *testing.B) {
 	}
 }
 
-// benchChart returns a unit of 40 rooms with five factors each and all other inputs.
+// benchChart returns a unit of 40 rooms with five factors each, and with a census, staffing and a roster.
 func benchChart(b *testing.B) *acuity.Chart {
 	b.Helper()
 	list := []charted{

@@ -124,7 +124,7 @@ func appendWithdrawn(dst []registry.Withdrawn, s *adt.Timeline, table *location.
 		}
 		p := table.Placement(t.Event.Place)
 		if p.Kind != location.InRoom || slices.ContainsFunc(dst, func(w registry.Withdrawn) bool { return w.Room == p.Room }) {
-			continue // events are in time order
+			continue // events are in time order, so the list already has the earliest time for the room
 		}
 		dst = append(dst, registry.Withdrawn{Room: p.Room, At: t.At})
 	}

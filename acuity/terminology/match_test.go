@@ -359,7 +359,7 @@ func TestMappings(t *testing.T) {
 	maps := NewMappings([]acuity.Mapping{
 		{System: codes.ICD10CM, Code: "O44.01", Factor: previa},
 		{System: codes.ICD10CM, Code: "O76*", Factor: factorOf(t, "labor-fhr-cat-ii")},
-		{System: codes.SNOMED, Code: "36813001", Factor: previa}, // has precedence over high-hemorrhage
+		{System: codes.SNOMED, Code: "36813001", Factor: previa}, // takes precedence over high-hemorrhage
 		{System: codes.ICD10CM, Code: "O99.89"},                  // known, but not mapped to a factor
 		{System: codes.SystemLocal, Code: "mag_drip", Kind: catalogue.KindMedication, Factor: mag},
 		{System: codes.SystemLocal, Code: "EWS", Kind: catalogue.KindObservation, Factor: mews, Op: codes.GreaterOrEqual, Than: 6000},

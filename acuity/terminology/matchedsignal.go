@@ -15,7 +15,7 @@ import (
 type MatchedSignal struct {
 	Mappings *Mappings // the mappings that were applied
 	SignalText
-	Identity  *Identity // identity of the coding that counts; signals of a unit with equal identities share one
+	Identity  *Identity // identity of the coding that counts; a unit's signals with equal identities share one Identity
 	State     MatchState
 	Concept   catalogue.Factor // see Reader.read
 	Grade     uint8            // see gradeStatement

@@ -180,7 +180,7 @@ func writeDevFile(t *testing.T, dir string, d *cli.DevFile) {
 }
 
 // TestSvcDevHasEnded: dev.json remains when svc dev exits. A command that uses the file then reports that svc dev has
-// exited, not that an address does not respond.
+// exited, rather than that an address does not respond.
 func TestSvcDevHasEnded(t *testing.T) {
 	ended := httptest.NewServer(nil)
 	ended.Close()

@@ -143,7 +143,7 @@ func repeated(log verdict.Log) ingest.Repeated {
 	}
 }
 
-// changes implements [ingest.Applied] on the tail of the verdicts.
+// changes implements [ingest.Applied] on the tail of the verdicts topic.
 type changes struct{ applied *stream.Applied[[]byte] }
 
 // Wait implements [ingest.Applied].

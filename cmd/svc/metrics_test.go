@@ -40,8 +40,7 @@ func TestMetricsPage(t *testing.T) {
 	docpage.Hold(t, "../../docs/reference/metrics.md", "metrics", table.String(), *update)
 }
 
-// TestDeployAsksForMetricsThatExist: each metric in the rules and the dashboard of deploy/
-// exists.
+// TestDeployAsksForMetricsThatExist: each metric in the rules and the dashboards of deploy/ exists.
 func TestDeployAsksForMetricsThatExist(t *testing.T) {
 	registered := registeredMetrics(t)
 	boards, err := filepath.Glob("../../deploy/grafana/*.json")

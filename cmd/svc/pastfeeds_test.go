@@ -11,8 +11,8 @@ import (
 	"svc/schemas"
 )
 
-// TestBusyDayIsCounted: after a restart, a feed's count of the last day includes every observation of that day, with
-// its outcome, however many there are. A feed that was silent for the day is listed with its last time.
+// TestBusyDayIsCounted: after a restart, a feed's count for the last day includes every observation of that day, with
+// its outcome, even if there are very many. A feed that was silent for the day is listed with its last time.
 func TestBusyDayIsCounted(t *testing.T) {
 	const busy = silentFeedsMost + 2000
 	h := built(t, "ingest")

@@ -46,7 +46,7 @@ func wireProcess(ctx context.Context, h *service) error {
 			case verdict.IsSnapshot(key):
 				return snapshots
 			}
-			return "" // "" stands for the changelog
+			return "" // "" means the changelog
 		},
 	}
 	if h.cluster.Embedded() {
@@ -82,7 +82,8 @@ func registerProcessMetrics(m *metrics.Registry, s *stream.Stats) {
 	m.Counter("svc_process_sessions_total", "Consumer group sessions opened; each one after the first is a recovery.", s.Sessions.Load)
 }
 
-// historyEvery is the commit interval of the models. No reader waits for them, and a model is large.
+// historyEvery is the commit interval of the models. It is long, because no reader waits for the models and each
+// model is large.
 const historyEvery = time.Second
 
 // wireHistory adds to svc process the processor that learns the forecast models. The processor reads snapshots, and

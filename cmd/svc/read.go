@@ -103,7 +103,7 @@ func mountPages(ctx context.Context, h *service, reads *readapi.Reads, writes bo
 	return nil
 }
 
-// recordPageRefusal records a refused request of a page.
+// recordPageRefusal records that a request to a page was refused.
 func (h *service) recordPageRefusal(r *http.Request, hospital, user, reason string) {
 	h.refusals.Add(r.Context(), audit.Act{
 		Hospital: cmp.Or(hospital, audit.Installation), By: cmp.Or(user, audit.Unknown), Action: audit.ActRefuse, Reason: reason,

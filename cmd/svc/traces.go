@@ -16,7 +16,8 @@ import (
 	"svc/schemas"
 )
 
-// openTracer opens the tracer that the standard variables of OpenTelemetry describe. Without them, traces are off.
+// openTracer opens the tracer that the standard OpenTelemetry environment variables configure. Without these
+// variables, traces are off.
 func (h *service) openTracer(ctx context.Context, roles []string) (err error) {
 	described := tracing.Process{Service: "svc", Instance: h.config.Instance, Version: revision}
 	if len(roles) == 1 {

@@ -51,7 +51,7 @@ type Config struct {
 // Front listens for MLLP at one address.
 type Front struct {
 	Listener net.Listener      // an open listener; nil: Run opens the address
-	After    []<-chan struct{} // the front accepts connections only after all of these are closed
+	After    []<-chan struct{} // channels that must be closed before the front accepts connections
 	Opened   chan struct{}     // closed when the front accepts connections
 
 	address string

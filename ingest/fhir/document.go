@@ -20,7 +20,7 @@ type document struct {
 	issues  []placedIssue
 	entries []Entry           // entries of the body's outermost Bundle
 	digest  []byte            // digest of the body, computed when first used
-	plain   map[string]string // text without control characters, cached because many repeat
+	plain   map[string]string // texts without control characters, cached because the same texts occur often
 }
 
 // source is the text of a body.

@@ -1,7 +1,7 @@
 package fhir
 
-// The FHIR data types that are used. Each is parsed from the current position of the scanner. Unused fields are
-// checked and skipped.
+// The FHIR data types that the decoder uses. Each is parsed from the current position of the scanner. Unused fields
+// are checked and skipped.
 
 // concept is a CodeableConcept: the range of its codings.
 type concept struct {
@@ -239,7 +239,7 @@ const (
 	noValue valueKind = iota
 	aQuantity
 	aConcept
-	aText // or a number or boolean, as sent
+	aText // a string, number or boolean, as sent
 	aRange
 	aValue // a type that no rule uses
 )
