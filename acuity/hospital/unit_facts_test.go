@@ -33,7 +33,7 @@ func TestNewbornsGoWithTheirMothers(t *testing.T) {
 	moves := arrival(clockAt(20), acuity.Event{ID: "m2", Type: acuity.A02, Visit: "m", Place: ldr("L2")})
 	tests := map[string]struct {
 		feed     []acuity.Observation
-		one, two int // number of newborn factors in rooms 1 and 2
+		one, two int // number of newborn factors in room 1 and in room 2
 	}{
 		"placed with her":           {feed: []acuity.Observation{mother, baby(ldr("L1"))}, one: 1},
 		"placed nowhere":            {feed: []acuity.Observation{mother, baby(acuity.Location{})}, one: 1},

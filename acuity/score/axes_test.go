@@ -65,7 +65,7 @@ func TestRulesOfAxes(t *testing.T) {
 	}
 }
 
-// The axes' sentences use singular and plural correctly.
+// The detail lines of the axes use singular and plural correctly.
 func TestDetails(t *testing.T) {
 	none, one, many := &axisInput{staffed: true}, &axisInput{staffed: true}, &axisInput{staffed: true}
 	one.required, one.nurses, one.single, one.stat = catalogue.Nurse, 1, catalogue.Nurse, 1

@@ -13,7 +13,7 @@ import (
 	"svc/schemas"
 )
 
-// The upper bounds of the first and the last bucket in the histograms of the stages.
+// The upper bounds of the first and the last bucket of the stage histograms.
 const (
 	leastStage = time.Millisecond
 	mostStage  = 17 * time.Minute
