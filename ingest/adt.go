@@ -14,8 +14,8 @@ import (
 	"svc/internal/httpapi/problem"
 )
 
-// eventTypes maps the values of the field eventType to event types. Each event type has its HL7 name and an English
-// word.
+// eventTypes maps the values of the field eventType to event types. A value is the HL7 name of an event type or an
+// English word.
 var eventTypes = map[string]acuity.EventType{
 	"A01": acuity.A01, "A02": acuity.A02, "A03": acuity.A03, "A04": acuity.A04,
 	"A08": acuity.A08, "A11": acuity.A11, "A12": acuity.A12, "A13": acuity.A13,

@@ -226,8 +226,7 @@ func TestRestoreTakesRecordsAway(t *testing.T) {
 	}
 }
 
-// A visit without facts for a week is dropped by the first step after the full hour that follows that week, but not
-// earlier.
+// The first step of each hour drops the visits that have had no facts for a week. No visit is dropped earlier.
 func TestVisitIsForgottenAfterAWeek(t *testing.T) {
 	u := New(testHospital)
 	feed(

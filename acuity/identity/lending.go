@@ -194,8 +194,8 @@ func (l *lending) chooseVisit(e *adt.Event) registry.Lent {
 	return registry.Lent{To: cmp.Or(v, l.anonymous())}
 }
 
-// openVisitAt assigns an event to the open visit in the room that the event names. If there is no open visit, or more
-// than one, it assigns the event to no visit.
+// openVisitAt assigns an event to the open visit in the room that the event names. If that room has no open visit, or
+// several, it assigns the event to no visit.
 func (l *lending) openVisitAt(open []*registry.Visit, e *adt.Event, t acuity.Instant) registry.Lent {
 	places := []*acuity.Location{e.Place}
 	if e.Type == acuity.A02 || e.Type == acuity.A12 {

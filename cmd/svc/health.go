@@ -92,8 +92,8 @@ func newProcess(within time.Duration) *lifecycle.Process {
 	return p
 }
 
-// checkProcessing returns a check that fails while an input has been pending for longer than most. If most is 0, the
-// limit is the one for verdicts, after which reads return 503.
+// checkProcessing returns a check that fails while an input has been pending for longer than the limit most. If most
+// is 0, the limit for verdicts applies, after which reads return 503.
 func checkProcessing(v *projection.Projection, most time.Duration) func(context.Context) error {
 	return func(context.Context) error { return view.PartitionFaults(v.Faults(most)) }
 }

@@ -19,7 +19,8 @@ func TestHealthPage(t *testing.T) {
 	docpage.Hold(t, "../../docs/reference/health.md", "health", table.String(), *update)
 }
 
-// TestSettlingChecksExist: each settling check is in the table of health checks, because Add panics for other names.
+// TestSettlingChecksExist adds each settling check. Add panics if the table of health checks does not contain the
+// check.
 func TestSettlingChecksExist(t *testing.T) {
 	t.Parallel()
 	for _, name := range settling {

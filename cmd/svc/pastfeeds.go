@@ -59,8 +59,8 @@ func restoreFeeds(ctx context.Context, h *service, key string, before time.Time)
 	return past.Store(ctx, h.redis.Feeds())
 }
 
-// readSpan calls fn for the records of each partition of a topic with a time in [since, until). A zero until means
-// now. If a partition has more than most such records, readSpan reads only the newest ones.
+// readSpan calls fn for the records of each partition of a topic with a time in [since, until). If until is zero, the
+// interval ends now. If a partition has more than most such records, readSpan reads only the newest ones.
 func readSpan(
 	ctx context.Context, h *service, topic string, since, until time.Time, most int64, fn func(stream.Record) error,
 ) error {
