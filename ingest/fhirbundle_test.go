@@ -168,7 +168,7 @@ func TestOperationOutcomes(t *testing.T) {
 	}
 }
 
-// TestWhoAsksForFHIR: a client that does not accept FHIR gets the envelope.
+// TestWhoAsksForFHIR: a client that does not accept FHIR gets the usual JSON envelope.
 func TestWhoAsksForFHIR(t *testing.T) {
 	for accept, fhir := range map[string]bool{
 		"": false, "*/*": false, "application/json": false, "application/*": false, "application/fhir+xml": false,

@@ -25,7 +25,7 @@ func resourceFacts(t *testing.T, body string, byDesign map[string]map[string]boo
 				if name, ok := o["resourceType"].(string); ok && name != "Bundle" {
 					if kind == "" {
 						kind, from = name, i
-					} else if _, used := byDesign[name]; used && len(l.tokens) > i { // a resource, inside a container, of a type that svc uses
+					} else if _, used := byDesign[name]; used && len(l.tokens) > i { // a resource of a type that svc uses, inside a container
 						kind, from = name, i
 					}
 				}
@@ -144,7 +144,7 @@ func saysNoMore(r map[string]any, kind string, l leaf, from int) bool {
 	case path == "identifier.value":
 		list, _ := r["identifier"].([]any) //nolint:errcheck // nil if there is none
 		return len(list) > 1
-	case first == "reasonCode" || first == "serviceType" || first == "ingredient": // only one name, hints and active ingredients are used
+	case first == "reasonCode" || first == "serviceType" || first == "ingredient": // svc uses only the hints in a reason, one name of a service, and active ingredients
 		return true
 	case kind == "Encounter" && path == "period.start":
 		return code("status") == `"planned"`
@@ -206,8 +206,8 @@ func isByDesign(l leaf, from int) bool {
 		in("referenceRange", "strength") || in("valueQuantity", "low", "high", "valueRange") && (last == "system" || last == "code")
 }
 
-// leftOut returns the elements that docs/reference/fhir-elements.md lists as not read, by resource type. The type ""
-// has the elements that are not read in any resource.
+// leftOut returns the elements that docs/reference/fhir-elements.md lists as not read, by resource type. The key ""
+// holds the elements that are not read in any resource.
 func leftOut(t *testing.T) map[string]map[string]bool {
 	t.Helper()
 	page, err := os.ReadFile("../docs/reference/fhir-elements.md")

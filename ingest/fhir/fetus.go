@@ -12,8 +12,8 @@ import (
 	"svc/ingest/hl7"
 )
 
-// maxFocus is the maximum number of focuses that are read for one Observation. An Observation with more cannot
-// identify one fetus.
+// maxFocus is the maximum number of focus references that are read for one Observation. An Observation with more of
+// them does not identify a single fetus.
 const maxFocus = 2
 
 // maxSites is the maximum number of body sites that are read.
@@ -56,8 +56,8 @@ func firstReference(p *parser) (first reference) {
 	return first
 }
 
-// addSites adds the concepts [first, last) to those that name the body site of a resource. If they do not directly
-// follow the earlier ones, because concepts of contained resources lie in between, only the last range is kept.
+// addSites adds the concepts [first, last) to the body-site concepts of a resource, which must form one range. If
+// concepts of contained resources lie between the earlier range and the new one, only the new range is kept.
 func (r *resource) addSites(first, last int32) {
 	if first == last {
 		return
@@ -68,8 +68,8 @@ func (r *resource) addSites(first, last int32) {
 	r.lastSite = last
 }
 
-// readFocusCode parses an extension. Only the standard extension focusCode is used: a code for what an Observation is
-// about, such as a fetus.
+// readFocusCode parses an extension. It uses only the standard extension focusCode, which holds a code for what an
+// Observation is about, such as a fetus.
 func readFocusCode(p *parser, r *resource) {
 	var url span
 	first := int32(len(p.concepts)) //nolint:gosec // at most maxStored
@@ -92,7 +92,7 @@ func readFocusCode(p *parser, r *resource) {
 	r.addSites(first, int32(len(p.concepts))) //nolint:gosec // at most maxStored
 }
 
-// labelIn returns the fetus label that the given function finds in a string of the body.
+// labelIn returns the fetus label that the function read finds in p, a string of the body.
 func (t *terms) labelIn(p span, read func(string) string) string {
 	if p.empty() {
 		return ""
@@ -123,8 +123,8 @@ func (t *terms) fetusOfConcept(c *concept) string {
 	return ""
 }
 
-// fetusOfSite returns the label of the fetus that a body site names in a text, display or code that contains nothing
-// else.
+// fetusOfSite returns the label of the fetus that a body site names. It considers only texts, displays and codes that
+// contain nothing but the name of a fetus.
 func (t *terms) fetusOfSite(c *concept) string {
 	texts := []span{c.text}
 	for _, coding := range t.codings[c.first:c.last] {
@@ -262,8 +262,8 @@ func (m fetusReader) focusOf(ref *reference, from *resource) string {
 // fetusTypes are the resource types, besides Patient, that may represent a fetus.
 var fetusTypes = []string{"RelatedPerson", "BodyStructure"}
 
-// childOf returns the pseudonym of a subject who is not the mother of the Encounter. If the body does not say who the
-// mother is, the pseudonym is marked, and the visit later decides whether the subject is the mother.
+// childOf returns the pseudonym of the subject if the Encounter is another patient's, the mother's. If the body does
+// not say who the mother is, the pseudonym is marked, and the visit later decides whether the subject is the mother.
 func (m fetusReader) childOf(r *resource) string {
 	t, ok := m.find(&r.encounter, encounterKind, r)
 	if !ok {
@@ -307,8 +307,8 @@ func (n personNames) differs(o personNames) bool {
 	return (differ(n.number, o.number) || differ(n.reference, o.reference)) && !equal(n.number, o.number) && !equal(n.reference, o.reference)
 }
 
-// isFetal reports whether a rule maps one of the codes to a fetal factor. Only for such codes does it matter whether
-// the subject is a fetus.
+// isFetal reports whether a rule maps one of the resource's codes to a fetal factor. Only for such codes does it
+// matter whether the subject is a fetus.
 func (m fetusReader) isFetal(r *resource) bool {
 	is := func(c *concept) bool {
 		return slices.ContainsFunc(m.codings[c.first:c.last], func(sent coding) bool {
@@ -349,8 +349,9 @@ func (m fetusReader) labelOf(v *value) string {
 	return ""
 }
 
-// labelWhole sets the label of an Observation from a component that names a fetus. If several components name a
-// fetus, the Observation gets no label, because each label applies only to the components after it.
+// labelWhole sets the fetus label of a whole Observation from its only component that names a fetus. If several
+// components name a fetus, the Observation gets no label, because each label then applies only to the components that
+// follow it.
 func (m fetusReader) labelWhole(s *acuity.Signal, components []component) {
 	label := ""
 	for i := range components {

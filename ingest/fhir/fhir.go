@@ -17,7 +17,7 @@ import (
 	"svc/internal/httpapi/syntax"
 )
 
-// Options has the data that decoding a body needs in addition to the body.
+// Options holds the data that [Decode] needs in addition to the body.
 type Options struct {
 	// Pseudonym returns the keyed pseudonym of a value. Values of different kinds never share a pseudonym.
 	Pseudonym  func(kind, value string) string
@@ -29,7 +29,7 @@ type Options struct {
 	Source string // lineage of the API key; resource ids are unique within it (docs/decisions.md#resource-identity)
 }
 
-// Facts are the facts decoded from a body.
+// Facts holds the facts of a body, and the counts and issues that are reported to its sender.
 type Facts struct {
 	Events  []acuity.Event  // from Encounters, in the order of the body
 	Places  []string        // path of each event's Encounter, in the form of Issue.Expression
@@ -37,7 +37,7 @@ type Facts struct {
 
 	Creates []acuity.Create // conditional creates: the facts above that apply only if their resource is new
 
-	References []acuity.Reference // Medications, Locations and Patients that references name
+	References []acuity.Reference // Medications, Locations and Patients to which other resources may refer
 
 	// Received is the number of resources, which is the sum of the other counts. Existing counts conditional creates
 	// of resources that already exist; it is known only once the facts are applied.
@@ -89,7 +89,7 @@ const (
 type Fault struct {
 	Path, Rule string
 	TooLarge   bool // the body exceeds a limit
-	// Issues lists the unsupported requests because of which a transaction is refused.
+	// Issues lists the unsupported requests that caused a transaction to be refused.
 	Issues []Issue
 }
 
@@ -107,7 +107,7 @@ const (
 	maxIdentifier = 20  // in one resource
 	maxContained  = 50  // in one resource
 	maxReasons    = 20  // in one Encounter
-	maxNested     = 2   // how deep Bundles may be nested, in each other or in a list
+	maxNested     = 2   // maximum nesting depth of Bundles, in each other or in a list
 	maxTypes      = 200 // types of unused resources that are reported to the sender
 	maxItems      = 50  // ingredients of one Medication
 )
@@ -158,11 +158,11 @@ type mapper struct {
 	terms
 	id []byte // identity of the current event
 
-	stated bool // the body has an Encounter, a Condition, an Observation or a MedicationAdministration
+	stated bool // whether the body contains an Encounter, a Condition, an Observation or a MedicationAdministration
 }
 
-// apply creates the facts. Encounters come first, so that the other resources find their visits whatever their order
-// in the body.
+// apply creates the facts. Encounters come first, so that the other resources find their visits regardless of the
+// order in the body.
 func (m *mapper) apply() {
 	m.identify()
 	statements, visits := len(m.components), 0
@@ -207,8 +207,9 @@ func (m *mapper) apply() {
 	}
 }
 
-// unusableReference returns the path of the first reference to a visit or a patient that has the wrong type or cannot
-// be resolved, for example because it has no id. It returns "" if there is none.
+// unusableReference returns the path of the resource's first reference to a visit or a patient if that reference has
+// the wrong type or cannot be resolved, for example because it contains no id. It returns "" if all such references
+// can be used.
 func (m *mapper) unusableReference(r *resource) (field string) {
 	leads := func(ref *reference, want kind) bool {
 		if ref.empty() {
@@ -230,7 +231,7 @@ func (m *mapper) unusableReference(r *resource) (field string) {
 	return ""
 }
 
-// count creates the facts of one resource and counts its result.
+// count creates the facts of one resource and counts the resource by its result, such as applied or rejected.
 func (m *mapper) count(r *resource, facts func(*resource) bool) {
 	applied, references := false, len(m.facts.References)
 	if r.untimed != "" {

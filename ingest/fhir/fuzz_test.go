@@ -50,14 +50,14 @@ type failer interface {
 // check fails the test if the facts exceed a limit or their counts do not add up.
 func check(t failer, f *Facts, size int) {
 	t.Helper()
-	named := f.Applied - f.Encounters - f.Measurements - f.Conditions // resources to which others refer; a Medication may have two names
+	named := f.Applied - f.Encounters - f.Measurements - f.Conditions // applied resources to which others refer; a Medication may have two names
 	if f.Received != f.Applied+f.Ignored+f.Rejected || named < 0 || len(f.References) > 2*(named+f.Ignored) {
 		t.Errorf("the counts do not add up: %+v", *f)
 	}
 	if len(f.Events) != len(f.Places) || len(f.Issues) > maxIssues {
 		t.Errorf("%d events, %d places, %d issues", len(f.Events), len(f.Places), len(f.Issues))
 	}
-	// Each fact takes at least four bytes of the body.
+	// Each fact occupies at least four bytes of the body.
 	if facts := len(f.Events) + len(f.Signals); facts > 4+size/4 {
 		t.Errorf("%d facts of %d bytes", facts, size)
 	}

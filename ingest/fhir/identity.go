@@ -100,7 +100,7 @@ func (x *index) ownName(r *resource) string {
 	return b.String()
 }
 
-// resourceOf returns the pseudonym of a resource in the name space of its sender. For a resource without an id, the
+// resourceOf returns the pseudonym of a resource in the namespace of its sender. For a resource without an id, the
 // pseudonym does not depend on the patient, because senders refer to the same patient in many forms.
 func (x *index) resourceOf(r *resource) string {
 	if r.described && r.kind != encounterKind {
@@ -175,7 +175,8 @@ func (x *index) identify() {
 			}
 		}
 	}
-	// A resource without a name is identified by its subject, which the loop above may have named.
+	// A resource without an id, identifier or address is identified by its content and its subject. The loop above
+	// has already indexed the resources that may be the subject.
 	for n := range x.resources {
 		if r := &x.resources[n]; r.key == "" && !r.contained && !r.rejected {
 			r.key, r.described = x.describe(r), true
@@ -244,8 +245,8 @@ func (x *index) keyOf(r *resource) string {
 	return ""
 }
 
-// nameOf returns the name by which references refer to a resource, or "" if none can. Without an id, the name is the
-// placeholder of the resource in the body.
+// nameOf returns the name by which references refer to a resource, or "" if it has no such name. Without an id, the
+// name is the placeholder of the resource in the body.
 func (x *index) nameOf(r *resource) string {
 	id := x.idOf(r)
 	if len(id) == 0 {

@@ -116,8 +116,8 @@ func (m *mapper) medicine(r *resource) []acuity.Coding {
 	if r.deleted {
 		return codings
 	}
-	// This body does not contain the Medication. Until the Medication arrives, its name is used, which may be a local
-	// code that the hospital has mapped.
+	// This body does not contain the Medication. Until the Medication arrives, the name in the reference serves as
+	// its code; it may be a local code that the hospital has mapped.
 	if found && len(codings) == 0 {
 		codings = append(codings, m.elsewhere(r, &t, "medication")...)
 	}
@@ -147,7 +147,7 @@ func (m *mapper) product(dst []acuity.Coding, r, given *resource, deep bool) []a
 	}
 	dst = m.codes(dst, r, &given.code, code)
 	var parts []acuity.Coding
-	var names []string // with a placeholder for each ingredient in another message
+	var names []string // names of the ingredients, with a placeholder for each one that another message contains
 	for i := range m.ingredients[given.firstIngredient:given.lastIngredient] {
 		in := &m.ingredients[given.firstIngredient:given.lastIngredient][i]
 		if in.inactive {

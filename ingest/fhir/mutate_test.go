@@ -84,7 +84,7 @@ func TestMutatedMessages(t *testing.T) {
 	})
 }
 
-// node is the place of a value in a JSON document.
+// node is the position of a value in a JSON document.
 type node struct {
 	in  any
 	key string

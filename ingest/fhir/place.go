@@ -138,7 +138,8 @@ func (d *document) warnUnusedLocation(r *resource, begun bool) {
 	}
 }
 
-// withRooms drops each bed whose room is listed for the same time. Some servers list every level of one location.
+// withRooms drops each bed whose room is listed for the same time. Some servers list each level of a location, such
+// as the room and the bed, as a separate entry.
 func withRooms(stays []stay) []stay {
 	if !slices.ContainsFunc(stays, stay.isBed) {
 		return stays

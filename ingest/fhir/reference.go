@@ -21,13 +21,13 @@ type index struct {
 	numbered map[string][]int32 // indexes of the resources to which others refer, by identifier; nil until first needed
 
 	visits   map[string]string                 // pseudonyms of visits, by reference as sent
-	patients map[[2]string][2]string           // pseudonyms of the patient number and of the reference, by number and reference as sent
+	patients map[[2]string][2]string           // the two pseudonyms of a patient, from the number and from the reference; keyed by number and reference as sent
 	targets  [len(kindNames)]map[string]target // targets of each kind, by reference as sent
 }
 
 // target is the target of a reference: a resource in the body, or the name or number of a resource elsewhere.
 type target struct {
-	at      int32  // -1: not in the body
+	at      int32  // index of the resource in the body; -1 if the body does not contain it
 	name    string // "Encounter/55" for a literal reference
 	logical string // the value of an identifier
 }
@@ -267,7 +267,7 @@ func (m *mapper) addReference(r *resource) {
 		return
 	}
 	f := acuity.Reference{UpdatedAt: m.time(r, r.updated, "meta.lastUpdated")}
-	number, most := m.identifierOf(r, ""), maxCode // in the form in which a logical reference contains it
+	number, most := m.identifierOf(r, ""), maxCode // the number has the form that a logical reference contains
 	if r.kind == medicationKind {
 		f.Codings = m.product(nil, r, r, true)
 	} else {
@@ -292,8 +292,8 @@ func (m *mapper) addReference(r *resource) {
 	}
 }
 
-// addPatient creates the fact that the reference and the number of a Patient mean the same patient. The fact also
-// says whether the patient is currently a newborn and, only for newborns, the position in a multiple birth.
+// addPatient creates the fact that the reference and the number of a Patient identify the same patient. The fact also
+// says whether the patient is currently a newborn and, only for newborns, the birth order in a multiple birth.
 func (m *mapper) addPatient(r *resource) {
 	m.setPseudonyms(r)
 	at := cmp.Or(m.time(r, r.updated, "meta.lastUpdated"), m.ReceivedAt)

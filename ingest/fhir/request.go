@@ -11,7 +11,7 @@ import (
 )
 
 // request is Bundle.entry.request: the requested operation for an entry. For a body that is a single resource, it
-// contains the conditions in the HTTP headers, and index is -1.
+// contains the conditions from the HTTP headers, and index is -1.
 type request struct {
 	*parser
 	container, index int32
@@ -150,8 +150,8 @@ func (q *request) readDeletion(modified, etag span) {
 // isConditional reports whether the request headers contain a condition.
 func (o *Options) isConditional() bool { return o.IfNoneExist+o.IfNoneMatch+o.IfMatch != "" }
 
-// identifierIn returns the value of the identifier in a search, or "" if there is none. alone reports whether the
-// search has no other parameter.
+// identifierIn returns the value of the identifier parameter in a search, or "" if there is none. alone reports
+// whether the search has no other parameter.
 func identifierIn(query []byte) (value string, alone bool) {
 	alone = true
 	for part := range bytes.SplitSeq(query, []byte("&")) {

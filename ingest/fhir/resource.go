@@ -46,8 +46,8 @@ type resource struct {
 	contained, rejected, superseded bool
 	described                       bool  // has no name; its key is derived from its content
 	deleted                         bool  // its request is a DELETE
-	onlyNew                         bool  // a conditional create: the resource counts only if unknown
-	container, index                int32 // position in the body, see path
+	onlyNew                         bool  // conditional create: the resource is applied only if it is not known yet
+	container, index                int32 // position in the body (see path)
 	parent                          int32 // parent of a contained resource
 
 	id, fullURL span
@@ -63,8 +63,8 @@ type resource struct {
 	subject, encounter reference
 	code               concept
 	medication         reference // of a MedicationAdministration
-	at, issued         span      // at: effective or onset, if an instant
-	untimed            string    // element with a time in an unsupported form; "": none
+	at, issued         span      // at is effective or onset, if that is an instant
+	untimed            string    // element whose time has an unsupported form, or ""
 	during             period    // Encounter.period, or a period in effective or onset
 	abated             bool
 	abatedAt           span
@@ -91,7 +91,7 @@ type resource struct {
 	birth, multiple                 span // for a Patient
 
 	sought          string // identifier in the condition; "": none
-	used            bool   // another resource in the body refers to it
+	used            bool   // whether another resource in the body refers to it
 	key             string // unique within its kind and source
 	visit           string // pseudonym of an Encounter's visit, set when first used
 	patient, person string // pseudonyms of a Patient, derived from the number and from the reference
@@ -210,8 +210,8 @@ func (s *scanner) isExtended() bool {
 // modifierExtension is the field for extensions that may change the meaning of other elements.
 const modifierExtension = "modifierExtension"
 
-// elementOf returns the FHIRPath name of a field. For a choice such as valueQuantity, that is the part without the
-// type: value.
+// elementOf returns the FHIRPath name of a field. For a choice element such as valueQuantity, the FHIRPath name omits
+// the type: it is value.
 func elementOf(key []byte) string {
 	for _, choice := range []string{"value", "effective", "onset", "abatement"} {
 		if len(key) > len(choice) && strings.HasPrefix(string(key), choice) {

@@ -17,7 +17,7 @@ type scanner struct {
 	mistyped bool
 	// modified means that a parsed object has a modifierExtension, which may negate its fields.
 	modified bool
-	twice    bool // an object had the same field twice
+	twice    bool // whether an object had the same field twice
 }
 
 func (s *scanner) stop() { s.stopped, s.i = true, len(s.b) }
@@ -73,7 +73,7 @@ func (s *scanner) key() ([]byte, bool) {
 	return syntax.Unquote(quoted), true
 }
 
-// fields opens the next object like object does, and iterates over the names of its fields. The loop body parses the
+// fields opens the next object, as object does, and iterates over the names of its fields. The loop body parses the
 // value.
 func (s *scanner) fields() iter.Seq[[]byte] {
 	return func(yield func(key []byte) bool) {
@@ -95,8 +95,8 @@ func (s *scanner) fields() iter.Seq[[]byte] {
 	}
 }
 
-// nameSet is the set of names of an object's fields. It stores the first names in an array, which is enough for most
-// objects, and any further names in a map.
+// nameSet is the set of an object's field names. It stores the first 16 in an array, which is enough for most
+// objects, and the others in a map.
 type nameSet struct {
 	few  [16][]byte
 	n    int // number of names in few
@@ -187,7 +187,7 @@ func (s *scanner) text() span {
 	return span{}
 }
 
-// number reads a number as written, even within a string.
+// number reads a number without converting it. The number may also be the content of a string.
 func (s *scanner) number() span {
 	c := s.space()
 	if c != '-' && (c < '0' || c > '9') {

@@ -40,7 +40,7 @@ func skips(body []byte) bool {
 	return s.space() == 0 && s.i == len(body)
 }
 
-// walk reads a value of unknown type with the calls that decoding uses.
+// walk reads a value of unknown type with the scanner methods that the decoder uses.
 func (s *scanner) walk(level int) {
 	switch c := s.space(); {
 	case c == '{' && s.object():
@@ -78,7 +78,8 @@ var texts = []string{
 	"[" + strings.Repeat(" ", 17) + "\n" + strings.Repeat(" ", 9) + "]",
 }
 
-// TestSyntax: Decode refuses exactly the texts that are not JSON, and the scanner finds the end of all other texts.
+// TestSyntax: Decode refuses a body as a syntax error if and only if it is not valid JSON, and the scanner finds the
+// end of every valid body.
 func TestSyntax(t *testing.T) {
 	for _, text := range texts {
 		checkScanner(t, []byte(text))

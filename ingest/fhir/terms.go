@@ -311,15 +311,15 @@ func (d *document) instant(p span) (m acuity.Moment, ok bool) {
 	return hl7.ParseISO(d.bytes(p), d.Zone, false)
 }
 
-// time reads a time of a resource. It warns of a time that is unreadable or in the future. field is the path of the
-// time.
+// time reads a time of a resource, and warns if the time is unreadable or in the future. field is the path of the
+// element that contains the time.
 func (m *mapper) time(r *resource, p span, field string) acuity.Instant {
 	at, _ := m.moment(r, p, field)
 	return at
 }
 
 // moment parses a time of a resource, as [mapper.time] does, and returns the resolved instant and the time as sent.
-// If the time is coarse, the given moments refine it and take precedence over those of the resource.
+// If the time is coarse, the moments in beside refine it; they take precedence over the moments of the resource.
 func (m *mapper) moment(r *resource, p span, field string, beside ...acuity.Moment) (acuity.Instant, acuity.Moment) {
 	if p.empty() {
 		return 0, acuity.Moment{}
@@ -335,8 +335,8 @@ func (m *mapper) moment(r *resource, p span, field string, beside ...acuity.Mome
 	return m.resolve(r, sent, beside...), sent
 }
 
-// resolve returns the instant for a moment of a resource. If the moment is coarse, it is refined by the given moments
-// first, and then by the resource's issue time and last update.
+// resolve returns the instant for a moment of a resource. If the moment is coarse, it is refined by the moments in
+// beside first, and then by the resource's issue time and last update.
 func (m *mapper) resolve(r *resource, sent acuity.Moment, beside ...acuity.Moment) acuity.Instant {
 	if sent.IsExact() {
 		return sent.From
