@@ -144,7 +144,7 @@ func saysNoMore(r map[string]any, kind string, l leaf, from int) bool {
 	case path == "identifier.value":
 		list, _ := r["identifier"].([]any) //nolint:errcheck // nil if there is none
 		return len(list) > 1
-	case first == "reasonCode" || first == "serviceType" || first == "ingredient": // svc uses only the hints in a reason, one name of a service, and active ingredients
+	case first == "reasonCode" || first == "serviceType" || first == "ingredient": // only reason hints, one service name and active ingredients are used
 		return true
 	case kind == "Encounter" && path == "period.start":
 		return code("status") == `"planned"`

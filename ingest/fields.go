@@ -22,7 +22,7 @@ const (
 	maxWarnings = 100
 )
 
-const usualFields = 32 // memory is reserved for this many fields of a body
+const usualFields = 32 // initial capacity for the fields of one body
 
 func (s *server) reader(o *acuity.Observation) *reader {
 	pseudonym := s.Pseudonyms.forHospital(o.Hospital)
@@ -207,7 +207,7 @@ func (o object) boolean(name string) acuity.Tristate {
 	}
 }
 
-// word reads one of the words that the shape lists, or returns "" if there is no valid value.
+// word reads a string that must be one of the values in the shape. It returns "" if the field is missing or invalid.
 func (o object) word(name string) string {
 	raw, ok := o.find(name)
 	if !ok {
@@ -355,7 +355,7 @@ func (o object) moment(name string) acuity.Moment {
 	return m
 }
 
-// plan parses a date-time like moment does, but without a warning about the future.
+// plan parses a date-time as moment does, but does not warn about a time in the future.
 func (o object) plan(name string) acuity.Moment {
 	raw, ok := o.find(name)
 	if !ok {

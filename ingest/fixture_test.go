@@ -105,14 +105,14 @@ func open(tb testing.TB) *fixture {
 	return d
 }
 
-// mounted returns a router with the paths of ingest, as in a process.
+// mounted returns a router with the paths of package ingest, mounted as in a running process.
 func mounted(c ingest.Config) http.Handler {
 	r := c.Shell.Router()
 	ingest.Mount(r, c)
 	return r
 }
 
-// answer contains the parts of an answer that tests read.
+// answer contains the parts of a response that tests read.
 type answer struct {
 	status int
 	header http.Header

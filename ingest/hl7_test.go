@@ -273,6 +273,6 @@ func TestCanariesInMessages(t *testing.T) {
 	if ack, err := ingest.NewMessages(d.config).IngestBody(t.Context(), d.key, []byte(everyField())); err != nil || len(ack) == 0 || len(d.stored) != 1 {
 		t.Fatal(string(ack), err)
 	}
-	d.logged.WriteString("nothing is logged here") // search requires a log line, which over MLLP only the connection writes
+	d.logged.WriteString("nothing is logged here") // search requires a log line; over MLLP, only the connection writes one
 	d.search(t)
 }

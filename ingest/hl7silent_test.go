@@ -16,9 +16,9 @@ import (
 	"svc/ingest"
 )
 
-// For HL7, the test replaces the value of each component. docs/reference/hl7-fields.md lists the components that are
-// read. Changing a listed component must change the result or be reported in the answer; changing any other component
-// must have no effect.
+// The test of HL7 messages in this file replaces the value of each component. docs/reference/hl7-fields.md lists the
+// components that are read. Changing a listed component must change the result or be reported in the response;
+// changing any other component must have no effect.
 
 // parted is a message as a list of segments, each a list of fields.
 type parted struct {
@@ -26,8 +26,8 @@ type parted struct {
 	segments                         [][]string
 }
 
-// splitMessage splits a message into segments and fields. ok is false if the message is a batch, uses its own
-// encoding, or has lines that are not plain segments.
+// splitMessage splits a message into segments and fields. ok is false if the message is a batch, is not valid UTF-8,
+// or has lines that are not plain segments.
 func splitMessage(text string) (m parted, ok bool) {
 	text = strings.Trim(strings.NewReplacer("\r\n", "\r", "\n", "\r").Replace(text), "\r")
 	if !utf8.ValidString(text) || len(text) < 9 || !strings.HasPrefix(text, "MSH") || strings.Count(text, "MSH") > 1 {
@@ -361,7 +361,7 @@ func TestNoFactOfHL7IsSilent(t *testing.T) {
 		m, _ := splitMessage(strings.ReplaceAll(bareAdmission, "A01", event))
 		whole := p.sendMessage(t, m.text())
 		for s, fields := range m.segments {
-			full := m // will have all components that are not read
+			full := m // the message with all components that are not read; they are added below
 			for field := 3; field <= 52; field++ {
 				for component := 1; component <= 6; component++ {
 					switch f := m.fact(s, field, 0, component, 1); {

@@ -50,7 +50,7 @@ type failer interface {
 // check fails the test if the facts exceed a limit or their counts do not add up.
 func check(t failer, f *Facts, size int) {
 	t.Helper()
-	named := f.Applied - f.Encounters - f.Measurements - f.Conditions // applied resources to which others refer; a Medication may have two names
+	named := f.Applied - f.Encounters - f.Measurements - f.Conditions // resources to which others refer; a Medication may have two names
 	if f.Received != f.Applied+f.Ignored+f.Rejected || named < 0 || len(f.References) > 2*(named+f.Ignored) {
 		t.Errorf("the counts do not add up: %+v", *f)
 	}

@@ -21,7 +21,7 @@ type index struct {
 	numbered map[string][]int32 // indexes of the resources to which others refer, by identifier; nil until first needed
 
 	visits   map[string]string                 // pseudonyms of visits, by reference as sent
-	patients map[[2]string][2]string           // the two pseudonyms of a patient, from the number and from the reference; keyed by number and reference as sent
+	patients map[[2]string][2]string           // both pseudonyms of a patient, by number and reference as sent
 	targets  [len(kindNames)]map[string]target // targets of each kind, by reference as sent
 }
 

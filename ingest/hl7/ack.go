@@ -79,7 +79,7 @@ func (m *Message) Code(a Acknowledgment) (code AckCode, send bool) {
 	}
 }
 
-// mode returns MSH-15 or MSH-16; "" if the field is empty.
+// mode returns the value of MSH-15 or MSH-16, or "" if that field is empty.
 func (m *Message) mode(field int) string {
 	if b := m.at(m.header(field), 1); !isBlank(b) {
 		return string(b)
@@ -273,7 +273,7 @@ func (w *writer) escaped(s string) {
 		switch {
 		case sequence == 0:
 			w.b = append(w.b, c)
-		case w.m.escape != 0: // a message without an escape character loses the delimiter
+		case w.m.escape != 0: // without an escape character, the delimiter is dropped
 			w.b = append(w.b, w.m.escape, sequence, w.m.escape)
 		}
 	}

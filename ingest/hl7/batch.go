@@ -24,7 +24,7 @@ func Split(body []byte, transport Charset) (Batch, error) {
 	body, b.Charset = narrow(body, transport)
 	body = trimFrame(body)
 	start, inBatch, batches := -1, 0, 0
-	number, outside := 0, false // number of the line; true if the previous line is outside any message
+	number, outside := 0, false // number of the line; whether the previous line is outside any message
 	count := func(line []byte, have int, path string) {
 		said := bytes.TrimSpace(part(line, line[3], 2))
 		if n, err := strconv.Atoi(string(said)); len(said) > 0 && (err != nil || n != have) {
@@ -86,8 +86,8 @@ func Split(body []byte, transport Charset) (Batch, error) {
 	return b, nil
 }
 
-// warnOutside adds a warning if a line is outside any message, that is, before the first MSH or after the end of a
-// batch. If the previous line is outside, too, no warning is added, so consecutive lines get one warning. The result
+// warnOutside adds a warning for a line that is outside any message, that is, before the first MSH or after the end
+// of a batch. Consecutive lines get only one warning: none is added if the previous line is also outside. The result
 // reports whether the line is outside.
 func (b *Batch) warnOutside(is, before bool, number int) bool {
 	if is && !before && len(b.Warnings) < maxOdd {

@@ -44,7 +44,8 @@ var (
 	Windows1252 = Charset{singleByte, charmap.Windows1252} // also used for ISO 8859-1, because senders do not use its C1 controls
 )
 
-// tables maps those names in HL7 table 0211 that are not also internet names, in upper case, to character sets.
+// tables maps names in upper case to character sets. It contains the names of HL7 table 0211 that are not also
+// Internet names, and the most common names.
 var tables = map[string]Charset{
 	"UNICODE UTF-8": UTF8, "UNICODE": UTF8,
 	"UNICODE UTF-16": {wide, unicode.UTF16(unicode.BigEndian, unicode.UseBOM)},

@@ -8,7 +8,7 @@ import (
 	"svc/acuity"
 )
 
-// Options has the data that decoding a message needs in addition to the message.
+// Options holds the data that [Message.Facts] needs in addition to the message.
 type Options struct {
 	// Pseudonym appends the keyed pseudonym of a value to dst. Values of different kinds
 	// never share a pseudonym.
@@ -18,7 +18,7 @@ type Options struct {
 	Sender     Sender
 }
 
-// Kinds of pseudonyms. Pseudonyms of visits share one name space in all feeds. The pseudonym of a visit that is known
+// Kinds of pseudonyms. Pseudonyms of visits share one namespace in all feeds. The pseudonym of a visit that is known
 // only by its patient never equals that of a visit with a number.
 const (
 	KindVisit        = "visit"
@@ -157,9 +157,9 @@ func (d *decoder) identify() {
 }
 
 // setTimes sets the time of the event to the first available of EVN-6, EVN-2, MSH-7 and the time of receipt. If that
-// time is coarse, the fields after it in this list refine it. In a cancellation, EVN-6 is the time of the cancelled
+// time is coarse, the times after it in this list refine it. In a cancellation, EVN-6 is the time of the canceled
 // event and serves as a key, so it is kept as sent. If it falls into the hour that is repeated when daylight saving
-// time ends, it matches both hours, because the event may have been sent with the other offset.
+// time ends, it matches both hours, because the canceled event may have been sent with the other offset.
 func (d *decoder) setTimes() {
 	sent, hasSent := d.time(d.header(7), position{segment: "MSH", field: 7})
 	if hasSent {
@@ -231,7 +231,8 @@ type Sender struct {
 	ProductionOnly bool
 }
 
-// check returns the fault for which a message must be refused because of its trigger event or header, or nil.
+// check returns a fault if the message must be refused because of its trigger event or header. Otherwise it returns
+// nil.
 func (m *Message) check(trigger []byte, sender Sender) *Fault {
 	kind := m.oneLine(m.at(m.header(9), 1))
 	header := func(code AckCode, condition, field int) *Fault {
@@ -335,7 +336,7 @@ const (
 	warnEscape         = "escape_unknown"     // the unknown escape sequence remains in the text
 	warnEventTime      = "event_time_missing" // the event has no time: the next available time is used
 	warnIgnored        = "event_ignored"      // an event without effect
-	warnLineContinued  = "line_continued"     // not a segment: read as text of the preceding field
+	warnLineContinued  = "line_continued"     // not a segment; follows an unused segment or MSH
 	warnLineIgnored    = "line_ignored"       // not a segment, after an unused segment or after MSH
 	warnLocationCut    = "location_cut"       // a part of a location is longer than the limit
 	warnMerge          = "merge_ignored"      // the event renumbers a patient or a visit, which has no effect
@@ -344,7 +345,7 @@ const (
 	warnSwap           = "swap_ignored"       // A17: two patients swap beds, which has no effect
 	warnSystem         = "system_assumed"     // the code system was guessed from the form of the code
 	warnFuture         = "time_in_future"     // a time is more than 5 minutes ahead: the time of receipt is used
-	warnTime           = "time_unreadable"    // not an HL7 time; treated as missing
+	warnTime           = "time_unreadable"    // a diagnosis beyond maxRepetitions, or in an event that does not change diagnoses
 	warnUnused         = "field_not_used"     // a diagnosis that exceeds maxRepetitions or is in an event that does not change diagnoses
 	warnVisit          = "visit_by_patient"   // no visit number: one visit per patient is assumed
 )

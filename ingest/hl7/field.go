@@ -21,7 +21,7 @@ func (m *Message) field(s segment, n int) []byte {
 		return nil
 	}
 	b := m.raw[m.marks[at]+1 : m.marks[at+1]]
-	for m.continued && len(b) > 0 && isTerminator(b[len(b)-1]) { // in a segment of several lines, a field may end with a line end
+	for m.continued && len(b) > 0 && isTerminator(b[len(b)-1]) { // in a segment of several lines, a field may end with a line break
 		b = b[:len(b)-1]
 	}
 	return b
@@ -127,7 +127,7 @@ func (m *Message) oneLine(b []byte) []byte {
 }
 
 // identifier returns the text of an identifier or a place: unescaped, in UTF-8, without control characters and
-// surrounding spaces. The text is in scratch memory. clean is false if the text still contains an unknown escape.
+// surrounding spaces. The next call overwrites the text. clean is false if the text still contains an unknown escape.
 func (m *Message) identifier(b []byte) (text []byte, clean bool) {
 	if isNull(b) {
 		return nil, true
@@ -201,8 +201,8 @@ func (m *Message) unescape(out, b []byte) (text []byte, clean bool) {
 		var ok bool
 		if out, ok = m.resolve(out, sequence); !ok {
 			if !isLiteral(sequence) {
-				// This may be a stray escape character before a real sequence. Copy the stray one and continue from
-				// the second.
+				// This may be a stray escape character before a real sequence. Copy the stray character and continue
+				// at the second escape character.
 				clean = false
 				out = append(out, m.escape)
 				b = b[i+1:]
@@ -215,7 +215,7 @@ func (m *Message) unescape(out, b []byte) (text []byte, clean bool) {
 	return append(out, b...), clean
 }
 
-// resolve appends the text of an escape sequence.
+// resolve appends the text of an escape sequence to out. It returns false if the sequence does not represent text.
 func (m *Message) resolve(out, sequence []byte) ([]byte, bool) {
 	switch string(sequence) {
 	case "F":

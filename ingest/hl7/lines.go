@@ -48,8 +48,8 @@ func nameOf(text []byte) (name string, n int) {
 	return name, 3 + blanks(text[3:])
 }
 
-// segmentNames has the names of the segments of ADT messages and batches, and of some segments of other messages (HL7
-// v2.3 to v2.9).
+// segmentNames contains the names of the segments of ADT messages and batches, and of some segments of other messages
+// (HL7 v2.3 to v2.9).
 var segmentNames = func() map[string]bool {
 	names := map[string]bool{}
 	for name := range strings.FieldsSeq(`ABS ACC ADD AL1 ARV AUT BHS BLG BTS CON CTD CTI DB1 DG1 DRG DSC EVN FHS FT1 FTS GP1 GP2 GSP GSR
@@ -86,7 +86,7 @@ func isName(line []byte) bool {
 	return isUpper(line[0]) && (isUpper(line[1]) || isDigit(line[1])) && (isUpper(line[2]) || isDigit(line[2]))
 }
 
-// nameAt returns the name of the segment that begins with text.
+// nameAt returns the segment name at the start of text, in upper case.
 func nameAt(text []byte) string {
 	var name [3]byte
 	for i := range name {

@@ -20,18 +20,18 @@ const (
 // Message is a view of one message. The zero value is ready for [Message.Scan]. Each Scan
 // reuses its memory.
 type Message struct {
-	raw   []byte  // in UTF-8 if its character set uses delimiter bytes inside characters
+	raw   []byte  // the message, in UTF-8 if characters of its character set can contain delimiter bytes
 	sent  []byte  // the bytes as sent
 	marks []int32 // positions of the field separators and the ends of used segments
 
 	charset      Charset
 	guess        string // warning about the character set
-	charsetKnown bool   // charset and guess are final
+	charsetKnown bool   // whether charset and guess are final
 
 	separator, component, repetition, escape, subcomponent byte
 
 	encoding  int  // number of characters in MSH-2
-	continued bool // a used segment spans several lines
+	continued bool // whether a used segment spans several lines
 
 	msh, evn, pid, pv1, pv2 segment
 	dg1, nk1                []segment
@@ -114,7 +114,7 @@ func (m *Message) scan(raw []byte) error {
 			} else {
 				code = warnLineContinued
 				m.continued = true
-				m.marks = m.marks[:open.last] // the segment goes on, so the recorded position is not its end
+				m.marks = m.marks[:open.last] // the segment continues, so the recorded position is not its end
 				end = m.mark(open, name, pos)
 			}
 			if !inside { // a text of several lines gets only one warning
@@ -143,7 +143,7 @@ func (m *Message) scan(raw []byte) error {
 				m.measure(nameAt(raw[name:]), raw[name:end])
 			}
 			if open == &m.msh {
-				open = nil // a header, which has the delimiters and the acknowledgment mode, ends with its line
+				open = nil // MSH never continues on the next line, because it contains the delimiters and the acknowledgment mode
 			}
 		}
 		pos = end + 1

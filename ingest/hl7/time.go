@@ -259,8 +259,8 @@ func (w *Wall) fraction(b []byte) (rest []byte, ok bool) {
 	return rest, len(rest) < len(b)
 }
 
-// IsValid reports whether the date and time exist, from 1900 to 2199. It accepts every leap second; [Wall.IsPossible]
-// checks whether one is possible.
+// IsValid reports whether the date and time exist and the year is from 1900 to 2199. It accepts every leap second;
+// [Wall.IsPossible] checks whether one is possible.
 func (w Wall) IsValid() bool {
 	if w.Year < 1900 || w.Year > 2199 || w.Month < 1 || w.Month > 12 || w.Day < 1 ||
 		w.Hour > 23 || w.Minute > 59 || w.Second > leapSecond {
@@ -274,8 +274,8 @@ func (w Wall) IsValid() bool {
 }
 
 // endOf returns the first instant after a coarse time, or 0 for an exact time. read converts a wall time to an
-// instant. Days and hours also differ in length: when the clocks change, a day has 23 or 25 hours, and a repeated
-// hour lasts up to 2 hours. A time in a skipped hour means the hour after it.
+// instant. When the clocks change, a day has 23 or 25 hours, and a repeated hour lasts up to 2 hours. A time in a
+// skipped hour means the hour after it.
 func (w Wall) endOf(p acuity.Precision, read func(Wall) acuity.Instant) acuity.Instant {
 	switch p {
 	case acuity.Minute:
