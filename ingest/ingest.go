@@ -77,14 +77,14 @@ const (
 	retryAfter  = 2 * time.Second // Retry-After of the response to a sender whose request could not be accepted
 )
 
-// Config has the dependencies of the handlers.
+// Config holds the dependencies of the handlers.
 type Config struct {
 	Shell    *httpapi.Shell // keys, request ids, the clock, the request log
 	Log      Log
 	Applied  Applied
 	Repeated Repeated
 	View     View
-	// DeadLetter reads a dead letter for a retry; nil: the API offers no retries.
+	// DeadLetter reads a dead letter for a retry. If it is nil, the API offers no retries.
 	DeadLetter DeadLetter
 	// DeadLetterRetried records that the facts in a dead letter were appended again.
 	DeadLetterRetried func(ctx context.Context, hospital, id string) error
@@ -92,8 +92,8 @@ type Config struct {
 	Pseudonyms        Pseudonyms
 	// Sender returns the HL7 settings for a key. A nil Sender means standard HL7.
 	Sender func(key access.Key) hl7.Sender
-	// Settings and Audit serve the acts of administrators. Without Settings, hospitals have no settings; without
-	// Audit, acts leave no audit record.
+	// Settings and Audit are used by administrators' requests (see acts). If Settings is nil, hospitals have no
+	// settings; if Audit is nil, these requests leave no audit record.
 	Settings Settings
 	Audit    audit.Record
 	// Share limits each hospital to its share of the CPUs; nil: no limit.
@@ -175,7 +175,8 @@ type receipt struct {
 var nothingAppended = receipt{applied: true, change: acuity.Change{Outcome: acuity.Ignored}}
 
 // submit appends the observation and waits until the view includes it. If the observation cannot be appended, submit
-// sends an error response and returns false. in is nil for an act, because acts are not counted for any feed.
+// sends an error response and returns false. in is nil for an administrator's request (see acts), because such
+// requests are not counted for any feed.
 func (s *server) submit(w http.ResponseWriter, r *http.Request, in *reader, o *acuity.Observation) (receipt, bool) {
 	if o.Request == nil { // a retried dead letter already has the identity of its request
 		o.Request = s.requestOf(r, o.Hospital)
@@ -226,8 +227,8 @@ func (s *server) submit(w http.ResponseWriter, r *http.Request, in *reader, o *a
 	if !s.resolveRepeat(w, r, &got) {
 		return receipt{}, false
 	}
-	// After "applied", a sender may read its own change immediately. The response to an act does not depend on a
-	// lagging view, because it contains the effects of the act.
+	// After a response with applied:true, a sender may read its own change immediately. The response to an act does
+	// not depend on a lagging view, because it contains the effects of the act.
 	shown := s.View.Wait(ctx, o.Hospital, got.position)
 	if _, refused := exceeded(&got.change); !shown && !refused && in != nil {
 		s.countAnswer(ProgressView)

@@ -75,7 +75,7 @@ func (s *server) reportIgnored(o *acuity.Observation, request string, notices ..
 	s.Received(in)
 }
 
-// NewestTime returns the latest time in an observation's facts that is not after its receipt.
+// NewestTime returns the latest time in an observation's facts that is not after the time of receipt.
 func NewestTime(o *acuity.Observation) (at acuity.Instant) {
 	take := func(t acuity.Instant) {
 		if t <= o.ReceivedAt {

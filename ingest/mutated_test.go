@@ -16,8 +16,9 @@ import (
 	"svc/internal/httpapi"
 )
 
-// This test sends malformed requests: 5,000 requests of the corpus with up to four changes of their form.
-// [unitProbe.findFault] checks each answer. A failing request is reduced as far as possible before it is reported.
+// This test sends malformed requests: 5,000 variants of the requests in the corpus, each with up to four changes to
+// its form. [unitProbe.findFault] checks each response. A failing request is reduced as far as possible before it is
+// reported.
 
 // mutant is a request that was derived from another.
 type mutant struct{ feed, body string }

@@ -107,7 +107,7 @@ func diagnosed(verification, updated, about string) string {
 		updated, about, severe+`,"onsetDateTime":"2026-03-04T08:30:00Z"`)
 }
 
-// visits has sets of messages, each about one visit, as they are transmitted, including cancellations and
+// visits contains sets of messages, each about one visit, as they are transmitted, including cancellations and
 // retractions.
 var visits = map[string][]string{
 	"admit, two transfers, one of them cancelled": {
@@ -263,7 +263,8 @@ func TestOrderOfMessagesMeansNothing(t *testing.T) {
 	})
 }
 
-// orders has the observations of one visit. Every order must result in the same state as the first one.
+// orders contains the observations of one visit. Every order of them must result in the same state as the first
+// order.
 type orders struct {
 	*testing.T
 	said   []acuity.Observation

@@ -22,7 +22,7 @@ type shape struct {
 	fields map[string]*field
 }
 
-// field has the constraints on one field of a shape.
+// field holds the constraints on one field of a shape.
 type field struct {
 	required           bool     // the JSON tag lacks omitempty
 	max                int64    // maxLength of a text in characters, or maximum of a number; 0: none
@@ -99,9 +99,9 @@ func (s *shape) field(name string) *field {
 // itemsAtMost returns the maximum number of elements of the list with the given name in a body.
 func itemsAtMost[T any](name string) int64 { return int64(shapeOf[T]().field(name).maxItems) }
 
-// Decode reads the body of one request of a JSON feed (adt, census, clinical, roster, staffing) into o, as the handler
-// of that feed does. It needs no server, and does not set the identity, which only a request has. The caller sets
-// channel, hospital and time of receipt in o. The error lists the rules that the body breaks.
+// Decode reads the body of one request of a JSON feed (adt, census, clinical, roster, staffing) into o, as the
+// handler of that feed does. It needs no server. It leaves the identity in o unset, because only a request has one.
+// The caller sets channel, hospital and time of receipt in o. The error lists the rules that the body breaks.
 func Decode(o *acuity.Observation, body []byte, zone *time.Location, pseudonyms Pseudonyms) ([]acuity.Warning, error) {
 	body = syntax.TrimBOM(body)
 	refusal := httpapi.CheckJSON(body)

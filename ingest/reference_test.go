@@ -40,8 +40,8 @@ func given(medication string) string {
 
 // TestReferencesOverMessages: a reference has the same meaning whether its target is in the same body or in one that
 // was sent before or after. The test covers every use of a reference in docs/decisions.md#fhir-references,
-// #subject-visit, #several-locations and #fhir-newborn. In each test case, the final state must contain the strings
-// of the field has and none of the field hasNot.
+// #subject-visit, #several-locations and #fhir-newborn. In each test case, the final state must contain every string
+// in the field "has" and no string in the field "hasNot".
 func TestReferencesOverMessages(t *testing.T) {
 	const mixture = `"ingredient":[{"itemReference":{"reference":"Medication/a"}},{"itemReference":{"reference":"Medication/b"}}]`
 	alone := strings.Replace(babys(`"subject":{"reference":"Patient/b2"}`), `"partOf":{"reference":"Encounter/e1"},`, "", 1)

@@ -79,7 +79,7 @@ func isIdempotencyKey(key string) bool {
 	return key != "" && len(key) <= maxIdempotencyKey
 }
 
-// requestOf returns the identity of a request whose body has been read, or nil if it has none.
+// requestOf returns the identity of a request whose body has been read, or nil if the request has no Idempotency-Key.
 func (s *server) requestOf(r *http.Request, hospital string) *acuity.Request {
 	i, ok := r.Context().Value(identityKey{}).(*identity)
 	if !ok {

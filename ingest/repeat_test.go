@@ -98,7 +98,7 @@ func TestRequestsThatComeAgain(t *testing.T) {
 	}
 }
 
-// TestAKeyIsOfItsRoute: the same key on two routes identifies two different requests.
+// TestAKeyIsOfItsRoute: the same Idempotency-Key on two routes identifies two different requests.
 func TestAKeyIsOfItsRoute(t *testing.T) {
 	d := open(t)
 	rememberRequests(d)

@@ -51,7 +51,7 @@ func TestSettingsThatAreSetByHalf(t *testing.T) {
 		pending bool  // whether the result of the first write is still unknown
 		match   string
 		status  int
-		set     bool // the second write was stored
+		set     bool // whether the second write was stored
 	}{
 		"whole":                  {status: 200, set: true},
 		"whole, as expected":     {match: "*", status: 200, set: true},

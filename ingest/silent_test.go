@@ -62,8 +62,8 @@ type effect struct {
 	print    string
 	places   []string // the locations that the answer names
 	out      []string // resources that are ignored, as the answer names them
-	unmapped bool     // the answer names an unmapped code, so the values of that code have no meaning
-	whole    bool     // the whole request was refused
+	unmapped bool     // whether the answer names an unmapped code; the values of that code then have no effect
+	whole    bool     // whether the whole request was refused or ignored
 }
 
 func (p *unitProbe) send(t *testing.T, path, body string) effect {

@@ -127,7 +127,8 @@ func (c *conn) acceptMessage(ctx context.Context, message []byte) (ack []byte, e
 
 var errPanic = errors.New("message handler panicked")
 
-// handshake returns the stream to use, and reads the peer's names from its certificate.
+// handshake performs the TLS handshake and sets the names of the peer from its certificate. It returns the stream to
+// use, which is the socket itself if the server does not use TLS.
 func (c *conn) handshake(ctx context.Context) (net.Conn, error) {
 	if c.TLS == nil {
 		return c.socket, nil

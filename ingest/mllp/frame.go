@@ -49,7 +49,7 @@ var ErrTooLong = errors.New("longer than the limit")
 type Reader struct {
 	in      *bufio.Reader
 	limit   int
-	ended   bool // a 0x1C ended the message before its 0x0D arrived
+	ended   bool // whether a 0x1C ended the message before its 0x0D arrived
 	message []byte
 	faults  [faultKinds]int64
 }

@@ -106,7 +106,7 @@ func sleep(ctx context.Context, d time.Duration) bool {
 	return ctx.Err() == nil
 }
 
-// serve handles one connection: one goroutine, one log line.
+// serve handles one connection until it ends, and writes one log line for it. Each connection has its own goroutine.
 func (s *Server) serve(ctx context.Context, l *connTable, socket net.Conn) {
 	c := &conn{Server: s, conns: l, socket: socket, began: s.Now(), peer: Peer{Address: address(socket)}}
 	defer socket.Close() //nolint:errcheck // fails only if the peer has disconnected

@@ -36,7 +36,7 @@ func New(known func(ingest.Position) (change []byte, seen bool), now func() time
 type kept struct {
 	feed     feeds.Feed
 	messages int
-	warnings int // number of warnings from parsing it, which are already counted
+	warnings int // number of warnings from parsing the observation; they are already counted
 	request  string
 	places   *ingest.Places
 }
@@ -94,7 +94,8 @@ func noticed(at time.Time, request string, n ingest.Notice) feeds.Notice {
 	}.Cut()
 }
 
-// Applied counts the outcome of an observation, once. change is its record in the changelog.
+// Applied counts the outcome of the observation at a position. A repeated call has no effect. change is the record of
+// the outcome in the changelog.
 func (n *Counter) Applied(at ingest.Position, change []byte) {
 	n.mu.Lock()
 	k, ours := n.pending[at]

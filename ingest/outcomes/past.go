@@ -34,7 +34,8 @@ func NewPast(now time.Time) *Past {
 	return &Past{now: now, pending: map[ingest.Position]received{}, sums: map[time.Time]map[feeds.Feed]*feeds.Sum{}}
 }
 
-// PastWindow is the longest window of a feed. Observations before it are in no count; only their latest time matters.
+// PastWindow is the longest window of a feed. Observations that were received before it are not counted; only the
+// time of the latest one is restored.
 const PastWindow = 24 * time.Hour
 
 const pastStep = time.Minute // resolution of the restored counts
@@ -75,7 +76,8 @@ func earlier(a, b time.Time) time.Time {
 	return a
 }
 
-// Applied counts the outcome of an observation, once. change is its record in the changelog.
+// Applied counts the outcome of the observation at a position. A repeated call has no effect. change is the record of
+// the outcome in the changelog.
 func (p *Past) Applied(at ingest.Position, change []byte) {
 	r, known := p.pending[at]
 	if delete(p.pending, at); !known {
@@ -96,7 +98,8 @@ func (p *Past) Applied(at ingest.Position, change []byte) {
 
 // PastStore stores counts for past times.
 type PastStore interface {
-	// AddFeedsAt adds to the counts at an instant. The instants increase from call to call.
+	// AddFeedsAt adds counts for an instant and returns those that it could not add. The instants increase from call
+	// to call.
 	AddFeedsAt(ctx context.Context, at time.Time, counts map[feeds.Feed]*feeds.Sum) (left map[feeds.Feed]*feeds.Sum, err error)
 }
 

@@ -4,8 +4,8 @@
 // executed. If an act fails after its record was written, a second record is written. The action of the second record
 // ends in [Failed], or in [Unclear] if it is unknown whether the act was executed.
 //
-// An [Act] has ids of subjects and versions of states. It contains no secret, no text that an administrator wrote,
-// and no patient data.
+// An [Act] contains ids of subjects and versions of their states. It contains no secret, no text that an
+// administrator wrote, and no patient data.
 package audit
 
 import (
@@ -28,7 +28,7 @@ type Act struct {
 	Hospital string
 	At       time.Time
 	By       string // id of the key or of the user, CommandLine, or Unknown
-	Action   string // stable word from the package that acts, such as "key.mint"
+	Action   string // stable word that the acting package defines, such as "key.mint"
 	Subject  string // id of a key, a mapping, a factor or another thing that the act changed
 	Before   string // version of the subject before the act, as its ETag without quotes; "": the subject did not exist
 	After    string // version after the act; "": the subject no longer exists
@@ -48,7 +48,8 @@ const (
 // its response.
 const recordNotDoneWithin = 2 * time.Second
 
-// RecordNotDone records that an act was not, or may not have been, executed. It works even after the request has ended.
+// RecordNotDone writes a second record, which says that an act was not, or may not have been, executed. how is
+// [Failed] or [Unclear]. RecordNotDone works even after the request has ended.
 func (record Record) RecordNotDone(ctx context.Context, act Act, how string) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), recordNotDoneWithin)
 	defer cancel()

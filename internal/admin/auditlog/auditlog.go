@@ -70,8 +70,8 @@ func (l *Log) List(ctx context.Context, q audit.Query) (audit.Page, error) {
 	return page, err
 }
 
-// passed reports whether all records older than the one written at the given time precede the start of a query. The
-// clocks of instances differ by less than an hour.
+// passed reports whether a record that was written at the given time, and therefore every older record, precedes the
+// start of a query. It assumes that the clocks of instances differ by less than an hour.
 func passed(at, since time.Time) bool {
 	return !since.IsZero() && at.Before(since.Add(-time.Hour))
 }
