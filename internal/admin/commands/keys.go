@@ -50,7 +50,7 @@ func mintKeyCommand(w cli.Env) *cobra.Command {
 	return c
 }
 
-// addFlags adds the flags that all commands that create keys share.
+// addFlags adds the flags shared by all commands that create keys.
 func (o *keyOptions) addFlags() {
 	o.Flags.StringVar(&o.scopes, "scopes", "", "`scopes`, separated by commas; all: every scope except admin")
 	o.Flags.StringVar(&o.expires, "expires", "", "`lifetime`, such as 90d or 12h (default: never expires)")
@@ -80,7 +80,7 @@ func (o *keyOptions) faults() (faults []error) {
 	return faults
 }
 
-// template returns a key for a hospital, created now.
+// template returns the key to create for a hospital, with the scopes, limits and lifetime from the flags.
 func (o *keyOptions) template(hospital, name string) access.Key {
 	key := o.key
 	key.Hospital, key.Name = hospital, name
@@ -210,7 +210,7 @@ func keyOf(s *settings.Store, id string) (access.Key, error) {
 	return key, nil
 }
 
-// keyRow is the output of a key on the command line.
+// keyRow is a key as the command line prints it.
 type keyRow struct {
 	ID        string   `json:"id"`
 	Hospital  string   `json:"hospitalId"`

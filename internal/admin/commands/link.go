@@ -1,4 +1,4 @@
-// Package commands has the administration commands that work on Kafka directly, without a server.
+// Package commands implements the administration commands that access Kafka directly, without a server.
 package commands
 
 import (
@@ -104,7 +104,7 @@ func (o *linkOptions) make(ctx context.Context, s *settings.Store, ring *keys.Ri
 	return o.Printf("%s\n", row.URL)
 }
 
-// linkRow is the output of a link on the command line.
+// linkRow is a link as the command line prints it.
 type linkRow struct {
 	URL       string `json:"url"`
 	Hospital  string `json:"hospitalId"`

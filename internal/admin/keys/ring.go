@@ -37,7 +37,8 @@ type Ring struct {
 	// reads the key to change.
 	Seen func() int64
 	// Put stores keys of one hospital, all or none. It fails with [access.ErrOvertaken] if the settings of the
-	// hospital were changed after the position seen. When it returns nil, this process uses the keys.
+	// hospital were changed after the position that the caller got from Seen. When it returns nil, this process uses
+	// the keys.
 	Put   func(ctx context.Context, seen int64, keys ...*access.Key) error
 	Audit audit.Record
 	Now   func() time.Time

@@ -11,7 +11,7 @@ import (
 	"svc/internal/httpapi"
 )
 
-// Layout has the positions of a unit's rooms, in cells of a grid that starts with column 1 and row 1.
+// Layout contains the positions of a unit's rooms, in cells of a grid that starts with column 1 and row 1.
 type Layout struct {
 	Hospital  string
 	Columns   int32
@@ -138,7 +138,7 @@ type Office struct {
 	// reads the state to change.
 	Seen func() int64
 	// Put stores a layout. It fails with [access.ErrOvertaken] if the settings of the hospital were changed after the
-	// position seen.
+	// position that the caller got from Seen.
 	Put   func(ctx context.Context, seen int64, l *Layout) error
 	Audit audit.Record
 	Now   func() time.Time

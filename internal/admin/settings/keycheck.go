@@ -141,8 +141,8 @@ func (k *KeyCheck) State() (moved <-chan struct{}, fault error) {
 	return k.moved, k.fault
 }
 
-// While calls work as long as the keys match. It ends the context of work if they no longer match, and calls work
-// again when they do. It returns when ctx ends or work fails.
+// While runs work whenever the keys match. If the keys no longer match, While ends the context of work; when they
+// match again, it calls work again. It returns when ctx ends or work fails.
 func (k *KeyCheck) While(ctx context.Context, work func(context.Context) error) error {
 	for ctx.Err() == nil {
 		moved, fault := k.State()

@@ -22,7 +22,7 @@ import (
 	"svc/schemas/administration"
 )
 
-// Store follows the settings topic: keys, hospitals, users, and subscribers. Every role applies a change within a
+// Store follows the settings topic: keys, hospitals, users, and subscribers. Every process applies a change within a
 // second. The registers are for reading; the methods write to the topic.
 type Store struct {
 	Register    *access.Register
@@ -35,7 +35,7 @@ type Store struct {
 	table *stream.Table
 }
 
-// Follow returns the store of the settings in a topic. It is empty until [Store.Run] has read them.
+// Follow returns the store of the settings in a topic. The store is empty until [Store.Run] has read the settings.
 func Follow(cluster *stream.Cluster, topic string, seals *seal.Keyring, now func() time.Time, log *slog.Logger) *Store {
 	s := &Store{
 		table:       cluster.Table(topic, func(string) int32 { return 0 }),
@@ -97,7 +97,7 @@ func (s *Store) Await(ctx context.Context, position int64) {
 }
 
 // write writes settings of a hospital, all or none. It returns [access.ErrOvertaken] if settings of the hospital have
-// changed after the position seen. When it returns nil, this process uses the new settings.
+// changed after the position that the caller got from Seen. When it returns nil, this process uses the new settings.
 func (s *Store) write(ctx context.Context, hospital string, seen int64, entries ...stream.Entry) error {
 	return s.WriteAll(ctx, []string{hospital}, seen, entries...)
 }

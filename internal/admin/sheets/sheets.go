@@ -1,5 +1,5 @@
-// Package sheets converts the CSV files of administrators. It reads and writes the terminology map and the location
-// table of a hospital, row by row, as the API represents them.
+// Package sheets implements the CSV format of the tables that administrators edit. It reads and writes the
+// terminology map and the location table of a hospital, row by row, as the API represents them.
 package sheets
 
 import (

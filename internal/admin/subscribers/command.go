@@ -116,7 +116,7 @@ func commandOf(p *outbound.Progress) commandRow {
 	}
 }
 
-// newCommand returns a new command of the caller.
+// newCommand returns a new command from the caller of the request.
 func (s *server) newCommand(r *http.Request, verb outbound.Verb) *outbound.Command {
 	caller := httpapi.Caller(r.Context())
 	return &outbound.Command{ID: "cmd_" + access.RandomHex(8), Hospital: caller.Hospital, Verb: verb, At: cut(s.Shell.Now()), By: caller.ID}
@@ -215,7 +215,8 @@ func (s *webhooks) orderDryRun(w http.ResponseWriter, r *http.Request, c *outbou
 	return err == nil
 }
 
-// waitForCount waits until the notifier reports how many deliveries a replay has.
+// waitForCount waits until the notifier reports how many deliveries a replay has. It returns nil if the report does
+// not arrive in time.
 func (s *webhooks) waitForCount(ctx context.Context, c *outbound.Command) *int {
 	if p, ok := Await(ctx, s.Lists, c, func(p *outbound.Progress) bool { return p.Count > 0 || p.Done }); ok {
 		return &p.Count
@@ -223,8 +224,8 @@ func (s *webhooks) waitForCount(ctx context.Context, c *outbound.Command) *int {
 	return nil
 }
 
-// Await waits until enough returns true for the progress of a command. It polls the view, because the notifier is
-// another process and reports only there.
+// Await waits until the function enough returns true for the progress of a command, for at most awaitWithin. It polls
+// the view, because the notifier is another process and reports only there.
 func Await(ctx context.Context, lists Progresses, c *outbound.Command, enough func(*outbound.Progress) bool) (outbound.Progress, bool) {
 	ctx, cancel := context.WithTimeout(ctx, awaitWithin)
 	defer cancel()

@@ -72,7 +72,7 @@ func deliveryReads() []contract.Route[*webhooks] {
 	}
 }
 
-// deliveryBase has the fields that a partner may also see.
+// deliveryBase contains the fields that a partner may also see.
 type deliveryBase struct {
 	ID            string       `json:"id"`
 	EventID       string       `json:"eventId"`

@@ -43,7 +43,7 @@ type ackShape struct {
 
 type acknowledged struct {
 	CommandID string            `json:"commandId"`
-	Done      bool              `json:"done"` // the episode already shows the effect of the command
+	Done      bool              `json:"done"` // whether the episode already shows the effect of the command
 	Warnings  []httpapi.Warning `json:"warnings"`
 }
 

@@ -187,7 +187,7 @@ func (h *fixture) PutTier(_ context.Context, _ int64, tier *subscriber.Tier) err
 	return h.store(func() { h.register.SetTier(tier) })
 }
 
-// said has the parts of a response that tests read.
+// said contains the parts of a response that tests read.
 type said struct {
 	header http.Header
 	raw    string

@@ -61,8 +61,8 @@ func pathID(r *http.Request) string { return httpapi.PathValue(r, "id") }
 // faults collects the rules that a request breaks, so that the sender learns about all of them at once. The rules in
 // the struct tags of the body come first.
 type faults struct {
-	all     []httpapi.Detail // the request is malformed
-	misfits []httpapi.Detail // the request is well formed, but names something that does not exist or asks for something impossible
+	all     []httpapi.Detail // faults of a malformed request
+	misfits []httpapi.Detail // faults of a well-formed request that names something unknown or asks for something impossible
 }
 
 // faultsOf returns the rules that a body breaks.
@@ -85,7 +85,7 @@ func (f *faults) fits(ok bool, path, rule string) {
 	}
 }
 
-// answered reports whether there is a fault. If there is, answered has sent an error response.
+// answered reports whether there is a fault. If there is one, answered has sent an error response.
 func (f *faults) answered(w http.ResponseWriter, r *http.Request) bool {
 	switch {
 	case len(f.all) > 0:

@@ -1,5 +1,5 @@
-// Package subscribers administers the subscribers to a unit's events: the webhooks of partners, the tiers of alerts,
-// the roles on duty that the tiers alert. It also lists the deliveries.
+// Package subscribers administers the subscribers to a unit's events: partners' webhooks, plus the roles on duty that
+// each alert tier notifies. It also lists the deliveries.
 //
 // A [Store] holds the settings. The audit record of an action is written before the action takes effect, and the
 // response is sent once this process uses the new settings. Secrets, telephone numbers and addresses never leave this
@@ -39,8 +39,8 @@ type Store interface {
 	PutTier(ctx context.Context, seen int64, t *subscriber.Tier) error
 }
 
-// ErrNoKey means that the process cannot seal: it has no key, or not the key that sealed the setting. Writing the
-// setting would lose its secret part.
+// ErrNoKey means that the process cannot seal a setting, because it has no secrets key or lacks the key with which
+// the setting was sealed. Writing the setting would lose its secret part.
 var ErrNoKey = errors.New("no secrets key is configured")
 
 // Lists provides the notifier's reports about its work. ok is false for an unknown id. An error means that the report
@@ -78,8 +78,8 @@ type Config struct {
 	Order func(ctx context.Context, c *outbound.Command) error
 	// Test returns the id of the delivery that a test creates, or "" if the id is not known in advance.
 	Test func(c *outbound.Command) string
-	// Check checks the URL of an endpoint. It returns a stable code for why the URL is refused, or for a warning; ""
-	// means none.
+	// Check checks the URL of an endpoint. refused is a stable code for why the URL is refused, and warning is a
+	// stable code for a warning; each is "" if there is none.
 	Check func(ctx context.Context, hospital, url string) (refused, warning string)
 	Zone  func(hospital string) *time.Location // zone for times without an offset
 }
@@ -128,7 +128,7 @@ func alertReads() []contract.Route[*alerts] {
 	return grouped("Alerts", tierReads(), recipientReads(), episodeReads())
 }
 
-// server has the common parts of webhooks and alerts.
+// server contains the common parts of webhooks and alerts.
 type server struct {
 	Config
 	// writing serializes the actions in this process, so that they wait for each other instead of failing with
@@ -136,8 +136,8 @@ type server struct {
 	writing sync.Mutex
 }
 
-// begin starts an action on settings. The caller must read the settings after begin. Writes fail if any process has
-// changed the settings since then.
+// begin starts an action on settings. The caller must read the settings after begin, and must call end when the
+// action is complete. Writes fail if any process has changed the settings since begin.
 func (s *server) begin() (seen int64, end func()) {
 	s.writing.Lock()
 	return s.Store.Seen(), s.writing.Unlock

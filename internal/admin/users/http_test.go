@@ -189,8 +189,8 @@ func TestRefusedInvitations(t *testing.T) {
 	}
 }
 
-// TestInvitationsAreBounded: the links of a hospital count until a day after they end. Links of other hospitals do not
-// count.
+// TestInvitationsAreBounded: a link counts toward its hospital's limit until a day after the link ends. Links of
+// other hospitals do not count.
 func TestInvitationsAreBounded(t *testing.T) {
 	t.Parallel()
 	w, o, ask := served(t)

@@ -24,10 +24,10 @@ const MostLinks = 200
 // ErrTooMany means that a hospital has created the maximum number of links.
 var ErrTooMany = errors.New("the hospital has reached the limit of 200 links in 24 hours; try again later")
 
-// lifetimes are the possible lifetimes of a link from the API.
+// lifetimes are the possible lifetimes of a link that is created through the API.
 var lifetimes = map[string]time.Duration{"15m": 15 * time.Minute, "1h": time.Hour, "24h": 24 * time.Hour}
 
-// Lifetimes returns the names of the possible lifetimes of a link from the API, shortest first.
+// Lifetimes returns the names of the possible lifetimes of a link that is created through the API, shortest first.
 func Lifetimes() []string { return []string{"15m", "1h", "24h"} }
 
 var inviteOperation = contract.Operation{
@@ -130,7 +130,7 @@ func (o *Office) Withdraw(ctx context.Context, by, hospital, user string) (link 
 			return ErrNoLink
 		}
 		link = all[i]
-		// The link remains stored as ended, so that it still counts towards [MostLinks].
+		// The link remains stored as ended, so that it still counts toward [MostLinks].
 		ended := link
 		ended.ExpiresAt = now
 		act := audit.Act{Hospital: hospital, At: now, By: by, Action: ActWithdraw, Subject: user, Before: ended.ID()[:16]}

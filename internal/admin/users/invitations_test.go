@@ -86,8 +86,8 @@ func TestWithdrawInvitation(t *testing.T) {
 	}
 }
 
-// TestWithdrawNothing: any id that is not an invitation of the hospital is not found, and nothing
-// changes.
+// TestWithdrawNothing: withdrawing an id that is not an invitation of the hospital fails with "not found" and changes
+// nothing.
 func TestWithdrawNothing(t *testing.T) {
 	t.Parallel()
 	w, o, ask := served(t)

@@ -53,7 +53,8 @@ type Office struct {
 	// reads the state to change.
 	Seen func() int64
 	// Put stores changes, all or none. It fails with [access.ErrOvertaken] if the settings of an affected hospital
-	// were changed after the position seen. When it returns nil, this process uses the new settings.
+	// were changed after the position that the caller got from Seen. When it returns nil, this process uses the new
+	// settings.
 	Put   func(ctx context.Context, seen int64, c Changes) error
 	Audit audit.Record
 	// Refusals records failed sign-ins; it may be nil.
@@ -70,7 +71,8 @@ func (o *Office) MakeLink(ctx context.Context, by, hospital, label string, role 
 	return o.makeLink(ctx, math.MaxInt64, by, hospital, label, role, ttl)
 }
 
-// makeLink does the work of [Office.MakeLink], on the condition that nothing has changed after the position seen.
+// makeLink does the work of [Office.MakeLink], on the condition that no settings of the hospital have changed after
+// the position that the caller got from Seen.
 func (o *Office) makeLink(ctx context.Context, seen int64, by, hospital, label string, role Role, ttl time.Duration) (Link, string, error) {
 	if ttl < LeastTTL || ttl > MostTTL {
 		return Link{}, "", ErrTTL
@@ -135,7 +137,7 @@ func (o *Office) UseLink(ctx context.Context, token string, in SignIn) (s Sessio
 	return s, nil
 }
 
-// RefuseSignIn records a failed sign-in in each hospital with a user record of the person. subjects are as in
+// RefuseSignIn records a failed sign-in in each hospital in which the person has a user record. subjects are as in
 // [Office.SignIn]; nil means that the person is unknown. reason is a stable word.
 func (o *Office) RefuseSignIn(ctx context.Context, subjects [][]byte, reason string) {
 	act := audit.Act{Hospital: audit.Installation, By: audit.Unknown, Action: audit.ActRefuseSignIn, Reason: reason}
