@@ -13,8 +13,8 @@ import (
 	"svc/internal/httpapi/problem"
 )
 
-// Intake describes one request or MLLP frame for the feed's counts. The change at Position has the outcomes of what was
-// appended: a single outcome, or one per message.
+// Intake describes one request or MLLP frame for the feed's counts. The change at Position contains the outcomes of
+// what was appended: a single outcome, or one per message.
 type Intake struct {
 	Hospital string
 	Channel  acuity.Channel
@@ -130,7 +130,7 @@ func (s *server) countRefusal(w http.ResponseWriter, r *http.Request, serve func
 type statusWriter struct {
 	http.ResponseWriter
 	status int
-	kept   bool // the observation was appended
+	kept   bool // whether the observation was appended
 }
 
 // WriteHeader implements [http.ResponseWriter].

@@ -14,7 +14,7 @@ func value(text []byte, i int) (raw []byte, after int) {
 type member struct {
 	name []byte
 	raw  []byte
-	seen bool // a caller requested the field
+	seen bool // whether a caller requested the field
 }
 
 // members appends the fields of an object in order. A null field is treated as missing but remains in the list, so

@@ -50,8 +50,8 @@ func decoded(t rapid.TB, text string) acuity.Observation {
 	return o
 }
 
-// adt returns an ADT message about the visit, with further segments if any are given. The times of the message and of
-// the event are times of day.
+// adt returns an ADT message about the visit, with further segments if any are given. at and occurred, the times of
+// the message and of the event, are times of day.
 func adt(kind, at, occurred, place, class string, more ...string) string {
 	lines := append([]string{
 		`MSH|^~\&|EPIC|STMARY|SVC|STMARY|20260304` + at + `00||ADT^` + kind + `|` + kind + at + `|P|2.5.1`,

@@ -12,13 +12,13 @@ import (
 // an observation knows only paths in the observation.
 type Places struct {
 	// The observation contains only those events of the body that were not refused. list is the name of the body's
-	// list of events; origins has, for each event of the observation, its index in that list.
+	// list of events. origins contains, for each event of the observation, its index in that list.
 	list    string
 	origins []int
 
 	controlIDs   []string                        // control ids of HL7 messages, in the order of the body
 	triggers     []string                        // trigger events of the messages
-	adt          bool                            // the body has events of the JSON feeds
+	adt          bool                            // whether the body contains events of the JSON feeds
 	encounters   []string                        // FHIR only: for each event, the resource from which it was made
 	resource     func(list string, i int) string // FHIR only: returns the resource from which element i of a list was made
 	ReadWarnings []acuity.Warning                // warnings that were reported while the body was parsed

@@ -24,7 +24,7 @@ type shape struct {
 
 // field holds the constraints on one field of a shape.
 type field struct {
-	required           bool     // the JSON tag lacks omitempty
+	required           bool     // whether the JSON tag lacks omitempty
 	max                int64    // maxLength of a text in characters, or maximum of a number; 0: none
 	minItems, maxItems int      // for a list
 	words              []string // accepted values (enum); nil: any

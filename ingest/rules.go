@@ -49,7 +49,7 @@ func (r *reader) rule(body []byte, id string) catalogue.Rule {
 	if id == "" {
 		id = b.text("factorId")
 	} else if named := b.peek("factorId"); named != nil && (named[0] != '"' || string(syntax.Unquote(named)) != id) {
-		r.fault("factorId", "path") // a rule that was read may be sent back unchanged
+		r.fault("factorId", "path") // a rule may be sent back as it was read, but its factorId must match the path
 	}
 	rule := catalogue.Rule{Comment: b.remark()}
 	f, known := catalogue.FactorByID(id)

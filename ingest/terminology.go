@@ -17,7 +17,7 @@ import (
 // maxMappingID is the maximum length of a row id in a path.
 const maxMappingID = 200
 
-// noFactor is the factorId for codes that are known to have no meaning. It overrides the catalogue's mapping of that
+// noFactor is the factorId for a code that is known to have no meaning. It overrides the catalogue's mapping of that
 // code.
 const noFactor = "none"
 

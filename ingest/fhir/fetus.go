@@ -19,7 +19,7 @@ const maxFocus = 2
 // maxSites is the maximum number of body sites that are read.
 const maxSites = 4
 
-// readSite reads a field that may name the fetus that a resource is about.
+// readSite reads a field that may name the fetus that a resource is about. It returns false for any other field.
 func readSite(p *parser, r *resource, key []byte) bool {
 	switch string(key) {
 	case "focus":
@@ -46,7 +46,7 @@ func readSite(p *parser, r *resource, key []byte) bool {
 	return true
 }
 
-// firstReference reads a reference, or the first of a list of them.
+// firstReference reads a reference or, from a list of references, the first one that is not empty.
 func firstReference(p *parser) (first reference) {
 	for l := p.list(); p.next(&l); {
 		if ref := p.reference(); first == (reference{}) {
@@ -101,7 +101,8 @@ func (t *terms) labelIn(p span, read func(string) string) string {
 	return read(string(text[:min(len(text), maxText)]))
 }
 
-// fetusText returns the label of the fetus that a string names. It caches the labels, because the same strings recur.
+// fetusText returns the label of the fetus that a string of the body names. It caches the labels, because the same
+// strings recur.
 func (t *terms) fetusText(p span) string {
 	if p.empty() {
 		return ""
@@ -138,7 +139,8 @@ func (t *terms) fetusOfSite(c *concept) string {
 	return ""
 }
 
-// fetusOfReference returns the fetus label in the display, address or identifier of a reference.
+// fetusOfReference returns the label that the function read finds in the display, address or identifier of a
+// reference.
 func (t *terms) fetusOfReference(r *reference, read func(string) string) string {
 	if label := t.labelIn(r.display, read); label != "" {
 		return label
@@ -239,8 +241,8 @@ func (m fetusReader) fetusByReference(r *resource) string {
 	return cmp.Or(terminology.FetusNamed(m.birthOrder(&m.resources[at])), child)
 }
 
-// focusOf returns the pseudonym of the resource that an Observation concerns. For a person, that is the patient
-// pseudonym. Resources of types that cannot represent a fetus are ignored.
+// focusOf returns the pseudonym of the resource that an Observation concerns. If that resource is a Patient, the
+// result is a patient pseudonym. Resources of types that cannot represent a fetus are ignored.
 func (m fetusReader) focusOf(ref *reference, from *resource) string {
 	if patient, subject, _ := m.patientOf(ref, from); patient != "" {
 		if subject != "" {

@@ -47,7 +47,7 @@ type Facts struct {
 
 	Issues []Issue
 
-	// origins are the resources from which the events, signals and references were made.
+	// These are the resources from which the events, signals and references were made.
 	eventOrigins, signalOrigins, referenceOrigins []origin
 	containers                                    []container
 	refused                                       map[origin]bool
@@ -88,7 +88,7 @@ const (
 // Fault is the reason for refusing a whole body. It contains no values from the body.
 type Fault struct {
 	Path, Rule string
-	TooLarge   bool // the body exceeds a limit
+	TooLarge   bool // whether the body exceeds a limit
 	// Issues lists the unsupported requests that caused a transaction to be refused.
 	Issues []Issue
 }
@@ -184,7 +184,7 @@ func (m *mapper) apply() {
 	}
 	for n := range m.resources {
 		if r := &m.resources[n]; !r.contained {
-			switch r.kind { //nolint:exhaustive // other kinds are already processed or yield no facts
+			switch r.kind { //nolint:exhaustive // the other kinds are already processed or yield no facts
 			case conditionKind:
 				m.count(r, m.condition)
 			case observationKind:

@@ -274,7 +274,7 @@ func cutBed(name string) (room, bed string, ok bool) {
 	return strings.TrimSpace(name[:i]), strings.Trim(rest[3:], " -"), true
 }
 
-// placeName reads the name of a place.
+// placeName reads the name of a place and shortens it to maxPlace bytes, with a warning.
 func (m *mapper) placeName(r *resource, p span) string {
 	name := m.string(p, maxText)
 	if len(name) > maxPlace {

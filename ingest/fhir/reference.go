@@ -165,7 +165,7 @@ func (x *index) visitOf(ref *reference, from *resource) string {
 	case t.at >= 0:
 		visit = x.visit(&x.resources[t.at])
 	case t.logical != "":
-		return x.Pseudonym(hl7.KindVisit, t.logical) // the literal reference in the same element may vary
+		return x.Pseudonym(hl7.KindVisit, t.logical) // the identifier identifies the visit, because the literal reference may vary
 	default:
 		visit = x.Pseudonym(hl7.KindVisit, t.name)
 	}

@@ -58,7 +58,7 @@ func (q *request) isServed(of string) bool {
 	switch method := string(q.method); {
 	case method == "GET" || method == "HEAD":
 		q.decline(EntryNotAllowed, "method_not_supported", "method")
-	case method == "PATCH" && of != "history": // in a history, the entry has the patched resource
+	case method == "PATCH" && of != "history": // a history entry contains the whole patched resource
 		q.decline(EntryNotSupported, "method_not_supported", "method")
 	case method == "DELETE" && searches:
 		q.decline(EntryNotSupported, "delete_by_search", "url")
@@ -179,7 +179,7 @@ func (d *document) hasIdentifier(r *resource, value string) bool {
 	return false
 }
 
-// here returns a span that begins at the end of a list with n elements; its end is set later.
+// here returns a span that begins at the end of a list with n elements. The end of the span is set later.
 func (m *mapper) here(n int) acuity.Span { return acuity.Span{From: int32(n)} } //nolint:gosec // at most MaxFacts
 
 // create records that the facts of a resource belong to a conditional create; first holds the positions at which

@@ -44,8 +44,8 @@ func (k kind) isNamed() bool { return k >= medicationKind && k <= patientKind }
 type resource struct {
 	kind                            kind
 	contained, rejected, superseded bool
-	described                       bool  // has no name; its key is derived from its content
-	deleted                         bool  // its request is a DELETE
+	described                       bool  // whether it has no name, so that its key is derived from its content
+	deleted                         bool  // whether its request is a DELETE
 	onlyNew                         bool  // conditional create: the resource is applied only if it is not known yet
 	container, index                int32 // position in the body (see path)
 	parent                          int32 // parent of a contained resource
@@ -225,7 +225,7 @@ func elementOf(key []byte) string {
 	return string(key)
 }
 
-// commonField parses a field that resources of all kinds have.
+// commonField parses a field that resources of all kinds have. It returns false for any other field.
 func (p *parser) commonField(r *resource, n int32, key []byte) bool {
 	switch string(key) {
 	case "resourceType":
@@ -271,7 +271,7 @@ func (p *parser) commonField(r *resource, n int32, key []byte) bool {
 	return true
 }
 
-// kindField parses a field that is specific to the kind of the resource.
+// kindField parses a field that is specific to the kind of the resource. It returns false for any other field.
 func (p *parser) kindField(r *resource, key []byte) bool {
 	switch r.kind {
 	case encounterKind:

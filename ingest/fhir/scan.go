@@ -52,8 +52,8 @@ func (s *scanner) object() bool {
 	return false
 }
 
-// key returns the name of the next field of the open object, and moves to its value. At
-// the end it closes the object.
+// key returns the name of the next field of the open object, and moves to the field's value. At the end of the
+// object, key closes the object and returns false.
 func (s *scanner) key() ([]byte, bool) {
 	switch s.space() {
 	case '}':
@@ -140,7 +140,8 @@ func (s *scanner) list() list {
 	return list{one: true}
 }
 
-// next reports whether there is a next element, and moves to it. At the end it closes the array.
+// next reports whether the list has a next element, and moves to that element. At the end of an array, next closes
+// the array.
 func (s *scanner) next(l *list) bool {
 	if l.one {
 		l.one = false

@@ -301,7 +301,9 @@ func (m *mapper) measure(r *resource, s *acuity.Signal, v *value, field string) 
 	m.addSignal(r, *s)
 }
 
-// effective returns when the observation was made. For a period, that is the end, unless the end is in the future.
+// effective returns when the observation was made. If that time is coarse, from is the start of its interval;
+// otherwise from is 0. For a period, the time is the end or, if the end is missing or in the future, the start. If
+// there is neither an instant nor a period, it is the time of issue.
 func (m *mapper) effective(r *resource) (at, from acuity.Instant) {
 	if at, sent := m.moment(r, r.at, "effective"); at != 0 {
 		return at, sent.Start()

@@ -128,7 +128,7 @@ func (t *terms) codes(dst []acuity.Coding, r *resource, c *concept, field string
 	return dst
 }
 
-// add appends a coding that is not in the list yet.
+// add appends a coding, unless the list is full or already contains the coding.
 func add(dst []acuity.Coding, c acuity.Coding) []acuity.Coding {
 	if len(dst) == maxCodings || slices.Contains(dst, c) {
 		return dst

@@ -31,7 +31,7 @@ type Fault struct {
 	Reason string
 }
 
-// conditions maps the conditions in use to their texts in table 0357.
+// conditions maps the conditions that svc reports to their texts in HL7 table 0357.
 var conditions = map[int]string{
 	100: "Segment sequence error",
 	101: "Required field missing",
@@ -48,7 +48,7 @@ type Acknowledgment struct {
 	Message  string // what is wrong and what to do, for ERR-8; "": none
 	Hospital string // sending facility of the acknowledgment if the message does not name its receiver
 	At       time.Time
-	ID       string // MSH-10 of the acknowledgment, must be unique
+	ID       string // MSH-10 of the acknowledgment; must be unique
 	Sender   Sender
 }
 

@@ -13,7 +13,7 @@ type Batch struct {
 	Messages [][]byte // each begins with its MSH
 	Header   []byte   // the BHS segment or, without one, the FHS segment; nil if there is neither
 	Charset  Charset  // character set, if the transport or the first bytes determine it
-	Framed   bool     // the body has FHS or BHS, so the acknowledgment is a batch too
+	Framed   bool     // whether the body has FHS or BHS; if so, the acknowledgment is also a batch
 	Warnings []acuity.Warning
 }
 

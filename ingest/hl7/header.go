@@ -13,7 +13,7 @@ var ErrNoHeader = errors.New("no usable MSH segment")
 // [ErrNoHeader].
 type HeaderError struct {
 	Reason    string // one of the constants below, such as "encoding_short"
-	ControlID string // MSH-10, if MSH-1 makes it readable; "": unknown
+	ControlID string // MSH-10, or "" if it cannot be read
 }
 
 // Error implements [error].

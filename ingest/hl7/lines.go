@@ -60,8 +60,8 @@ var segmentNames = func() map[string]bool {
 	return names
 }()
 
-// blanks returns the length of the blanks with which text begins: spaces, tabs, no-break
-// spaces in UTF-8 or Windows-1252, byte order marks.
+// blanks returns the length of the blanks with which text begins: spaces, tabs, no-break spaces in UTF-8 or
+// Windows-1252, and byte order marks.
 func blanks(text []byte) int {
 	rest := text
 	for len(rest) > 0 {

@@ -97,7 +97,7 @@ func (m *Message) scan(raw []byte) error {
 		return m.headerError(reason)
 	}
 	var open *segment      // the used segment that a continuation line belongs to
-	segments, name := 0, 0 // number of segments, and position of the name of the last one
+	segments, name := 0, 0 // number of segments; position of the last segment's name
 	number, inside := 0, false
 	for pos := 0; pos < len(raw); {
 		kind, indent := m.kind(raw[pos:])

@@ -10,7 +10,8 @@ import (
 	"svc/acuity/codes"
 )
 
-// setSubjects finds the visit, the patient and, for a newborn, the mother.
+// setSubjects finds the visit, the patient and, for a newborn, the mother. It returns false if the message identifies
+// neither a visit nor a patient.
 func (d *decoder) setSubjects() bool {
 	e := &d.event
 	if patient := d.medicalRecord(d.field(d.pid, 3), "PID", 3); len(patient) > 0 {

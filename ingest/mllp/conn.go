@@ -59,7 +59,7 @@ type conn struct {
 	sender   Sender
 	messages int64
 	answered int64
-	resting  bool // waiting between two messages; guarded by the mutex of the connTable
+	resting  bool // whether the connection is waiting between two messages; guarded by the mutex of the connTable
 }
 
 func (c *conn) run(ctx context.Context) (end, error) {

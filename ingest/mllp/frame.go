@@ -171,9 +171,9 @@ func (r *Reader) readMore() (done bool, err error) {
 }
 
 // restart handles a 0x0B inside a message. The 0x0B starts a new message only if a header follows; if not, it is a
-// character of the text, such as an editor may leave. If a header follows, the text before the 0x0B is a whole message
-// if it ends with a line end or a 0x1C; if not, the message was cut off when its sender restarted. The reader waits for
-// the header, because no frame ends with 0x0B.
+// character of the text, such as one that an editor inserted. If a header follows, the text before the 0x0B is a
+// whole message if it ends with a line break or a 0x1C; if not, the message was cut off when its sender restarted.
+// The reader waits for the header, because no frame ends with 0x0B.
 func (r *Reader) restart() (done bool, err error) {
 	text := r.message
 	if len(bytes.Trim(text, "\r\n")) == 0 { // 0x0B was repeated

@@ -80,7 +80,7 @@ func (n *Counter) Received(in ingest.Intake) {
 		n.pending[position] = k
 	}
 	n.mu.Unlock()
-	// The change may have arrived before the input that caused it was acknowledged.
+	// The change may have arrived before Kafka acknowledged the observation that caused it.
 	if value, known := n.known(position); known {
 		n.Applied(position, value)
 	}

@@ -76,7 +76,7 @@ func (record Record) Do(ctx context.Context, do func() error, acts ...Act) error
 	return err
 }
 
-// Retry repeats a change as long as other changes overtake it. The change reads the current state each time, so its
+// Retry repeats a change until no other change overtakes it. The change reads the current state each time, so its
 // decision is based on the new state.
 func Retry(ctx context.Context, change func() error) error {
 	for {

@@ -15,8 +15,8 @@ const (
 	ActRefuse       = "act.refuse"     // an action or a page was refused; the subject is its route
 )
 
-// Unknown is the value of By for an act by an unknown person. Installation is the value of Hospital for an act without
-// a known hospital.
+// Unknown is the value of By if the person is unknown. Installation is the value of Hospital if the act concerns no
+// known hospital.
 const (
 	Unknown      = "unknown"
 	Installation = "*"

@@ -98,7 +98,8 @@ func claimCells(taken map[[2]int32]bool, c cells) bool {
 	return free
 }
 
-// Register holds all layouts. The reader of the settings topic updates it. A Register is safe for concurrent use.
+// Register holds the layouts of all hospitals. The reader of the settings topic updates it. A Register is safe for
+// concurrent use.
 type Register struct {
 	mu  sync.RWMutex
 	all map[string]*Layout

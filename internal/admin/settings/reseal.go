@@ -70,7 +70,7 @@ func (s *Store) Sealed() (rows []SealedRow, err error) {
 	return rows, err
 }
 
-// worst returns the worst key that seals one of the values.
+// worst returns the worst [SealedBy] of the sealed values.
 func worst(seals *seal.Keyring, values [][]byte) SealedBy {
 	by := SealedNewest
 	for _, value := range values {

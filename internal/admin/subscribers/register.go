@@ -80,7 +80,7 @@ func (r *Register) Webhooks(hospital string) []*subscriber.Webhook {
 	return slices.SortedFunc(maps.Values(r.webhooks[hospital]), func(a, b *subscriber.Webhook) int { return strings.Compare(a.ID, b.ID) })
 }
 
-// Webhook returns one webhook of a hospital.
+// Webhook returns a webhook of a hospital, and reports whether it exists.
 func (r *Register) Webhook(hospital, id string) (*subscriber.Webhook, bool) {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
@@ -95,7 +95,7 @@ func (r *Register) Recipients(hospital string) []*subscriber.Recipient {
 	return slices.SortedFunc(maps.Values(r.recipients[hospital]), func(a, b *subscriber.Recipient) int { return strings.Compare(a.ID, b.ID) })
 }
 
-// Recipient returns one recipient of a hospital.
+// Recipient returns a recipient of a hospital, and reports whether it exists.
 func (r *Register) Recipient(hospital, id string) (*subscriber.Recipient, bool) {
 	r.mu.RLock()
 	defer r.mu.RUnlock()

@@ -74,13 +74,13 @@ var ErrNoAccess = errors.New("the person does not have access to any hospital")
 // ActDrop is the action in the audit log when a person loses access to a hospital.
 const ActDrop = "user.drop"
 
-// SignIn applies the roles that an identity provider assigns to a person, one for each hospital. Subjects are keyed
+// SignIn applies the roles that an identity provider assigns to a person, one for each hospital. subjects are keyed
 // hashes of the person's identity; the first is made with the newest key. SignIn returns the session of the person
-// and the hospitals in which it is valid. Hospitals where an administrator has locked the person are excluded. If no
-// hospital remains, the error is [ErrNoAccess].
+// and the user records of the hospitals in which the session is valid. Hospitals where an administrator has locked
+// the person are excluded. If no hospital remains, the error is [ErrNoAccess].
 //
-// In a hospital without a role, the user record remains with [NoRole]. The record keeps the lock and the epoch, so
-// assigning a role again does not unlock the person or revive an ended session.
+// In a hospital where the person has no role, the user record remains with [NoRole]. The record keeps the lock and
+// the epoch, so assigning a role again does not unlock the person or revive an ended session.
 func (o *Office) SignIn(
 	ctx context.Context, subjects [][]byte, label string, roles map[string]Role, in SignIn,
 ) (s Session, may []User, err error) {
