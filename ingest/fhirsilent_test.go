@@ -111,7 +111,7 @@ func saysNoMore(r map[string]any, kind string, l leaf, from int) bool {
 	case kind == "Condition" && first == "clinicalStatus": // the verification status has precedence
 		return regexp.MustCompile("(?i)refuted|error|differential").MatchString(code("verificationStatus")) ||
 			strings.Contains(code("clinicalStatus"), `"display"`) // the code or the display is enough
-	case kind == "Encounter" && slices.Contains(l.tokens, any("contained")): // it only identifies the visit of another resource
+	case kind == "Encounter" && slices.Contains(l.tokens, any("contained")): // only identifies another resource's visit
 		return true
 	case kind == "Encounter" && first == "class" && slices.Contains(l.tokens[from:], any(1)): // the first class applies
 		return true

@@ -22,7 +22,8 @@ func isUnused(code string) bool {
 	return ok && w.Effect == rules.Unused
 }
 
-// controlID returns the control id, from [showControlID], of the message at a path of the body.
+// controlID returns the control id of the message at a path of the body, in the form that may be stored (see
+// [showControlID]).
 func (p *Places) controlID(path string) string {
 	n := p.message(path, len(p.controlIDs))
 	if n < 0 {

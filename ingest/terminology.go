@@ -86,7 +86,7 @@ func (r *reader) mappings(body []byte) (all []acuity.Mapping) {
 	return all
 }
 
-// mapping reads one row.
+// mapping reads one row of the terminology map.
 func (o object) mapping() acuity.Mapping {
 	m := acuity.Mapping{Code: o.text("code"), Comment: o.remark()}
 	if raw, ok := o.find("system"); ok {

@@ -264,8 +264,9 @@ func (m fetusReader) focusOf(ref *reference, from *resource) string {
 // fetusTypes are the resource types, besides Patient, that may represent a fetus.
 var fetusTypes = []string{"RelatedPerson", "BodyStructure"}
 
-// childOf returns the pseudonym of the subject if the Encounter is another patient's, the mother's. If the body does
-// not say who the mother is, the pseudonym is marked, and the visit later decides whether the subject is the mother.
+// childOf returns the pseudonym of the subject if the Encounter belongs to a different patient, who is then the mother.
+// If the body does not say whose Encounter it is, the pseudonym is marked, and the visit later decides whether the
+// subject is the mother.
 func (m fetusReader) childOf(r *resource) string {
 	t, ok := m.find(&r.encounter, encounterKind, r)
 	if !ok {

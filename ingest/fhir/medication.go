@@ -103,7 +103,7 @@ func (m *mapper) administration(r *resource) bool {
 	return true
 }
 
-// medicine returns the codings of the given medication.
+// medicine returns the codings of the medication that was given.
 func (m *mapper) medicine(r *resource) []acuity.Coding {
 	codings := m.codes(nil, r, &r.code, "medication")
 	if r.medication.empty() && r.medication.display.empty() {

@@ -336,8 +336,8 @@ const (
 	warnEscape         = "escape_unknown"     // the unknown escape sequence remains in the text
 	warnEventTime      = "event_time_missing" // the event has no time: the next available time is used
 	warnIgnored        = "event_ignored"      // an event without effect
-	warnLineContinued  = "line_continued"     // not a segment; follows an unused segment or MSH
-	warnLineIgnored    = "line_ignored"       // not a segment, after an unused segment or after MSH
+	warnLineContinued  = "line_continued"     // not a segment: read as text of the preceding field
+	warnLineIgnored    = "line_ignored"       // not a segment; follows an unused segment or MSH
 	warnLocationCut    = "location_cut"       // a part of a location is longer than the limit
 	warnMerge          = "merge_ignored"      // the event renumbers a patient or a visit, which has no effect
 	warnNotProduction  = "not_production"     // MSH-11 is not P; applied as if it were
@@ -345,8 +345,8 @@ const (
 	warnSwap           = "swap_ignored"       // A17: two patients swap beds, which has no effect
 	warnSystem         = "system_assumed"     // the code system was guessed from the form of the code
 	warnFuture         = "time_in_future"     // a time is more than 5 minutes ahead: the time of receipt is used
-	warnTime           = "time_unreadable"    // a diagnosis beyond maxRepetitions, or in an event that does not change diagnoses
-	warnUnused         = "field_not_used"     // a diagnosis that exceeds maxRepetitions or is in an event that does not change diagnoses
+	warnTime           = "time_unreadable"    // not an HL7 time; treated as missing
+	warnUnused         = "field_not_used"     // a diagnosis beyond maxRepetitions, or in an event that does not change diagnoses
 	warnVisit          = "visit_by_patient"   // no visit number: one visit per patient is assumed
 )
 

@@ -15,8 +15,8 @@ const (
 
 // kind distinguishes a segment from a continuation of the preceding field. A segment begins with its name followed by
 // a separator, or consists only of the name. A standard segment name may be in lower case or surrounded by blanks,
-// because text does not begin like that. indent is the number of bytes before the name, or before the end of a blank
-// line.
+// because free text does not begin with such a name. indent is the number of bytes before the name, or before the end
+// of a blank line.
 func (m *Message) kind(text []byte) (kind lineKind, indent int) {
 	switch {
 	case isTerminator(text[0]):

@@ -19,8 +19,8 @@ type offset struct {
 	seconds int32
 }
 
-// week is the maximum distance from MSH-7 within which a time without an offset gets the offset of MSH-7. Beyond it,
-// the clocks may have changed in between.
+// week is the maximum distance from MSH-7 within which a time without an offset gets the offset of MSH-7. Over a
+// longer distance, the clocks may have changed in between.
 const week = 7 * 24 * time.Hour
 
 // zones determines the zone of a time without an offset: the offset of MSH-7 if MSH-7 is near that time, or the

@@ -23,7 +23,8 @@ const (
 	actCommandStop   = "command.stop"
 )
 
-// awaitWithin is the maximum time that a response waits for the outcome of its command.
+// awaitWithin is the maximum time that a response waits for the outcome of its command, and lookEvery is the interval
+// at which it polls for the outcome.
 const (
 	awaitWithin = 2 * time.Second
 	lookEvery   = 20 * time.Millisecond

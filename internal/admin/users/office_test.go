@@ -75,7 +75,7 @@ func (w *world) actions() (all []string) {
 	for _, act := range w.acts {
 		all = append(all, act.Action)
 	}
-	slices.Sort(all) // actions of several hospitals have no order
+	slices.Sort(all) // the order of actions in different hospitals is undefined
 	return all
 }
 
