@@ -114,8 +114,8 @@ func keysOf(m map[string]string) []string {
 	return list
 }
 
-// TestTracingOfTheMotherNamesNoFetus: a tracing whose subject is the mother does not identify a fetus, in whatever
-// order she and her identifiers become known.
+// TestTracingOfTheMotherNamesNoFetus: a tracing whose subject is the mother does not identify a fetus, regardless of
+// the order in which she and her identifiers become known.
 func TestTracingOfTheMotherNamesNoFetus(t *testing.T) {
 	about := func(id, at, category string) string {
 		return tracingOf(id, `"subject":{"reference":"Patient/mother"}`, "A", at, category)

@@ -25,7 +25,7 @@ func resourceFacts(t *testing.T, body string, byDesign map[string]map[string]boo
 				if name, ok := o["resourceType"].(string); ok && name != "Bundle" {
 					if kind == "" {
 						kind, from = name, i
-					} else if _, used := byDesign[name]; used && len(l.tokens) > i { // a resource of a type that svc uses, inside a container
+					} else if _, used := byDesign[name]; used && len(l.tokens) > i { // an inner resource of a type that svc uses
 						kind, from = name, i
 					}
 				}
@@ -144,7 +144,7 @@ func saysNoMore(r map[string]any, kind string, l leaf, from int) bool {
 	case path == "identifier.value":
 		list, _ := r["identifier"].([]any) //nolint:errcheck // nil if there is none
 		return len(list) > 1
-	case first == "reasonCode" || first == "serviceType" || first == "ingredient": // only reason hints, one service name and active ingredients are used
+	case first == "reasonCode" || first == "serviceType" || first == "ingredient": // only hints, one name and active ingredients are used
 		return true
 	case kind == "Encounter" && path == "period.start":
 		return code("status") == `"planned"`

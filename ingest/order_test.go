@@ -232,9 +232,9 @@ func permutations(n int, visit func([]int)) {
 	next()
 }
 
-// TestOrderOfMessagesMeansNothing: in whatever order and from whatever mixture of feeds the messages of a visit
-// arrive, the unit ends in the same state. Cancellations may precede the events that they cancel, and retractions the
-// facts that they retract; any message may be sent twice. The test decodes the transmitted bytes.
+// TestOrderOfMessagesMeansNothing: the messages of a visit lead to the same state of the unit in any order of arrival
+// and from any mixture of feeds. Cancellations may precede the events that they cancel, and retractions the facts
+// that they retract; any message may be sent twice. The test decodes the transmitted bytes.
 func TestOrderOfMessagesMeansNothing(t *testing.T) {
 	for name, texts := range visits {
 		t.Run(name, func(t *testing.T) {

@@ -186,7 +186,7 @@ func (r *reader) warn(code, path string) {
 	}
 }
 
-// problem returns the problem for which the body is refused, or nil if it is not refused.
+// problem returns the error response for a body that must be refused, or nil if the body is accepted.
 func (r *reader) problem() *httpapi.Problem {
 	switch {
 	case len(r.faults) > 0:

@@ -12,8 +12,8 @@ import (
 	"svc/ingest/hl7"
 )
 
-// FuzzDecode: whatever the bytes, decoding does not panic or exceed a limit, and decoding twice gives the same facts.
-// Text that is not JSON is refused.
+// FuzzDecode: for any bytes, decoding does not panic or exceed a limit, and decoding twice gives the same facts. Text
+// that is not JSON is refused.
 func FuzzDecode(f *testing.F) {
 	files, err := filepath.Glob("testdata/*.json")
 	if err != nil || len(files) == 0 {

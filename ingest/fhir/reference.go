@@ -43,7 +43,7 @@ func (x *index) follow(ref *reference, want kind, from *resource) (target, bool)
 	return t, ok
 }
 
-// useNumbered records that a fact uses the resources of the given kind that have the given identifier.
+// useNumbered records that a fact uses the resources of the given kind with the given identifier.
 func (x *index) useNumbered(number string, want kind) {
 	if x.numbered == nil {
 		x.numbered = map[string][]int32{}

@@ -16,8 +16,8 @@ import (
 	"svc/ingest/hl7"
 )
 
-// FuzzDecode: whatever the bytes, decoding does not panic or yield a fact that exceeds its limit. The facts can be
-// encoded as a message and decoded again. The acknowledgment is a valid message.
+// FuzzDecode: for any bytes, decoding does not panic or yield a fact that exceeds its limit. The facts can be encoded
+// as a message and decoded again. The acknowledgment is a valid message.
 func FuzzDecode(f *testing.F) {
 	for _, file := range must(filepath.Glob("testdata/*.hl7")) {
 		f.Add(must(os.ReadFile(file)), "")

@@ -110,7 +110,7 @@ func (z *zones) instant(w Wall, from offset) acuity.Instant {
 }
 
 // everyReading returns a time as the interval between the first and the last instant at which the hospital's clock
-// shows it. They differ if the time lies in a repeated hour and was sent without an offset.
+// shows it. The two instants differ if the time lies in a repeated hour and was sent without an offset.
 func (z *zones) everyReading(t stamp) acuity.Moment {
 	m := t.Moment
 	if t.offset.known || m.Precision >= acuity.Day || z.own.known && !z.isLocal() {

@@ -256,7 +256,7 @@ func (d *decoder) pointOfCare(b []byte) []byte {
 	return b
 }
 
-// hierarchic has the types of an HD (HL7 table 0301).
+// hierarchic contains the universal ID types of an HD (HL7 table 0301).
 var hierarchic = map[string]bool{
 	"ISO": true, "GUID": true, "UUID": true, "DNS": true, "HCD": true, "CLIA": true, "CLIP": true, "CAP": true,
 	"EUI64": true, "HL7": true, "L": true, "M": true, "N": true, "Random": true, "URI": true, "x400": true, "x500": true,

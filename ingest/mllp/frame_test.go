@@ -124,8 +124,8 @@ func TestVerticalTabInMessage(t *testing.T) {
 	})
 }
 
-// FuzzReader: whatever the bytes, reading them yields messages within the limit and then one error. A returned
-// message can be framed and read again.
+// FuzzReader: for any bytes, reading yields messages within the limit and then one error. A returned message can be
+// framed and read again.
 func FuzzReader(f *testing.F) {
 	for _, seed := range []string{
 		"\x0bMSH|^~\\&|1\r\x1c\r", "\x0bA\x1c\x0bB\r\x0bC\x1c\n", "\x0bMSH|a\x0bb\r\x1c\r", "\x0bMSH|a\r\x0bMSH|b\r\x1c\r", "\x0bA\x0b \xef\xbb\xbfms", "MSH|\r\x1c", "noise\x0b\x0b\x1c\r", "\x0b\x1cA\x1c\r\x0b",

@@ -150,7 +150,7 @@ func ReadInstalled(ctx context.Context, cluster *stream.Cluster, topic string) (
 }
 
 // Rewrap makes the newest pseudonym key of a ring the installation's key and seals the pseudonym data with it. The
-// data, and thereby the pseudonyms, do not change.
+// data, and therefore the pseudonyms, do not change.
 func (s *Store) Rewrap(ctx context.Context, ring *seal.Keyring, now time.Time) error {
 	data, err := s.openPseudonyms(ring)
 	if err != nil {
