@@ -3,7 +3,7 @@
 // refer to.
 //
 // It accepts any Bundle, one resource, an array of resources, or {"resources": […]}. It decodes only the fields that
-// svc uses: a name, birth date, address or narrative is never stored. An error in one resource is reported as an
+// svc uses; names, birth dates, addresses and narratives are never stored. An error in one resource is reported as an
 // [Issue] for that resource and does not affect the others. A syntax error anywhere is a [Fault] of the whole body.
 package fhir
 
@@ -207,9 +207,9 @@ func (m *mapper) apply() {
 	}
 }
 
-// unusableReference returns the path of the resource's first reference to a visit or a patient if that reference has
-// the wrong type or cannot be resolved, for example because it contains no id. It returns "" if all such references
-// can be used.
+// unusableReference returns the path of the first unusable reference from a resource to a visit or a patient, or ""
+// if there is none. A reference is unusable if it has the wrong type or cannot be resolved, for example because it
+// contains no id.
 func (m *mapper) unusableReference(r *resource) (field string) {
 	leads := func(ref *reference, want kind) bool {
 		if ref.empty() {

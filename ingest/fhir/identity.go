@@ -39,7 +39,7 @@ func (x *index) describeThing(b *strings.Builder, r *resource) {
 	part([]byte(x.sent(&r.medication, medicationKind, r)))
 }
 
-// sent returns the target of a reference as sent. It looks at other parts of the body only for a placeholder or a
+// sent returns the target of a reference as sent. It uses other parts of the body only for a placeholder or a
 // contained resource, because the next resource about the same subject may be sent without those parts.
 func (x *index) sent(ref *reference, want kind, from *resource) string {
 	literal := x.bytes(ref.literal)
@@ -156,7 +156,7 @@ func (d *document) localName(urn []byte) []byte {
 }
 
 // identify finds the versions of each resource and chooses the one to use (docs/decisions.md#resource-versions): the
-// most recently updated or, if that is unknown, the last in the body.
+// most recently updated version or, if the times of update are unknown, the last one in the body.
 func (x *index) identify() {
 	x.keys = make(map[string]int32, len(x.resources))
 	x.urls = map[string]int32{}

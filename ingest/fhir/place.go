@@ -160,10 +160,10 @@ var wards = map[string]bool{
 // maxAbove is the maximum number of parents of a Location that the decoder searches for room and ward.
 const maxAbove = 4
 
-// place reads a location. Its name is the first available of the display of the reference, the name of the Location
-// and its number. A bed is part of its room (docs/decisions.md#fhir-references). A Location that another message
-// contains is identified by its reference, because that message may arrive earlier or later. The returned level is
-// the physical type.
+// place reads a location. The name of the place is the display of the reference or, if missing, the name or the
+// number of the Location. A bed is part of its room (docs/decisions.md#fhir-references). A Location that another
+// message contains is identified by its reference, because that message may arrive earlier or later. The returned
+// level is the physical type.
 func (m *mapper) place(r *resource, l *location) (place acuity.Location, level string, ok bool) {
 	name := m.placeName(r, l.place.display)
 	physical := string(m.bytes(l.physical))

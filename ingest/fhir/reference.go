@@ -227,7 +227,7 @@ func (x *index) setPseudonyms(r *resource) {
 	}
 }
 
-// addReferable creates the fact of a Medication, a Location or a Patient that other messages may refer to by id or
+// addReferable creates the fact for a Medication, a Location or a Patient to which other messages may refer by id or
 // number. A resource with only a placeholder gets no such fact, because other messages cannot refer to it.
 //
 // It reports whether the resource counts as applied: either another resource in the body uses it, or the fact was
@@ -257,7 +257,7 @@ func useParts(m *mapper, r *resource) {
 	}
 }
 
-// addReference creates the fact of a Medication, a Location or a Patient.
+// addReference creates the fact for a Medication, a Location or a Patient.
 func (m *mapper) addReference(r *resource) {
 	id := printable(string(m.idOf(r)))
 	if r.kind == patientKind {

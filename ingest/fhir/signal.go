@@ -107,9 +107,9 @@ var (
 	}
 )
 
-// stateName returns the state that a concept names, ignoring case and spaces. It looks at the codes, then the
-// displays of the codes, then the text. name is "" for an empty concept. known is false if the concept names a state
-// that the given map does not contain.
+// stateName returns the state that a concept names, ignoring case and spaces. It tries the codes first, then the
+// displays of the codes, and then the text. name is "" for an empty concept. known is false if the concept names a
+// state that the given map does not contain.
 func stateName(m *mapper, c *concept, states map[string]acuity.SignalStatus) (name string, known bool) {
 	texts := make([]span, 0, 2*maxCodings+1)
 	for i := range m.codings[c.first:c.last] {
@@ -348,8 +348,8 @@ func stateIn[S any](m *mapper, r *resource, states map[string]S, silent ...strin
 	return state, ok
 }
 
-// signal starts the signal for a resource, with its patient, identity and version. It returns false if the patient is
-// missing; only a retraction may lack one.
+// signal returns a new signal for a resource, with its patient, identity and version. It returns false if the patient
+// is missing; only a retraction may lack one.
 func (m *mapper) signal(r *resource, k catalogue.SignalKind, status acuity.SignalStatus) (acuity.Signal, bool) {
 	s := acuity.Signal{Kind: k, Status: status, Resource: m.resourceOf(r)}
 	s.Visit = m.visitOf(&r.encounter, r)

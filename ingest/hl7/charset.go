@@ -33,7 +33,7 @@ const (
 	// In multiByte charsets, the later bytes of a character can equal delimiters. A message is decoded before it is
 	// split.
 	multiByte
-	// In wide charsets, a delimiter or line end takes several bytes. A body is decoded before it is split into
+	// In wide charsets, a delimiter or line end occupies several bytes. A body is decoded before it is split into
 	// messages.
 	wide
 )

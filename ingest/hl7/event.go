@@ -256,7 +256,7 @@ func (m *Message) check(trigger []byte, sender Sender) *Fault {
 	}
 }
 
-// reasonJoined is the reason for refusing a message whose segments are in one line, separated by something other than
+// reasonJoined is the reason for refusing a message whose segments are on one line, separated by something other than
 // a carriage return, such as the two characters \r.
 const reasonJoined = "segments_joined"
 

@@ -2,7 +2,8 @@
 //
 // A [Message] is a view of the bytes of a message. [Message.Scan] finds the segments that svc uses and their fields;
 // a field is copied and unescaped only when it is read. [Message.Facts] returns the event, and [Message.Ack] the
-// acknowledgment. [Split] splits a batch. There is no I/O and no clock: the caller passes the time of receipt.
+// acknowledgment. [Split] splits a batch. The package does no I/O and reads no clock: the caller passes the time of
+// receipt.
 //
 // Names, birth dates, addresses and free text are never decoded into values. From PID-7, only "younger than 28 days"
 // is stored, and from PV2-3 only the hints that [adt.ParseReasons] finds. Identifiers are replaced by pseudonyms.
@@ -157,7 +158,7 @@ func isLetter(c byte) bool { return c|0x20 >= 'a' && c|0x20 <= 'z' }
 
 // slot returns where to store the segment with the given name and line number. It returns nil for a segment that svc
 // does not use, and for a repeated segment. For a repeated segment, repeated is the number of the line to ignore: the
-// line whose name is not in standard form, because it may be text, or else the second line.
+// line whose name is not in standard form, because that line may be text; otherwise, the second line.
 func (m *Message) slot(name string, number, odd int) (s *segment, repeated int) {
 	switch name {
 	case "MSH":

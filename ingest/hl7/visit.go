@@ -120,8 +120,8 @@ func recordRank(kind []byte) int {
 	}
 }
 
-// classify reads the fields that say what kind of patient this is: the class, the admission type, the service,
-// whether the patient is a newborn, the birth order, and the reason for the admission.
+// classify reads the fields that classify the patient: the class, the admission type, the service, whether the
+// patient is a newborn, the birth order, and the reason for the admission.
 func (d *decoder) classify() {
 	e := &d.event
 	e.Class = d.initial(d.field(d.pv1, 2), 2)

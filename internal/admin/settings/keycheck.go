@@ -126,7 +126,7 @@ func (k *KeyCheck) set(err error) {
 }
 
 // Healthy is the check for /readyz. Its error says which key differs, or why that is unknown. Before the first check,
-// the error is nil, because at that time the health check named start fails.
+// the error is nil, because the health check named start fails until then.
 func (k *KeyCheck) Healthy(context.Context) error {
 	if _, fault := k.State(); fault != errUnchecked { //nolint:errorlint // errUnchecked is never wrapped
 		return fault

@@ -216,8 +216,8 @@ func (s *webhooks) orderDryRun(w http.ResponseWriter, r *http.Request, c *outbou
 	return err == nil
 }
 
-// waitForCount waits until the notifier reports how many deliveries a replay has. It returns nil if the report does
-// not arrive in time.
+// waitForCount waits until the notifier reports how many deliveries a replay has. It returns nil if the report cannot
+// be read or does not arrive in time.
 func (s *webhooks) waitForCount(ctx context.Context, c *outbound.Command) *int {
 	if p, ok := Await(ctx, s.Lists, c, func(p *outbound.Progress) bool { return p.Count > 0 || p.Done }); ok {
 		return &p.Count
@@ -225,8 +225,9 @@ func (s *webhooks) waitForCount(ctx context.Context, c *outbound.Command) *int {
 	return nil
 }
 
-// Await waits until the function enough returns true for the progress of a command, for at most awaitWithin. It polls
-// the view, because the notifier is another process and reports only there.
+// Await waits until the function enough returns true for the progress of a command. It returns false if awaitWithin
+// has passed or the progress cannot be read. It polls the view, because the notifier is another process and reports
+// only there.
 func Await(ctx context.Context, lists Progresses, c *outbound.Command, enough func(*outbound.Progress) bool) (outbound.Progress, bool) {
 	ctx, cancel := context.WithTimeout(ctx, awaitWithin)
 	defer cancel()
