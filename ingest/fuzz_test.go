@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// FuzzBodies: any body gets an answer in an envelope and never a server error. A refused body has no effect.
+// FuzzBodies: for any body, the response has an envelope and is never a server error. A refused body has no effect.
 func FuzzBodies(f *testing.F) {
 	bodies := map[string]string{"adt": adtBody, "census": censusBody, "clinical": clinicalBody, "roster": rosterBody, "staffing": staffingBody}
 	for path, body := range bodies {

@@ -332,7 +332,7 @@ var ErrForbidden = errors.New("the key lacks the scope ingest:hl7")
 // Messages processes HL7 v2 messages that do not arrive over HTTP, in the same way as POST /api/ingest/hl7.
 type Messages struct{ s server }
 
-// NewMessages returns a Messages with the config of the HTTP handlers.
+// NewMessages returns a Messages that uses the same config as the HTTP handlers.
 func NewMessages(c Config) *Messages { return &Messages{server{c}} }
 
 // IngestBody returns the acknowledgment of a message, or the batch of acknowledgments of several messages. The result

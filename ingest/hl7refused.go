@@ -9,7 +9,7 @@ import (
 	"svc/internal/httpapi/rules"
 )
 
-// refusedBody is the reason why a body contains no message that could be acknowledged.
+// refusedBody is the reason for refusing an HL7 body as a whole.
 type refusedBody struct {
 	fault     hl7.Fault
 	controlID string // MSH-10 of a single message, if it can be read

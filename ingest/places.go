@@ -139,7 +139,8 @@ func (p *Places) part(path string) string {
 // statementWarnings are the warnings that concern facts about a visit or a patient, not events.
 var statementWarnings = []string{"reference_waiting", "value_unreadable"}
 
-// encounter returns the path of the FHIR resource that a warning is about or, if it is unknown, the warning's own path.
+// encounter returns the path of the FHIR resource that a warning is about or, if that resource is unknown, the path
+// in the warning.
 func (p *Places) encounter(w acuity.Warning) string {
 	n, _, ok := eventPath(w.Path)
 	s, _, signal := pathIn("signals", w.Path)

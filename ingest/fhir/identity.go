@@ -71,7 +71,7 @@ func (x *index) sent(ref *reference, want kind, from *resource) string {
 	return kindNames[want] + "/" + string(id)
 }
 
-// logical returns the target of a reference by its identifier, or "" if it has none.
+// logical returns the target that the identifier in a reference names, or "" if the reference contains no identifier.
 func (x *index) logical(ref *reference, want kind) string {
 	if value := x.bytes(ref.identifier); len(value) > 0 {
 		return kindNames[want] + "=" + string(value)

@@ -144,7 +144,8 @@ func (p *parser) peekFields(read func(key []byte) bool) {
 	}
 }
 
-// resource reads a resource of a kind that svc uses and returns its index.
+// resource reads a resource of a kind that svc uses, and returns its index or, if the body contains too many
+// resources, -1.
 func (p *parser) resource(r resource) int32 {
 	n := int32(len(p.resources)) //nolint:gosec // at most MaxResources
 	if n == MaxResources {

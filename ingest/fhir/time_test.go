@@ -8,7 +8,8 @@ import (
 	"svc/acuity"
 )
 
-// TestLeapSecond: a leap second is read as the first second of the next day. No other minute has a second 60.
+// TestLeapSecond: a leap second is read as the first second of the next day. In any other minute, second 60 is
+// invalid.
 func TestLeapSecond(t *testing.T) {
 	newYear := acuity.At(time.Date(2017, 1, 1, 0, 0, 0, 0, time.UTC))
 	for text, want := range map[string]acuity.Instant{

@@ -254,7 +254,7 @@ func (w *writer) fault(a *Acknowledgment) {
 	w.end()
 }
 
-// escaped writes literal text with the delimiters of the message escaped.
+// escaped writes literal text and escapes the message's delimiters in it.
 func (w *writer) escaped(s string) {
 	for _, c := range []byte(s) {
 		sequence := byte(0)

@@ -156,9 +156,10 @@ func isUpper(c byte) bool  { return c >= 'A' && c <= 'Z' }
 func isDigit(c byte) bool  { return c >= '0' && c <= '9' }
 func isLetter(c byte) bool { return c|0x20 >= 'a' && c|0x20 <= 'z' }
 
-// slot returns where to store the segment with the given name and line number. It returns nil for a segment that svc
-// does not use, and for a repeated segment. For a repeated segment, repeated is the number of the line to ignore: the
-// line whose name is not in standard form, because that line may be text; otherwise, the second line.
+// slot returns where to store the segment with the given name and line number, or nil for a segment that svc does not
+// use. If the segment is repeated, one of the two lines is ignored, and repeated is its number. That is the first
+// line if only the first line's name is not in standard form, because such a line may be text. Otherwise it is the
+// second line, and slot returns nil.
 func (m *Message) slot(name string, number, odd int) (s *segment, repeated int) {
 	switch name {
 	case "MSH":

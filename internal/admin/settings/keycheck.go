@@ -21,7 +21,7 @@ type KeyCheckConfig struct {
 	FirstData []byte
 	// Begin is called once, with the pseudonym data, when all keys match.
 	Begin func(data []byte)
-	// Strict makes the process exit if a key differs, because its keys cannot change while it runs.
+	// Strict makes the process exit if a key differs, because the keys of a process cannot change while it runs.
 	Strict bool
 }
 

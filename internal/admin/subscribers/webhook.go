@@ -285,7 +285,7 @@ func (s *webhooks) checkURL(w http.ResponseWriter, r *http.Request, hook *subscr
 	return !f.answered(w, r)
 }
 
-// set copies the settings of a request to w. It adds a fault for each key that does not exist.
+// set copies the settings of a request to w. It adds a fault for each reader key that does not exist.
 func (s *webhooks) set(f *faults, w *subscriber.Webhook, in *webhookSettings) {
 	if in.Events == nil {
 		in.Events = []string{outbound.LevelChanged, outbound.RoomRescored}

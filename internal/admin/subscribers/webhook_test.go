@@ -138,7 +138,8 @@ func TestAsManyWebhooksAsAHospitalCanHave(t *testing.T) {
 	h.ask("foreign", "POST", hooks, `{"url":"https://partner.example/svc"}`, 200)
 }
 
-// TestFailedActsAreOnRecord: the audit log shows whether an endpoint was removed or not.
+// TestFailedActsAreOnRecord: the audit log shows that the removal of an endpoint failed, or that its result is
+// unknown.
 func TestFailedActsAreOnRecord(t *testing.T) {
 	for how, fault := range map[string]error{"webhook.delete.failed": access.ErrOvertaken, "webhook.delete.unclear": errors.New("away")} {
 		h := open(t)
