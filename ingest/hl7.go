@@ -26,7 +26,7 @@ const (
 type hl7Answer struct {
 	common
 	Ack       string      `json:"ack"`
-	AckCode   string      `json:"ackCode"` // if there are several messages, the worst code
+	AckCode   string      `json:"ackCode"` // the worst code if there are several messages
 	ControlID *string     `json:"controlId"`
 	EventType *string     `json:"eventType"`
 	Acks      []hl7Result `json:"acks,omitempty"`
@@ -48,7 +48,7 @@ type exchange struct {
 	several bool
 	worst   hl7.AckCode
 	message string           // why the last refused message was refused, and what to do
-	details []httpapi.Detail // place and code of each refused message
+	details []httpapi.Detail // location and code of each refused message
 
 	by   hl7.Acknowledgment // the common fields of all acknowledgments
 	acks [][]byte           // one for each message

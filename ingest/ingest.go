@@ -166,7 +166,7 @@ func (t submission) answer() common { return t.in.answer(t.receipt) }
 // receipt is the result of submitting an observation. For a pending observation, it has a position but no change.
 type receipt struct {
 	position Position
-	durable  bool // false: there was nothing to append
+	durable  bool // whether the observation was appended; false if there was nothing to append
 	applied  bool
 	change   acuity.Change
 }

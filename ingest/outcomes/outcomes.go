@@ -24,7 +24,7 @@ type Counter struct {
 
 	mu      sync.Mutex
 	pending map[ingest.Position]kept // in the log, not applied yet
-	events  int                      // number of events in pending observations with places
+	events  int                      // number of events in pending observations that have places
 }
 
 // New returns an empty counter. known returns the change of an observation if that change is still cached.

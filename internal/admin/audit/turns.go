@@ -8,7 +8,7 @@ import (
 
 // Turns serializes the changes of each hospital in this process, so that they do not conflict with each other. Changes
 // in other processes may still conflict; in that case, [Turns.Do] retries. The zero value is ready to use.
-type Turns struct{ hospitals sync.Map } // hospital ID to a chan struct{}, full while a change runs
+type Turns struct{ hospitals sync.Map } // maps a hospital id to a chan struct{}, which is full while a change runs
 
 // Do waits until no other change for the hospital is running, then calls change and retries it as [Retry] does. To
 // enforce a limit, change must first read the position of the log, then count, and then write on the condition that

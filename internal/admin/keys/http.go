@@ -166,7 +166,7 @@ func (s *server) used(r *http.Request, ids []string) map[string]time.Time {
 		return nil
 	}
 	used, err := s.Used(r.Context(), ids)
-	if err != nil { // the list is useful without the last uses
+	if err != nil { // the list is useful even without the times of last use
 		s.Shell.Log.WarnContext(r.Context(), "last use of keys not read", "error", err)
 	}
 	return used

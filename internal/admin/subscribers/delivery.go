@@ -80,7 +80,7 @@ type deliveryBase struct {
 	Channel       string       `json:"channel"`
 	EndpointID    string       `json:"endpointId"` // id of a webhook or a recipient
 	State         string       `json:"state"`
-	Reason        *string      `json:"reason"` // stable code for why it was not delivered
+	Reason        *string      `json:"reason"` // stable code for why the event was not delivered
 	OccurredAt    httpapi.Time `json:"occurredAt"`
 	NextAttemptAt httpapi.Time `json:"nextAttemptAt"` // null: no further attempt
 }

@@ -63,7 +63,7 @@ func Rotate(secrets []subscriber.Secret, fresh subscriber.Secret, now time.Time,
 			return nil, false
 		case subscriber.SecretCurrent:
 			s.Until = cut(now.Add(overlap))
-		case subscriber.SecretPrevious: // an earlier rotation has set when it retires
+		case subscriber.SecretPrevious: // an earlier rotation has set when this secret retires
 		}
 		all = append(all, s)
 	}

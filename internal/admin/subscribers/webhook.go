@@ -160,7 +160,7 @@ func (s *webhooks) webhookRow(ctx context.Context, w *subscriber.Webhook) webhoo
 	}
 	health, known, err := s.Lists.Health(ctx, w.Hospital, w.ID)
 	switch {
-	case err != nil: // the list is useful without the health
+	case err != nil: // the list is useful even without the health of the endpoints
 		s.Shell.Log.WarnContext(ctx, "endpoint health not read", "error", err)
 	case !known: // no event was ever sent to the endpoint
 		health = outbound.Health{Status: "active"}

@@ -15,7 +15,7 @@ import (
 // Session is the sign-in of a person at one browser. Its record is in the settings topic, so an ended session remains
 // ended after a restart or the loss of Redis, and at every instance. A session without a record is invalid.
 type Session struct {
-	ID       string // 32 hex digits; the browser has the id in a sealed cookie
+	ID       string // 32 hex digits; the browser stores the id in a sealed cookie
 	Hospital string // hospital whose settings store the record, and where the session begins
 	User     string // id of the user
 	BegunAt  time.Time
