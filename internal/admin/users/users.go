@@ -1,8 +1,8 @@
-// Package users administers access to the pages of a hospital. It stores people with their roles, and the links that
-// sign them in once.
+// Package users manages access to a hospital's pages. It stores people with their roles, and the single-use links
+// that sign them in.
 //
-// A [User] is a label and a role; no patient data and no credential is stored. Every instance reads the records, so a
-// sign-in, an end of sessions or a changed role takes effect everywhere within a second.
+// A [User] is a label and a role; it contains no patient data and no credentials. Every instance reads the records,
+// so a sign-in, the end of a session or a changed role takes effect everywhere within a second.
 package users
 
 import (
@@ -19,30 +19,30 @@ import (
 // Role determines what a person may do on the pages.
 type Role string
 
-// Roles. Each includes the rights of the previous one.
+// Roles, in ascending order. Each role includes the permissions of the previous one.
 const (
 	Viewer Role = "viewer" // reads
 	Charge Role = "charge" // sets the nurses on duty, acknowledges alerts
 	Admin  Role = "admin"  // administers the hospital
 
-	// NoRole is the role of a person without any rights, because the identity provider does not assign a role.
+	// NoRole is the role of a person to whom the identity provider assigns no role. It grants no permissions.
 	NoRole Role = ""
 )
 
-// Roles returns all roles, from the fewest to the most rights.
+// Roles returns all roles, from the fewest to the most permissions.
 func Roles() []Role { return []Role{Viewer, Charge, Admin} }
 
-// Covers reports whether the role includes the rights of another role.
+// Covers reports whether the role includes the permissions of another role.
 func (r Role) Covers(other Role) bool {
 	all := Roles()
 	return slices.Contains(all, r) && slices.Index(all, r) >= slices.Index(all, other)
 }
 
-// Limit has the limits of a session: its maximum idle time and its maximum duration.
+// Limit is the maximum idle time and the maximum duration of a session.
 type Limit struct{ Idle, Absolute time.Duration }
 
-// Limit returns the limits of the role's sessions. Except for Admin, a session may last for a shift of twelve hours
-// with its handover. No specification prescribes these limits.
+// Limit returns the limits of the role's sessions. A session may last for a twelve-hour shift plus its handover; an
+// administrator's session is shorter. No specification prescribes these limits.
 func (r Role) Limit() Limit {
 	switch r {
 	case Admin:
@@ -62,11 +62,11 @@ type User struct {
 	Role     Role
 	// Subject is a keyed HMAC of the identity at the provider; nil means that the person signed in with a link.
 	Subject    []byte
-	Epoch      int64 // a higher epoch ends all sessions; it never decreases
+	Epoch      int64 // increased to end all sessions of the user; never decreases
 	Disabled   bool
 	CreatedAt  time.Time
 	Until      time.Time // zero: no end
-	SignedInAt time.Time // zero: unknown, because a sign-in to several hospitals is recorded in the first of them
+	SignedInAt time.Time // last recorded sign-in; zero: none. A sign-in to several hospitals is recorded only in the first
 	Version    int64
 }
 
@@ -75,7 +75,7 @@ func (u *User) May(now time.Time) bool {
 	return !u.Disabled && u.Role.Covers(Viewer) && (u.Until.IsZero() || now.Before(u.Until))
 }
 
-// Link signs a person in once. Its token is shown once and never stored.
+// Link is a single-use link that signs a person in. Its token is displayed once and never stored.
 type Link struct {
 	Hash      [sha256.Size]byte
 	Hospital  string
@@ -93,7 +93,7 @@ func (l *Link) Valid(now time.Time) bool { return l.UsedAt.IsZero() && now.Befor
 // ID identifies the link in settings and audit log. It is the hash of the token.
 func (l *Link) ID() string { return hex.EncodeToString(l.Hash[:]) }
 
-// Hash returns the part of a token that is stored.
+// Hash returns the hash of a token, which is stored instead of the token.
 func Hash(token string) [sha256.Size]byte { return sha256.Sum256([]byte(token)) }
 
 // Token returns 32 random bytes in hexadecimal.

@@ -1,6 +1,6 @@
-// Package walls administers the screens that show the board of a hospital. A wall is signed in with a link that is
-// displayed once and works once, and remains signed in until it is revoked or gets a new link. So a photograph of the
-// address on the screen does not give access. A wall has access only to the board.
+// Package walls manages the screens that show a hospital's board. A wall is signed in with a link that is displayed
+// once and works once, so a photograph of the address on the screen does not give access. The wall remains signed in
+// until it is revoked or gets a new link. It has access only to the board.
 package walls
 
 import (
@@ -25,7 +25,7 @@ type Wall struct {
 	Label     string            // name that administrators gave the wall
 	Hash      [sha256.Size]byte // hash of the token in its link
 	CreatedAt time.Time
-	ExpiresAt time.Time // when the link expires; zero: the link ends when it is used
+	ExpiresAt time.Time // when the link expires; zero: not until it is used
 	UsedAt    time.Time // when a screen used the link; zero: not yet
 }
 
@@ -34,7 +34,7 @@ func (w *Wall) LinkValid(now time.Time) bool {
 	return w.UsedAt.IsZero() && (w.ExpiresAt.IsZero() || now.Before(w.ExpiresAt))
 }
 
-// LinkFor is the lifetime of a wall's link, which gives a technician a day to set up a screen. No specification
+// LinkFor is the lifetime of a wall's link. It gives a technician a day to set up a screen. No specification
 // prescribes it.
 const LinkFor = 24 * time.Hour
 
@@ -45,7 +45,7 @@ const Most = 50
 const (
 	ActMake   = "wall.make"
 	ActRevoke = "wall.revoke"
-	ActRelink = "wall.relink" // the screen needs a new link, and is dark until it gets one
+	ActRelink = "wall.relink" // an administrator created a new link, which signed out the previous screen
 	ActUse    = "wall.use"    // a screen used the link
 )
 
@@ -113,11 +113,12 @@ func (r *Register) Walls(hospital string) []Wall {
 // Office administers the walls of all hospitals.
 type Office struct {
 	Register *Register
-	// Seen returns the position up to which the register has read the settings. The caller must call it before it
-	// reads the state to change.
+	// Seen returns the position up to which the register has read the settings. The caller must call Seen before it
+	// reads the state that it is going to change.
 	Seen func() int64
-	// Put stores a wall, or removes it if drop is true. It fails with [access.ErrOvertaken] if the settings of the
-	// hospital were changed after the position seen. When it returns nil, this process has applied the change.
+	// Put stores a wall, or removes it if drop is true. It fails with [access.ErrOvertaken] if the hospital's
+	// settings have changed since the position that the caller got from Seen. Once Put has returned nil, this process
+	// has applied the change.
 	Put   func(ctx context.Context, seen int64, w *Wall, drop bool) error
 	Audit audit.Record
 	Now   func() time.Time
@@ -186,7 +187,7 @@ func (o *Office) Use(ctx context.Context, token string) (w Wall, err error) {
 	return w, err
 }
 
-// Revoke ends a wall everywhere.
+// Revoke removes a wall, which signs out its screen on every instance.
 func (o *Office) Revoke(ctx context.Context, by string, w Wall) error {
 	return o.do(ctx, math.MaxInt64, &w, true, audit.Act{By: by, Action: ActRevoke, Before: version(&w)})
 }

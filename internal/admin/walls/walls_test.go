@@ -20,7 +20,7 @@ import (
 
 var noon = time.Date(2031, 4, 5, 12, 0, 0, 0, time.UTC)
 
-// world serves the endpoints on a log that may be unavailable.
+// world serves the endpoints with a fake settings log. If away is set, writes to the log return it as their error.
 type world struct {
 	office *Office
 	acts   []string

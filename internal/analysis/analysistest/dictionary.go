@@ -8,7 +8,7 @@ import (
 	"svc/internal/analysis/tables"
 )
 
-// rowTypes are the row types of the tables, by table.
+// rowTypes maps the name of each table to the type of its rows.
 var rowTypes = map[string]reflect.Type{
 	"observations":  reflect.TypeFor[tables.ObservationRow](),
 	"verdicts":      reflect.TypeFor[tables.VerdictRow](),
@@ -35,7 +35,7 @@ func Columns(table string) (all []Column) {
 
 // Column is one column of a table, as the dictionary lists it.
 type Column struct {
-	Name  string // name; a field inside a list has the name of the list, a dot and its own name
+	Name  string // for a field inside a list: the list's name, a dot and the field's name
 	Type  string
 	About string
 }

@@ -17,19 +17,19 @@ const Victim = "h001"
 // Output is the output of a processor: the changelog, the snapshots and the view.
 type Output struct {
 	TB        testing.TB
-	Changes   [][]stream.Record // the verdicts, by partition
+	Changes   [][]stream.Record // changelog records, by partition
 	Snapshots [][]stream.Record // by partition
 	Views     map[string]*verify.View
 }
 
-// Planted is a planted fault, with the code that svc verify must report.
+// Planted is a fault that a test plants, with the code that svc verify must report for it.
 type Planted struct {
-	// Plant damages the output and returns the key and the version of the fault.
+	// Plant damages the output, and returns the key and the version that svc verify must report.
 	Plant func(l *Output) (key string, version int64)
 	Fault verify.Fault
 }
 
-// ChangesOf returns the indexes of the changes of a hospital in its partition.
+// ChangesOf returns a hospital's partition, and the indexes of the hospital's changes in it.
 func (l *Output) ChangesOf(hospital string) (partition int32, places []int) {
 	partition = schemas.Partition([]byte(hospital), int32(len(l.Changes)))
 	for i, r := range l.Changes[partition] {
@@ -40,7 +40,7 @@ func (l *Output) ChangesOf(hospital string) (partition int32, places []int) {
 	return partition, places
 }
 
-// Edit changes one change of the changelog.
+// Edit modifies one change in the changelog.
 func (l *Output) Edit(partition int32, place int, edit func(c *acuity.Change)) {
 	l.TB.Helper()
 	c := l.Change(partition, place)
@@ -62,8 +62,8 @@ func (l *Output) Change(partition int32, place int) *acuity.Change {
 	return c
 }
 
-// Pair returns two consecutive changes of the victim that were caused by inputs, not timers, and for which want
-// returns true.
+// Pair returns the partition and the indexes of two consecutive changes of the victim. Both changes were caused by
+// inputs, not timers, and want returns true for them.
 func (l *Output) Pair(want func(c, next *acuity.Change) bool) (partition int32, place, next int) {
 	l.TB.Helper()
 	partition, places := l.ChangesOf(Victim)
@@ -87,7 +87,7 @@ func (l *Output) Snapshot(r *stream.Record) *schemas.Snapshot {
 	return s
 }
 
-// EditSnapshot changes one record of the snapshots topic.
+// EditSnapshot modifies one record of the snapshots topic.
 func (l *Output) EditSnapshot(partition int32, place int, edit func(s *schemas.Snapshot)) {
 	l.TB.Helper()
 	s := l.Snapshot(&l.Snapshots[partition][place])
@@ -99,7 +99,8 @@ func (l *Output) EditSnapshot(partition int32, place int, edit func(s *schemas.S
 	l.Snapshots[partition][place].Value = value
 }
 
-// SnapshotOf returns a snapshot of the victim, with its partition, its index, and the version of its change.
+// SnapshotOf returns the partition and the index of a snapshot of the victim, and the version of the first change at
+// or after the snapshot's hour.
 func (l *Output) SnapshotOf() (partition int32, place int, version int64) {
 	l.TB.Helper()
 	partition, changes := l.ChangesOf(Victim)
@@ -135,7 +136,7 @@ func (l *Output) renumber(partition int32, from int, by int64) {
 	}
 }
 
-// Faults are the faults that verify must find on every system.
+// Faults are the faults, by name, that svc verify must find on every system.
 var Faults = map[string]Planted{
 	"a lost input": {func(l *Output) (string, int64) {
 		p, i, _ := l.Pair(anyPair)
@@ -211,7 +212,7 @@ var Faults = map[string]Planted{
 	"a lost tombstone": {func(l *Output) (string, int64) {
 		p, _ := l.ChangesOf(Victim)
 		last := map[string]int{} // index of the latest record of each key
-		gone := map[string]int{} // index of the tombstone that ended each key
+		gone := map[string]int{} // index of the tombstone that deleted each key
 		for i, r := range l.Changes[p] {
 			key := string(r.Key)
 			if string(schemas.HospitalOf(r.Key)) != Victim {

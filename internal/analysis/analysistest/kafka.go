@@ -53,7 +53,7 @@ func NewKafka(tb testing.TB) *Kafka {
 	return b
 }
 
-// Log opens the topic of observations with the independent client (kafka-go).
+// Log opens the observations topic with the independent client (kafka-go).
 func (b *Kafka) Log() *inputlog.Log {
 	b.TB.Helper()
 	l, err := inputlog.OpenLog(&b.Options, schemas.Observations().Name)
@@ -64,7 +64,7 @@ func (b *Kafka) Log() *inputlog.Log {
 	return l
 }
 
-// Shifts returns n observations of several hospitals, received a step apart.
+// Shifts returns n observations of the given number of hospitals. They are received at intervals of step.
 func Shifts(n, hospitals int, step time.Duration) []*acuity.Observation {
 	feeds := loadgen.New(hospitals, 12, Morning, step)
 	list := make([]*acuity.Observation, n)

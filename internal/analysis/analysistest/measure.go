@@ -23,7 +23,7 @@ func CPU(b *testing.B) time.Duration {
 	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
 }
 
-// raw reads all records with only kafka-go, and returns the records per second.
+// raw reads all records with kafka-go alone, and returns the number of records read per second.
 func (b *Kafka) raw(l *inputlog.Log) float64 {
 	b.TB.Helper()
 	spans, err := l.Spans(b.TB.Context(), time.Time{}, time.Time{})
@@ -44,10 +44,10 @@ func (b *Kafka) raw(l *inputlog.Log) float64 {
 	return float64(n.Load()) / time.Since(began).Seconds()
 }
 
-// Peak is the largest heap size while the heap was watched, including the memory of the embedded broker.
+// Peak is the largest heap size that [Peak.Watch] has measured, including the memory of the embedded broker.
 type Peak struct{ bytes atomic.Int64 }
 
-// Watch begins to measure the heap.
+// Watch measures the heap until stop is called.
 func (p *Peak) Watch() (stop func()) {
 	done := make(chan struct{})
 	ended := make(chan struct{})
@@ -67,13 +67,14 @@ func (p *Peak) Watch() (stop func()) {
 	return func() { close(done); <-ended }
 }
 
-// PlainRead is the result of reading the benchmark's records with only kafka-go. Results are reported as a ratio to it.
+// PlainRead is the cost of reading the benchmark's records with kafka-go alone. Benchmarks report their own cost
+// relative to it.
 type PlainRead struct {
 	rate  float64       // records per second
 	spent time.Duration // processor time
 }
 
-// ReadPlain reads all records with only kafka-go.
+// ReadPlain reads all records with kafka-go alone, and returns the cost.
 func ReadPlain(b *testing.B, bed *Kafka, l *inputlog.Log) PlainRead {
 	b.Helper()
 	spent := CPU(b)

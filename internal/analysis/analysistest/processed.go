@@ -20,7 +20,7 @@ import (
 type Processed struct {
 	Output
 	Inputs  [][]stream.Record  // by partition
-	Foreign map[int32][]string // further hospitals in the view
+	Foreign map[int32][]string // additional hospitals in the view, by partition
 
 	cut map[stream.Position]*acuity.Snapshot // snapshots, by the partition and index of the change
 }
@@ -146,7 +146,7 @@ func (l *Processed) Verify(b *Kafka) *verify.Verify {
 	return l.Verifier(b)
 }
 
-// Verifier returns a verifier for inputs, changelog and snapshots that b already has.
+// Verifier returns a verifier for the inputs, changelog and snapshots that b already contains.
 func (l *Processed) Verifier(b *Kafka) *verify.Verify {
 	return &verify.Verify{
 		Inputs:    b.Log().Source(),

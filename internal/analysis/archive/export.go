@@ -1,4 +1,4 @@
-// Package archive exports topics to files, from which observations can be imported.
+// Package archive exports topics to files. From such files, it can also import observations.
 package archive
 
 import (
@@ -31,7 +31,7 @@ type Export struct {
 	From, To  time.Time
 	Format    tables.Format
 
-	inputlog.Source // source of the topic
+	inputlog.Source // reads the topic
 
 	// Progress is called with the number of finished offsets and the total, from several goroutines. It may be nil.
 	Progress func(done, total int64)
@@ -85,9 +85,10 @@ func (x *Export) exporter(dir string) *exporter {
 	return &exporter{Export: *x, dir: dir, Share: inputlog.NewShare(x.Pace, x.Progress)}
 }
 
-// Run writes the export to a folder and returns its manifest. If an export was interrupted, Run with the same options
-// continues it with the offsets of the first run, and produces the same bytes. If the export is complete, Run returns
-// its manifest.
+// Run writes the export to a folder and returns its manifest. If the folder contains an interrupted export with the
+// same options, Run resumes it with the offsets of the first run; the files are then the same as without the
+// interruption. If the folder contains the complete export, Run only returns its manifest. If it contains a different
+// export, Run returns [ErrOther].
 func (x *Export) Run(ctx context.Context, dir string) (*Manifest, error) {
 	if done, err := ReadManifest(dir); err == nil {
 		if !done.sameQuestion(x.planWithoutOffsets()) {
@@ -136,8 +137,7 @@ func sweep(dir string) error {
 	return nil
 }
 
-// Stream writes all rows to one writer, by partition and offset. The returned manifest has no
-// files.
+// Stream writes all rows to one writer, ordered by partition and offset. The returned manifest has no files.
 func (x *Export) Stream(ctx context.Context, out io.Writer) (*Manifest, error) {
 	plan, err := x.plan(ctx)
 	if err != nil {
@@ -226,7 +226,7 @@ func (j *journal) read(content []byte) error {
 	return nil
 }
 
-// record records that a segment is finished.
+// record appends a finished segment to the journal.
 func (j *journal) record(s *segment) error {
 	line, err := json.Marshal(s)
 	if err == nil {

@@ -117,7 +117,7 @@ func TestExportHoldsTheLog(t *testing.T) {
 	}
 }
 
-// texts returns rows as JSON, in which an empty list equals a missing one.
+// texts returns the rows as JSON, so that an empty list equals a missing one.
 func texts(t *testing.T, rows []tables.ObservationRow) (all []string) {
 	t.Helper()
 	for i := range rows {
@@ -130,8 +130,8 @@ func texts(t *testing.T, rows []tables.ObservationRow) (all []string) {
 	return all
 }
 
-// A file contains records of one day, and a late record begins a new file. In any order of arrival, every record is
-// in a file of its hospital and day.
+// A file contains the records of one hospital and one day, and a late record starts a new file. The records may
+// arrive in any order.
 func TestExportEndsDays(t *testing.T) {
 	b := analysistest.NewKafka(t)
 	list := analysistest.Shifts(900, 2, 20*time.Minute) // 12 days, in one segment of each partition
@@ -183,8 +183,8 @@ func TestExportEndsDays(t *testing.T) {
 	}
 }
 
-// An export of one hospital and several hours has exactly those records, and its manifest describes
-// the selection.
+// An export of one hospital and several hours contains exactly the selected records, and its manifest describes the
+// selection.
 func TestExportOfSome(t *testing.T) {
 	b := analysistest.NewKafka(t)
 	list := analysistest.Shifts(2000, 3, time.Minute)
@@ -222,7 +222,7 @@ func TestExportOfSome(t *testing.T) {
 	}
 }
 
-// inner returns the number of columns that are inside other columns.
+// inner returns the number of columns that are nested in other columns.
 func inner(table string) (n int) {
 	for _, c := range analysistest.Columns(table) {
 		if strings.Contains(c.Name, ".") {
@@ -232,8 +232,8 @@ func inner(table string) (n int) {
 	return n
 }
 
-// An interrupted export continues after its last segment, and produces the same bytes as an uninterrupted one. It does
-// not include records that are written to the log in the meantime.
+// An interrupted export resumes after its last finished segment, and produces the same bytes as an uninterrupted one.
+// It does not include records that are written to the log in the meantime.
 func TestExportGoesOn(t *testing.T) {
 	b := analysistest.NewKafka(t)
 	list := analysistest.Shifts(4000, 3, time.Minute)
@@ -333,8 +333,8 @@ func TestExportStream(t *testing.T) {
 	}
 }
 
-// Changes are exported as they were recorded. State records are counted but not exported, and neither are repeated
-// changes, which are copies in a checkpoint or changes that a processor wrote twice.
+// Changes are exported as they were recorded. State records are counted but not exported. The same applies to
+// repeated changes: copies in a checkpoint, and changes that a processor wrote twice.
 func TestExportVerdicts(t *testing.T) {
 	for name, read := range map[string]func(first, r stream.Record) []stream.Record{
 		"as written": func(_, r stream.Record) []stream.Record { return []stream.Record{r} },

@@ -29,11 +29,11 @@ type Plan struct {
 	Segment   int64         `json:"segmentOffsets"` // offsets per segment
 }
 
-// Piece is a span as the manifest represents it.
+// Piece is a range of offsets in one partition, as the manifest represents it.
 type Piece struct {
 	Partition int32 `json:"partition"`
 	From      int64 `json:"from"`
-	End       int64 `json:"end"` // offset after the piece
+	End       int64 `json:"end"` // first offset after the piece
 }
 
 // File is one file of an export.
@@ -57,7 +57,7 @@ type Unread struct {
 	Reason    string `json:"reason"`
 }
 
-// Counts are the numbers of records in an export. Read is the sum of the other numbers.
+// Counts are the numbers of records that an export has read, by outcome. Read is the sum of the other numbers.
 type Counts struct {
 	Read      int64 `json:"read"`
 	Rows      int64 `json:"rows"`
@@ -79,7 +79,7 @@ type Manifest struct {
 	Files     []File   `json:"files"`     // by path
 }
 
-// segment is the result of one part of one span.
+// segment is the result of exporting one [Piece].
 type segment struct {
 	Piece
 	Counts    Counts   `json:"records"`
@@ -94,11 +94,11 @@ const (
 	partialExt   = ".partial"
 )
 
-// ErrOther means that the folder has an export with other options.
+// ErrOther means that the folder contains an export with different options.
 var ErrOther = errors.New("the folder contains a different export")
 
-// ReadManifest reads the manifest of a folder. The error is [fs.ErrNotExist] if the folder does not contain a complete
-// export.
+// ReadManifest reads the manifest of a folder. The error wraps [fs.ErrNotExist] if the folder does not contain a
+// complete export.
 func ReadManifest(dir string) (*Manifest, error) {
 	content, err := os.ReadFile(filepath.Join(dir, manifestName)) //nolint:gosec // in the folder that the user named
 	if err != nil {
@@ -151,7 +151,7 @@ func (p Plan) text() string {
 	return string(b)
 }
 
-// Sum checks the files of a manifest against their digests. The error names the first changed file.
+// Sum checks the files of a manifest against their digests. The error names the first file that does not match.
 func (m *Manifest) Sum(dir string) error {
 	for i := range m.Files {
 		f := &m.Files[i]

@@ -54,7 +54,7 @@ func (e *exporter) writeSegments(ctx context.Context, j *journal) error {
 	return g.Wait() //nolint:wrapcheck // the error is from this package
 }
 
-// progressEvery is the number of records between two reports of progress.
+// progressEvery is the number of records between progress reports.
 const progressEvery = 5000
 
 // writeSegment writes the rows of one segment.
@@ -122,9 +122,10 @@ func fillRow[R any](e *exporter, s *segment, t *tables.Table[R], r *stream.Recor
 
 // Table is a topic that can be exported.
 type Table struct {
-	Name  string // name of the topic, without svc.v1.
+	Name  string // name of the topic, without the prefix svc.v1.
 	Topic schemas.Topic
-	// Transactions means that the topic is written in transactions, so internal/stream must read it.
+	// Transactions reports whether the topic is written in transactions. Such a topic must be read with
+	// internal/stream.
 	Transactions bool
 
 	version func(r *stream.Record) (hospital string, version int64)
@@ -174,8 +175,8 @@ func Tables() []Table {
 	}
 }
 
-// segmentOf writes the rows of a segment, one file for each hospital and day. Open files use memory, so a file is
-// completed at the end of its day. A record that arrives too late starts a new file.
+// segmentOf writes the rows of a segment to one file for each hospital and day. Open files use memory, so a file is
+// completed soon after its day has ended. A record that arrives later starts a new file.
 type segmentOf[R any] struct {
 	exporter *exporter
 	table    *tables.Table[R]
@@ -186,8 +187,8 @@ type segmentOf[R any] struct {
 	last     *outFile[R]
 }
 
-// lateWithin is how long a file stays open after its day has ended, because several ingest processes with different
-// clocks write the log.
+// lateWithin is how long a file stays open after its day has ended. It allows for differences between the clocks of
+// the ingest processes that write the log.
 const lateWithin = 10 * time.Minute
 
 // outFile is an open file.
@@ -318,7 +319,7 @@ func (s *segmentOf[R]) finish() ([]File, error) {
 	return files, nil
 }
 
-// abandon closes and removes unfinished files; the next start writes them again.
+// abandon closes and removes unfinished files; the next run writes them again.
 func (s *segmentOf[R]) abandon() {
 	for _, f := range s.open {
 		f.to.Close()           //nolint:errcheck // the file is discarded

@@ -20,8 +20,8 @@ import (
 type Options struct {
 	Hospital string
 	Zone     *time.Location // zone of the hospital; nil: UTC
-	// From and To bound the origins of forecasts that count: [From, To), in hours; 0 means no limit. The model also
-	// learns from hours before From.
+	// From and To select the forecasts that count: those made at hours in [From, To), in hours since the Unix epoch.
+	// 0 means no limit. The model also learns from hours before From.
 	From, To int32
 	// Warmup is the number of observed hours from which the model must have learned before a forecast counts in the
 	// main tables. The tables by the age of the history count all forecasts.
@@ -60,8 +60,8 @@ type origin struct {
 // ErrTooFew means that no hour is left after the warm-up.
 var ErrTooFew = errors.New("too few observed hours")
 
-// Run measures the forecasts over hours in ascending order. If an hour occurs more than once, the first occurrence
-// counts. Run returns an error if the options are invalid or there are too few hours.
+// Run measures the forecasts over the given hours, which must be in ascending order. If an hour occurs more than
+// once, the first occurrence counts. Run returns an error if the options are invalid or there are too few hours.
 func Run(hours []*acuity.Snapshot, o Options) (*Report, error) {
 	if o.Zone == nil {
 		o.Zone = time.UTC
@@ -125,7 +125,8 @@ func (r *run) slot(hour int32) int {
 	return int(t.Weekday())*24 + t.Hour()
 }
 
-// addHour compares an hour with its forecasts, and then learns from the hour and forecasts from it.
+// addHour compares an hour with the earlier forecasts of it. It then trains the model and the baselines on the hour,
+// and records their forecasts of the hours after it.
 func (r *run) addHour(s *acuity.Snapshot) {
 	unit := score.SumSnapshot(s)
 	required := float64(unit.Required) / float64(catalogue.Nurse)

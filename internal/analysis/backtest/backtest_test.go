@@ -73,7 +73,8 @@ func TestCounts(t *testing.T) {
 		"after the warm-up": {backtest.Options{Warmup: 240}, false, (720-240)*8 - 28},
 		"from an hour":      {backtest.Options{Warmup: 24, From: first + 700}, false, 20*8 - 36},
 		"up to an hour":     {backtest.Options{Warmup: 24, From: first + 300, To: first + 310}, false, 10 * 8},
-		// A gap of one hour removes between one and eight hours from each of eight origins.
+		// An unobserved hour removes one to eight forecasts from each of the eight origins before it, and all
+		// forecasts of its own.
 		"around a gap": {backtest.Options{Warmup: 24, From: first + 290, To: first + 310}, true, 10*8 - 36 + 9*8},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -88,8 +89,8 @@ func TestCounts(t *testing.T) {
 	}
 }
 
-// TestErrorsByHand: for weeks, a unit needs two nurses by day and one by night. Persistence has
-// errors only in hours of the other half of the day.
+// TestErrorsByHand: for weeks, a unit needs two nurses by day and one by night. Persistence has an error only if the
+// origin and the forecast hour are in different halves of the day.
 func TestErrorsByHand(t *testing.T) {
 	list := make([]acuity.Snapshot, 6*168)
 	for i := range list {
@@ -162,8 +163,8 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// TestGateBites: for a unit without a pattern, a forecast cannot be a tenth better than the best rival, so the gate
-// must not pass.
+// TestGateBites: the numbers of a unit follow no pattern, so no forecast can be 10% better than the best baseline,
+// and the gate must not pass.
 func TestGateBites(t *testing.T) {
 	list := unit(3, 60*24)
 	for i := range list { // every hour, all patients leave and new ones arrive

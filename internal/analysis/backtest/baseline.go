@@ -5,11 +5,12 @@ import (
 	"svc/acuity/forecast"
 )
 
-// baseline forecasts the nurses required, or the occupied rooms, only from their past values.
+// baseline forecasts one number, the nurses required or the occupied rooms, from its past values alone.
 type baseline interface {
-	// observe learns from an observed hour. Hours ascend; missing hours were not observed.
+	// observe learns from an observed hour. It is called in ascending order of the hours, and not for unobserved
+	// hours.
 	observe(hour int32, slot int, required float64)
-	// ahead forecasts the hours after the last observed hour; slots has their positions in the week.
+	// ahead forecasts the hours after the last observed hour; slots contains the hour of the week of each.
 	ahead(slots *[forecast.Horizon]int) [forecast.Horizon]float64
 }
 
@@ -179,7 +180,7 @@ func (w *holtWinters) ahead(slots *[forecast.Horizon]int) [forecast.Horizon]floa
 	return list
 }
 
-// chances are the probabilities that a level is at least yellow, orange, red.
+// chances are the probabilities that a level is at least yellow, at least orange, and red.
 type chances [3]float64
 
 // rps is the ranked probability score of a forecast level: the sum of the squared errors over

@@ -22,7 +22,7 @@ type Foreign struct {
 
 // target is an hour that is forecast at an origin.
 type target struct {
-	hour  int32 // hour of the origin
+	hour  int32 // number of hours ahead, from 1
 	ahead int   // hours; from 1
 }
 
@@ -35,16 +35,16 @@ type foreignForecast struct {
 type Comparison struct {
 	Name      string   `json:"name"`
 	Forecasts int      `json:"forecasts"` // number of compared forecasts of each model
-	Missing   int      `json:"missing"`   // hours that the external model did not forecast
-	Unused    int      `json:"unused"`    // lines for hours that were not measured
+	Missing   int      `json:"missing"`   // number of forecasts that the external model lacks
+	Unused    int      `json:"unused"`    // number of the file's lines for hours that were not measured
 	Models    []Errors `json:"models"`    // the forecast, the external model, the baselines
 	Census    []Errors `json:"census"`    // for the occupied rooms, if the external model forecasts them
-	Gain      float64  `json:"gain"`      // reduction compared with the external model's error, as a fraction
+	Gain      float64  `json:"gain"`      // fraction by which svc's error is smaller than the external model's
 
 	sums, census []sum
 }
 
-// Columns of a file with forecasts.
+// Columns of the CSV file with an external model's forecasts.
 const (
 	atColumn     = "at"
 	aheadColumn  = "hours_ahead"
@@ -54,8 +54,8 @@ const (
 
 // ReadForeign reads the forecasts of a model from CSV with a header.
 //
-// The columns are at (the time of the forecast, on the hour, RFC 3339), hours_ahead (1 to 8), nurses (required at that
-// time) and, optionally, rooms (occupied at that time). Errors name the line and the rule.
+// The columns are at (when the forecast was made, on the hour, RFC 3339), hours_ahead (1 to 8), nurses (required at
+// the forecast hour) and, optionally, rooms (occupied at the forecast hour). Errors name the line and the rule.
 func ReadForeign(name string, from io.Reader) (*Foreign, error) {
 	if slices.Contains(Models(), name) {
 		return nil, fmt.Errorf("%q is the name of a built-in model; rename the file", name)
@@ -99,7 +99,7 @@ func ReadForeign(name string, from io.Reader) (*Foreign, error) {
 	}
 }
 
-// add reads one line.
+// add adds the forecast in one row.
 func (f *Foreign) add(row []string, columns map[string]int, line int) error {
 	at, err := time.Parse(time.RFC3339, row[columns[atColumn]])
 	if err != nil || !at.Equal(at.Truncate(time.Hour)) {
@@ -143,7 +143,7 @@ func amount(text string) (float64, error) {
 	return x, nil
 }
 
-// newComparison returns an empty comparison, or nil without an external model.
+// newComparison returns an empty comparison, or nil if there is no external model.
 func newComparison(f *Foreign) *Comparison {
 	if f == nil {
 		return nil

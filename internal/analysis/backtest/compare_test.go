@@ -16,7 +16,7 @@ import (
 	"svc/internal/analysis/backtest"
 )
 
-// foreign returns a file with forecasts for a list of hours, by a model that equals persistence.
+// foreign returns a CSV file with forecasts for a list of hours, by an external model that equals persistence.
 func foreign(list []acuity.Snapshot, columns string) string {
 	var file strings.Builder
 	file.WriteString(columns + "\n")
@@ -42,8 +42,8 @@ func readForeign(t *testing.T, text string) *backtest.Foreign {
 	return f
 }
 
-// TestCompared: a compared model that equals persistence has the same errors. It does not change
-// the main tables.
+// TestCompared: an external model that equals persistence has the same errors as persistence, and does not change the
+// main tables.
 func TestCompared(t *testing.T) {
 	list := unit(5, 30*24)
 	o := backtest.Options{Warmup: 240}
@@ -95,7 +95,7 @@ func TestCompared(t *testing.T) {
 	}
 }
 
-// TestComparedInPart: both models are measured on the hours that the compared model forecasts.
+// TestComparedInPart: both models are measured only on the hours that the external model forecasts.
 func TestComparedInPart(t *testing.T) {
 	list := unit(6, 30*24)
 	r := run(t, list, backtest.Options{Warmup: 240, Models: []string{"blend"}, Compare: readForeign(t, foreign(list[500:600], "at,hours_ahead,nurses"))})

@@ -60,7 +60,7 @@ func hoursOf(tb testing.TB, m madeUnit) []*acuity.Snapshot {
 	return list
 }
 
-// TestGates: the forecast must pass the gate on each of these units, on which it was not tuned.
+// TestGates: the forecast must pass the gate on each of these units, none of which was used to tune it.
 func TestGates(t *testing.T) {
 	units := []madeUnit{{"small", 1, 26}, {"small", 2, 26}}
 	if *year {
@@ -103,8 +103,8 @@ func TestGateOfDemo(t *testing.T) {
 	}
 }
 
-// TestBandLimits: the limits are wide for a short period and for hours further ahead, and equal those
-// of the gate for a long period.
+// TestBandLimits: the limits are wider for short periods and for hours further ahead. For a long period, they equal
+// those of the gate.
 func TestBandLimits(t *testing.T) {
 	for _, c := range []struct {
 		ahead, days int
@@ -132,8 +132,8 @@ func TestOthers(t *testing.T) {
 	}
 }
 
-// TestFirstDays: after several days of history, the forecast is no worse than persistence. The test
-// uses the mean of several units, because two days of one unit depend on chance.
+// TestFirstDays: on days 2 to 7 of the history, the forecast is no worse than persistence. The test uses the mean of
+// several units, because the result for a few days of one unit depends on chance.
 func TestFirstDays(t *testing.T) {
 	const units = 6
 	var ours, persistence [2]float64 // days 2-3, 4-7

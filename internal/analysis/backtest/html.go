@@ -55,8 +55,8 @@ type picture struct {
 	margin, legend float64
 }
 
-// colors are distinguishable with color blindness (Okabe and Ito 2008). The forecast is #0072b2 in the light
-// theme, and brighter in the dark theme.
+// colors can be distinguished by people with color blindness (Okabe and Ito 2008). The forecast is #0072b2 in the
+// light theme, and brighter in the dark theme.
 var colors = []string{"var(--ours)", "#e69f00", "#009e73", "#cc79a7", "#d55e00", "#56b4e9"}
 
 func newPicture(title string, left, right, bottom, top float64) *picture {
@@ -125,7 +125,7 @@ func (p *picture) html() template.HTML {
 	return template.HTML(p.svg.String() + "</svg>") //nolint:gosec // only numbers and escaped text
 }
 
-// ticks returns round numbers between two ends.
+// ticks returns the round numbers from one end of an axis to the other at which grid lines are drawn.
 func ticks(from, to float64) []float64 {
 	step := math.Pow10(int(math.Floor(math.Log10((to - from) / 4))))
 	for _, by := range []float64{1, 2, 5, 10} {

@@ -10,7 +10,7 @@ import (
 )
 
 type sum struct {
-	n, off, square [forecast.Horizon]float64 // number of forecasts, sum of absolute errors, sum of squared errors
+	n, off, square [forecast.Horizon]float64 // n: number of forecasts; off: sum of absolute errors; square: sum of squared errors
 }
 
 func (s *sum) errors(name string) Errors {
@@ -29,10 +29,10 @@ func (s *sum) errors(name string) Errors {
 type inner struct {
 	first, last int32
 	required    float64
-	in, near    [forecast.Horizon]float64 // numbers of forecasts within the band, and within one nurse
+	in, near    [forecast.Horizon]float64 // numbers of forecasts; in: within the band; near: within one nurse
 	below       [forecast.Horizon][forecast.Quantiles]float64
 	pinball     [forecast.Horizon]float64
-	rps, brier  [2][4][forecast.Horizon]float64 // 0: levels with unchanged nurses; 1: levels that occurred
+	rps, brier  [2][4][forecast.Horizon]float64 // first index: 0 for levels with unchanged nurses, 1 for levels that occurred
 	forecast    float64
 	came        float64
 	bins        [10][3]float64
@@ -73,7 +73,7 @@ func add(sums []sum, o *origin, h int, required float64) {
 	addErrors(sums, float64(o.ahead[h].Quantiles[forecast.P50]), o.rivals, h, required)
 }
 
-// addErrors counts the errors of a forecast and of its rivals, for the hour at index h of the horizon.
+// addErrors adds the errors of a forecast and of its rivals, for the hour at index h of the horizon.
 func addErrors(sums []sum, predicted float64, rivals [][forecast.Horizon]float64, h int, came float64) {
 	for i := range sums {
 		x := predicted
@@ -126,7 +126,8 @@ func (r *Report) addNurses(o *origin, h int, required float64) {
 	}
 }
 
-// addLevels scores the probabilities according to the forecast and to each baseline.
+// addLevels scores the level probabilities of the forecast and of each baseline, against the level with unchanged
+// nurses (held) and the level that occurred (came).
 func (r *Report) addLevels(h int, by *[4]chances, held, came acuity.Level) {
 	in := &r.inner
 	for i := range by {
@@ -220,7 +221,7 @@ func (l *leads) observe(level acuity.Level, past []origin, hour int32, counts fu
 type Lead struct {
 	Onsets int     `json:"onsets"` // number of times that the unit became orange or red
 	Within []Share `json:"within"`
-	Median float64 `json:"medianHours"` // over all onsets; 0: not announced
+	Median float64 `json:"medianHours"` // over all onsets; an unannounced onset counts as 0
 }
 
 // Share is the fraction of onsets that were forecast at least the given number of hours in advance.

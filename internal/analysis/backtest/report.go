@@ -28,7 +28,7 @@ type Report struct {
 
 	Models []Errors `json:"models"` // the forecast first
 	Best   string   `json:"bestBaseline"`
-	Gain   float64  `json:"gain"` // reduction compared with the best baseline's error, as a fraction
+	Gain   float64  `json:"gain"` // fraction by which svc's error is smaller than the best baseline's
 
 	Census []Errors `json:"census"` // for the occupied rooms, in the order of Models
 
@@ -78,7 +78,7 @@ type Rate struct {
 	Came     float64 `json:"came"`
 }
 
-// Age has the errors for one length of the history.
+// Age contains the errors of the forecasts whose history had a certain length, such as weeks 2 to 4.
 type Age struct {
 	Name      string   `json:"name"`
 	Forecasts int      `json:"forecasts"`
@@ -88,7 +88,7 @@ type Age struct {
 	least     int      // minimum observed hours
 }
 
-// Week is the coverage of the band in one week.
+// Week contains the coverage of the band and the error in one week.
 type Week struct {
 	Start time.Time `json:"start"`
 	Band  float64   `json:"coverage80"`
@@ -208,9 +208,9 @@ const bandErrors = 3
 // band contained 84, 86, 87 and 87% of the next 14 days at 1, 2, 4 and 8 hours ahead.
 const wideAtFirst = .04
 
-// bandLimits returns the accepted coverage of the band, for n forecasts made each hour for the given number of hours
-// ahead. Forecasts that overlap fail together, so n of them count as n/ahead independent ones. From 27 weeks on, the
-// limits are bandShare ± bandOff at every hour.
+// bandLimits returns the accepted coverage of the band, for n hourly forecasts that were made the given number of
+// hours ahead. The errors of overlapping forecasts are correlated, so n forecasts count as n/ahead independent ones.
+// From 27 weeks on, the limits are bandShare ± bandOff for every number of hours ahead.
 func bandLimits(ahead int, n float64) (least, most float64) {
 	off := bandErrors * math.Sqrt(bandShare*(1-bandShare)*float64(ahead)/max(1, n))
 	if off <= bandOff {

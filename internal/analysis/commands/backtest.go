@@ -29,7 +29,7 @@ import (
 	"svc/schemas"
 )
 
-// Sources of the hours for a backtest. Any other word is the name of a file.
+// Sources of the hours for a backtest. Any other value is the name of a file.
 const (
 	fromSnapshots    = "snapshots"
 	fromObservations = "observations"
@@ -107,8 +107,8 @@ func (b *backtestCommand) run(ctx context.Context) error {
 	return nil
 }
 
-// readForeign reads the forecasts of an external model. It runs before the hours are read, because reading the hours
-// takes longer.
+// readForeign reads the forecasts of an external model. It runs before the hours are read, so that errors in its file
+// are reported before that slower step.
 func (b *backtestCommand) readForeign() error {
 	if b.compare == "" {
 		return nil
@@ -154,13 +154,14 @@ func (b *backtestCommand) faults() (faults []error) {
 	return faults
 }
 
-// parseHour parses a date in a zone, or an instant on the hour, and returns the hour. It returns 0 for an empty text.
+// parseHour parses a date in a zone, or an instant on the hour, and returns the hour. It returns 0 for an empty
+// string.
 func parseHour(text string, zone *time.Location) (int32, error) {
 	t, err := parseInstant(text, zone)
 	return acuity.At(t).Hour(), err
 }
 
-// setSpan sets the range of forecasts that count. It runs once the zone of the hospital is known.
+// setSpan sets the range of forecasts that count. The time zone of the hospital must already be known.
 func (b *backtestCommand) setSpan() (err error) {
 	if b.options.From, err = parseHour(b.from, b.options.Zone); err == nil {
 		b.options.To, err = parseHour(b.to, b.options.Zone)
@@ -221,8 +222,8 @@ func (b *backtestCommand) kafka() stream.Options {
 	return b.Config.Cluster(b.Log())
 }
 
-// readObservations recomputes the hours from the whole log. The model learns from the hours before the first forecast
-// that counts.
+// readObservations recomputes the hours from the whole log, because the model also learns from the hours before the
+// first forecast that counts.
 func (b *backtestCommand) readObservations(ctx context.Context) ([]*acuity.Snapshot, error) {
 	o := b.kafka()
 	log, err := inputlog.OpenLog(&o, b.Config.TopicPrefix+schemas.Observations().Name)

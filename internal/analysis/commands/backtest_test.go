@@ -37,8 +37,8 @@ func say(ctx context.Context, args ...string) (code int, stdout, stderr string) 
 	return code, out.String(), faults.String()
 }
 
-// TestBacktestSources: a file with the feeds, the log of observations, and the recorded hours for the same weeks result
-// in the same report.
+// TestBacktestSources: for the same weeks, a file with the feeds, the log of observations, and the recorded hours
+// produce the same report.
 func TestBacktestSources(t *testing.T) {
 	dir := t.TempDir()
 	zone, err := time.LoadLocation("America/Chicago")
@@ -165,7 +165,8 @@ func TestBacktestFaults(t *testing.T) {
 	}
 }
 
-// TestBacktestForeignFaults: if a file cannot be compared, the error names the file and the line.
+// TestBacktestForeignFaults: the error for an invalid forecast file names the file and, if there is one, the invalid
+// line.
 func TestBacktestForeignFaults(t *testing.T) {
 	dir := t.TempDir()
 	mine := filepath.Join(dir, "mine.csv")
@@ -184,7 +185,7 @@ func TestBacktestForeignFaults(t *testing.T) {
 	}
 }
 
-// TestBacktestStops: a stopped command ends, even if it is waiting for standard input.
+// TestBacktestStops: the command ends when its context is canceled, even while it waits for standard input.
 func TestBacktestStops(t *testing.T) {
 	in, writer, err := os.Pipe()
 	if err != nil {

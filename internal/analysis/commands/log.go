@@ -29,7 +29,7 @@ type logCommand struct {
 	from, to  string
 	all       bool
 	rate      int
-	awaits    bool // waits until Kafka is available, however long that takes
+	awaits    bool // whether the command waits for Kafka indefinitely
 
 	shown *cli.Progress
 
@@ -67,7 +67,7 @@ func (c *logCommand) hospitalFlag() {
 	c.Flags.StringVar(&c.hospitals, "hospital", "", "hospital `ids`, separated by commas (default: all)")
 }
 
-// faults returns the errors in the flags that all log commands have.
+// faults returns the errors in the flags that all log commands have in common.
 func (c *logCommand) faults() (faults []error) {
 	for i, at := range []struct{ name, text string }{{"from", c.from}, {"to", c.to}} {
 		var err error
@@ -87,7 +87,7 @@ func (c *logCommand) faults() (faults []error) {
 	return faults
 }
 
-// parseInstant parses a date in a zone, or an instant. It returns the zero time for an empty text.
+// parseInstant parses a date in a zone, or an instant. It returns the zero time for an empty string.
 func parseInstant(text string, zone *time.Location) (time.Time, error) {
 	if text == "" {
 		return time.Time{}, nil

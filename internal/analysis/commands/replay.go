@@ -136,7 +136,8 @@ func parseSpeed(text string) (float64, error) {
 	return times, nil
 }
 
-// paced returns a function that limits a replay to a multiple of the original speed of the log. 0 means no limit.
+// paced returns a function that limits a replay to a multiple of the original speed of the log, or nil if times is 0,
+// which means no limit.
 func (c *logCommand) paced(times float64) func(context.Context, time.Time) error {
 	if times == 0 {
 		return nil

@@ -93,8 +93,8 @@ func (c *verifyOptions) run(ctx context.Context) error {
 	return nil
 }
 
-// openVerifier connects to everything that is compared. The returned function closes ends the connections. It is
-// never nil, and the caller must call it.
+// openVerifier connects to everything that is compared. The caller must call the returned function, which is never
+// nil, to close the connections.
 func (c *verifyOptions) openVerifier(ctx context.Context) (v *verify.Verify, closes func(), err error) {
 	closes = c.close
 	if err = c.connect(ctx); err != nil {
@@ -158,7 +158,7 @@ func viewOf(b *view.View) func(context.Context, string) (*verify.View, error) {
 		w, err := b.Whole(ctx, hospital)
 		switch {
 		case errors.Is(err, view.ErrNoUnit), errors.Is(err, view.ErrNotWhole):
-			return nil, verify.ErrNoView // the caller retries until the partition is complete or the patience runs out
+			return nil, verify.ErrNoView // the caller retries until the partition is complete or --patience has elapsed
 		case err != nil:
 			return nil, err
 		}
@@ -234,7 +234,7 @@ func (c *verifyOptions) runRounds(ctx context.Context, v *verify.Verify, seen *V
 	}
 }
 
-// VerifyMetrics has the metrics of svc verify --continuous.
+// VerifyMetrics holds the metrics of svc verify --continuous.
 type VerifyMetrics struct{ hospitals, differences, pending, rounds, failed, last atomic.Int64 }
 
 // NewVerifyMetrics registers the metrics.

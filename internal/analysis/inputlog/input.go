@@ -19,7 +19,7 @@ import (
 // Input is one record of the log.
 type Input struct {
 	stream.Position
-	Hospital string         // "": the record was not requested, and is not decoded
+	Hospital string         // "": the hospital was not requested, so the record is not decoded
 	At       acuity.Instant // timestamp of the record
 
 	// Observation is the decoded record. It is nil if this release cannot decode the record; Reason then says why.
@@ -55,8 +55,8 @@ func ReadInputs(ctx context.Context, read Read, s stream.Span, hospitals []strin
 	})
 }
 
-// Inputs yields the inputs of one hospital in the order of the log, up to its current end. If there is an error, it is
-// yielded last.
+// Inputs yields the inputs of one hospital in the order of the log, up to the log's current end. An error ends the
+// sequence and is yielded last.
 func (l *Log) Inputs(ctx context.Context, hospital string) iter.Seq2[Input, error] {
 	return func(yield func(Input, error) bool) {
 		spans, err := l.Spans(ctx, time.Time{}, time.Time{})
@@ -83,17 +83,17 @@ func (l *Log) Inputs(ctx context.Context, hospital string) iter.Seq2[Input, erro
 // errEnough ends a read when the caller does not need more inputs.
 var errEnough = errors.New("stop reading")
 
-// One goroutine reads and another one folds. These constants are the size of a batch between them and the number of
-// waiting batches, so that neither goroutine waits for a single record and the batches are small compared with the
-// memory of the fold.
+// One goroutine reads records and another one folds them. These constants are the size of the batches that are passed
+// between them, and the number of batches that may wait. Neither goroutine waits for single records, and the batches
+// use little memory compared with the fold.
 const (
 	batchRecords = 256
 	batchBytes   = 1 << 20 // bytes of values in a batch
 	batchesAhead = 4
 )
 
-// Ahead passes values from a producing goroutine to a consuming one. Only the consumer may call its methods, and it
-// must call Stop.
+// Ahead passes values from a producing goroutine to a consuming one. Only the consumer may call the methods of an
+// Ahead, and it must call Stop.
 type Ahead[T any] struct {
 	// Progress is called with the number of consumed values and the total; it may be nil.
 	Progress func(done, total int64)
@@ -139,8 +139,8 @@ func MakeAhead[T any](ctx context.Context, create func(ctx context.Context, put 
 // ReadAhead begins to read a span. convert fills a value from a record, and returns false to drop the record.
 func ReadAhead[T any](ctx context.Context, read Read, s stream.Span, convert func(r *stream.Record, v *T) (wanted bool)) *Ahead[T] {
 	return MakeAhead(ctx, func(ctx context.Context, put func(v *T, size int) error) error {
-		// These variables are shared by all records, because the compiler cannot analyze convert, so a variable per
-		// record would be allocated on the heap.
+		// All records share these variables. The compiler cannot analyze convert, so it would allocate variables for
+		// each record on the heap.
 		var record stream.Record
 		var value T
 		return read(ctx, s, func(r stream.Record) error {
@@ -168,7 +168,7 @@ func (a *Ahead[T]) Next() *T {
 	return v
 }
 
-// Err returns the error that ended the producer, once Next has returned nil, or nil if there was none.
+// Err returns the error that ended the producer, or nil if there was none. Call it only after Next has returned nil.
 func (a *Ahead[T]) Err() error { return a.fault }
 
 // Stop ends the producer and waits for its goroutine.
@@ -187,7 +187,7 @@ func NewPace(perSecond int) *rate.Limiter {
 	return rate.NewLimiter(rate.Limit(perSecond), max(perSecond/20, 1))
 }
 
-// Share has the rate limit and the progress that the readers of several partitions share.
+// Share holds the rate limit and the progress that the readers of several partitions share.
 type Share struct {
 	pace     *rate.Limiter           // nil: no limit
 	progress func(done, total int64) // called with the progress; may be nil
@@ -212,7 +212,7 @@ func (s *Share) Wait(ctx context.Context) error {
 	return nil
 }
 
-// AddProgress adds to the progress and to the total.
+// AddProgress increases the progress and the total by the given numbers, and reports the sums.
 func (s *Share) AddProgress(done, total int64) {
 	if s.progress == nil {
 		return

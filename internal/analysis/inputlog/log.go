@@ -24,8 +24,8 @@ import (
 	"svc/schemas"
 )
 
-// Log reads the topic of the observations as an independent client: outside any consumer group, and read-only. It is
-// correct only for a topic without transactions and compaction. Other topics are read by internal/stream
+// Log reads the observations topic as an independent client: outside any consumer group, and read-only. It is correct
+// only for a topic without transactions or compaction. Other topics are read by internal/stream
 // (segmentio/kafka-go#1332).
 type Log struct {
 	Topic string
@@ -100,7 +100,7 @@ func (l *Log) Spans(ctx context.Context, from, to time.Time) ([]stream.Span, err
 	if err != nil {
 		return nil, err
 	}
-	// bound returns, for each partition, the offset of the first record that is not before an instant.
+	// bound returns, for each partition, the offset of the first record at or after an instant.
 	bound := func(t time.Time) ([]int64, error) {
 		at, fault := l.requestOffsets(ctx, count, func(n int) kafka.OffsetRequest { return kafka.TimeOffsetOf(n, t) })
 		for n := range at {
@@ -199,7 +199,7 @@ func (l *Log) Read(ctx context.Context, s stream.Span, fn func(stream.Record) er
 	return nil
 }
 
-// Read is a function that reads a span. It calls the function each for every record, in order.
+// Read is a function that reads a span and passes every record to a callback, in order.
 type Read func(ctx context.Context, s stream.Span, each func(stream.Record) error) error
 
 // Source reads a topic.
@@ -224,7 +224,8 @@ func Committed(cluster *stream.Cluster, topic string) Source {
 	}
 }
 
-// ErrPartitions means that changes cannot be in the same partitions as their inputs.
+// ErrPartitions means that the topics have different numbers of partitions, so changes cannot be in the same
+// partitions as their inputs.
 var ErrPartitions = errors.New("the observations, verdicts and snapshots topics have different numbers of partitions")
 
 // Partition returns the current span of one partition.

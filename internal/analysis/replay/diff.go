@@ -84,13 +84,13 @@ type partitionDiff struct {
 	held  map[string]acuity.Instant // see heldFrom
 
 	changes *inputlog.Ahead[recordedStep] // nil: there are no recorded changes
-	applied int64                         // highest input offset that a change names
+	applied int64                         // highest input offset in the changes read so far
 }
 
 // diffUnit is one hospital in a comparison.
 type diffUnit struct {
 	timeline
-	recording, replaying *Refold // under the rules in force at the time, and under the given rules; the same Refold if no rules are given
+	recording, replaying *Refold // recording: rules in force at the time; replaying: given rules, or the same Refold if none are given
 	made                 []step  // steps that one input causes
 	version              int64   // last recorded version
 }
@@ -100,7 +100,7 @@ type recordedStep struct {
 	step
 	hospital        string
 	version, offset int64
-	input           bool // the change was caused by an input
+	input           bool // whether an input caused the change
 }
 
 const never = acuity.Instant(1<<63 - 1)
@@ -133,7 +133,7 @@ func (d *Diff) compare(ctx context.Context, s stream.Span, in inputs, write func
 	return p.run(in, sum)
 }
 
-// heldFrom returns, for each hospital, the instant since which the topic has all changes of the hospital.
+// heldFrom returns, for each hospital, the instant since which the topic contains all changes of the hospital.
 func (d *Diff) heldFrom(ctx context.Context, recorded stream.Span) (map[string]acuity.Instant, error) {
 	held, version := map[string]acuity.Instant{}, map[string]int64{}
 	err := d.Changes.Read(ctx, recorded, func(r stream.Record) error {

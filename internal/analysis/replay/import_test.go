@@ -16,8 +16,8 @@ import (
 	"svc/schemas"
 )
 
-// Importing exported observations into an empty system reproduces the log: the same bytes of every
-// record, and the same verdict at every hour. Import refuses a system that has observations.
+// Importing exported observations into an empty system reproduces the log: every record has the same bytes, and every
+// hour has the same verdict. Import refuses a system that has observations.
 func TestExportThenImport(t *testing.T) {
 	list := analysistest.Shifts(2000, 4, time.Minute)
 	b := analysistest.NewKafka(t)

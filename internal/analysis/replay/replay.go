@@ -26,8 +26,8 @@ type Refold struct {
 	change acuity.Change // passed to the callbacks
 }
 
-// tidyEvery is the number of inputs after which the unit's lists of unwritten state are cleared, as a commit of the
-// processor does.
+// tidyEvery is the number of inputs after which the unit's lists of unwritten state are cleared, as the processor
+// does at each commit.
 const tidyEvery = 500
 
 // RefoldOf returns a refold that continues from the state and rules of a unit.

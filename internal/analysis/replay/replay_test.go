@@ -32,7 +32,7 @@ func refold(tb testing.TB, l *inputlog.Log, hospital string, until acuity.Instan
 	return changes, f.Chart()
 }
 
-// Refolding the log, as a second client reads it, results in the changes that the plain reference computes from the
+// The log, refolded as the independent client reads it, yields the changes that the plain reference computes from the
 // observations that were sent.
 func TestRefoldIsTheReference(t *testing.T) {
 	b := analysistest.NewKafka(t)
@@ -47,7 +47,7 @@ func TestRefoldIsTheReference(t *testing.T) {
 		}
 		for i := range got {
 			a, z := got[i], want.Changes[i]
-			a.Offset, z.Offset = 0, 0 // the reference uses its own numbers for inputs
+			a.Offset, z.Offset = 0, 0 // the reference numbers its inputs differently
 			if a.Snapshot != nil && z.Snapshot != nil {
 				a.Snapshot.Position, z.Snapshot.Position = 0, 0
 			}

@@ -32,8 +32,8 @@ type Rerun struct {
 	From, To  time.Time // window of the reported changes; zero: unbounded
 	Rules     Override
 	// Wait limits the changes to a multiple of the log's original speed. It is called with the instant of each input
-	// that is not before From, by several goroutines if partitions are read concurrently. If Wait is nil, there is no
-	// limit.
+	// at or after From. If partitions are read concurrently, it is called by several goroutines. If Wait is nil,
+	// there is no limit.
 	Wait func(ctx context.Context, at time.Time) error
 	Pace *rate.Limiter
 	// Progress is called with the number of records read and their total.
@@ -165,8 +165,8 @@ func writeFile[R any](name string, f tables.Format, rows func(write func(*R) err
 	return os.Rename(file.Name(), name)
 }
 
-// inputs is a function that reads one partition. It calls the function each for every requested input, in the order
-// of the log.
+// inputs is a function that reads one partition and passes every requested input to a callback, in the order of the
+// log.
 type inputs func(each func(*inputlog.Input) error) error
 
 // foldPartitions calls fold for each partition, at most atOnce concurrently. A requested hospital without any record in

@@ -11,8 +11,8 @@ import (
 	"svc/internal/analysis/simulate"
 )
 
-// TestForecastAtEveryHour: a unit has a consistent forecast at each hour of a weekday and of a Sunday in two zones, and
-// the forecast includes staffing plans. The weeks end with a change to or from daylight saving time.
+// TestForecastAtEveryHour: a unit has a consistent forecast at each hour of a weekday and of a Sunday in two zones,
+// and the forecast includes staffing plans. Each simulated period contains a change to or from daylight saving time.
 func TestForecastAtEveryHour(t *testing.T) {
 	const days = 5
 	for zone, weekdays := range map[string][]time.Time{
@@ -52,8 +52,8 @@ func TestForecastAtEveryHour(t *testing.T) {
 	}
 }
 
-// checkPlanned forecasts with no nurse on duty now, and a plan of forty nurses in an hour and a
-// half.
+// checkPlanned checks the forecast for a unit without nurses on duty now, and with forty nurses planned in an hour
+// and a half.
 func checkPlanned(t *testing.T, model *forecast.Model, s *acuity.Snapshot, at acuity.Instant, zone *time.Location) {
 	t.Helper()
 	now := *s

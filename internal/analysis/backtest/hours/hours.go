@@ -25,7 +25,7 @@ import (
 // hours is a sequence of snapshots that ends with its first error.
 type hours = iter.Seq2[*acuity.Snapshot, error]
 
-// maxLine is the maximum length of a line, which is the limit of a request body.
+// maxLine is the maximum length of a line, in bytes. It equals the limit for a request body.
 const maxLine = 8 << 20
 
 // Lines reads requests of the ingest API from the output of svc simulate: each line is an
@@ -61,10 +61,10 @@ func Lines(from io.Reader) iter.Seq2[simulate.Request, error] {
 // feeds are the channels for the JSON feeds.
 var feeds = []acuity.Channel{acuity.ChannelADT, acuity.ChannelCensus, acuity.ChannelClinical, acuity.ChannelRoster, acuity.ChannelStaffing}
 
-// FromRequests computes the hours of a hospital from the requests of its feeds. A request that a server would refuse
+// FromRequests computes the hours of a hospital from the requests of its feeds. A request that a server would reject
 // causes an error.
 func FromRequests(requests iter.Seq2[simulate.Request, error], hospital string, zone *time.Location) hours {
-	pseudonyms := ingest.NewPseudonyms(bytes.Repeat([]byte("backtest"), 4)) // the pseudonyms do not leave the process
+	pseudonyms := ingest.NewPseudonyms(bytes.Repeat([]byte("backtest"), 4)) // a fixed key suffices: the pseudonyms do not leave the process
 	return FromInputs(func(yield func(inputlog.Input, error) bool) {
 		n := int64(0)
 		for r, err := range requests {
@@ -91,7 +91,7 @@ func FromRequests(requests iter.Seq2[simulate.Request, error], hospital string, 
 	}, hospital)
 }
 
-// FromInputs computes the hours of a hospital from the inputs of its log.
+// FromInputs computes the hours of a hospital from its inputs in the log.
 func FromInputs(inputs iter.Seq2[inputlog.Input, error], hospital string) hours {
 	return func(yield func(*acuity.Snapshot, error) bool) {
 		refold, err := replay.NewRefold(hospital, nil)
@@ -120,8 +120,8 @@ func FromInputs(inputs iter.Seq2[inputlog.Input, error], hospital string) hours 
 // ErrNone means that there are no recorded hours.
 var ErrNone = errors.New("no full hour was recorded, so there is no forecast to measure")
 
-// Ordered returns the hours in ascending order, each in its latest generation, because a backfill records past hours
-// again.
+// Ordered returns the hours in ascending order. A backfill records past hours again; of each hour, Ordered returns
+// only the latest generation.
 func Ordered(list hours) ([]*acuity.Snapshot, error) {
 	var all []*acuity.Snapshot
 	for s, err := range list {

@@ -11,7 +11,7 @@ import (
 	"svc/internal/analysis/simulate"
 )
 
-// Cut computes the hours of hospital h from the requests of a simulated unit.
+// Cut computes the hours of a hospital with the ID "h" from the requests of a simulated unit.
 func Cut(tb testing.TB, requests iter.Seq[simulate.Request], zone *time.Location) []*acuity.Snapshot {
 	tb.Helper()
 	list, err := hours.Ordered(hours.FromRequests(func(yield func(simulate.Request, error) bool) {
