@@ -84,8 +84,8 @@ func TestReplayOfNobody(t *testing.T) {
 	}
 }
 
-// A replay of all hospitals produces the same rows for each hospital as a replay of only that hospital. In a folder, it
-// writes the same bytes each time. To a single writer, it writes the same rows each time.
+// A replay of all hospitals produces the same rows for each hospital as a replay of only that hospital. Every replay
+// writes the same bytes to a folder, and the same rows to a single writer.
 func TestReplayOfAll(t *testing.T) {
 	b := analysistest.NewKafka(t)
 	b.Put(analysistest.Shifts(2000, 6, time.Minute))
@@ -184,8 +184,8 @@ func diff(l *analysistest.Processed, b *analysistest.Kafka, rules replay.Overrid
 	return rows, summary
 }
 
-// A replay with the rules that were in force at the time finds no difference. A wrongly recorded level is found in
-// its hour. A different rule changes axes and rooms.
+// A replay with the rules that were in force at the time finds no difference. An incorrectly recorded level is
+// reported for its hour. A different rule changes axes and rooms.
 func TestReplayDiff(t *testing.T) {
 	list := analysistest.Shifts(2400, 3, 40*time.Second)
 	l := analysistest.Live(t, list)

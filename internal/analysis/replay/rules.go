@@ -62,7 +62,7 @@ type ruleEntry struct {
 	FactorID string             `json:"factorId"`
 	Values   map[string]*string `json:"values"` // by line; null: the factor has no such line
 	Comment  *string            `json:"comment"`
-	Delete   bool               `json:"delete"` // the catalogue's rule replaces the one in the log
+	Delete   bool               `json:"delete"` // whether the catalogue's rule replaces the one in the log
 }
 
 // maxRules is the maximum size of a file with rules, in bytes.

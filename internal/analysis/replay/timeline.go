@@ -11,11 +11,11 @@ import (
 	"svc/internal/analysis/tables"
 )
 
-// leastDiff is the shortest difference that is reported. Timers fire by the wall clock of the processor, and the
-// times in the log come from other clocks.
+// leastDiff is the shortest difference that is reported, in milliseconds. Shorter differences occur because the
+// processor's timers fire by the clock of its machine, while the times in the log come from other clocks.
 const leastDiff = acuity.Instant(1000)
 
-// side is one of the two compared sides.
+// side identifies the recorded or the replayed verdicts.
 type side uint8
 
 const (
@@ -88,7 +88,7 @@ type timeline struct {
 
 const anHour = acuity.Instant(60 * 60 * 1000)
 
-// addStep applies a step of a fold, after the recorded steps up to the step's instant.
+// addStep applies a step of a fold. Before it, addStep applies the recorded steps up to the same instant.
 func (t *timeline) addStep(s *step) {
 	for len(t.recorded) > 0 && t.recorded[0].at <= s.at {
 		t.applyStep(&t.recorded[0], false)
@@ -131,7 +131,7 @@ func (t *timeline) setValue(of subject, s side, value uint8, at acuity.Instant) 
 	c.worst[s] = max(c.worst[s], value)
 }
 
-// elapse counts the time up to an instant.
+// elapse advances to an instant. If the sides differ, it adds the elapsed time to apart.
 func (c *standing) elapse(to acuity.Instant) {
 	if to > c.since {
 		if c.now[0] != c.now[1] {

@@ -78,7 +78,7 @@ func TestUnitIsBelievable(t *testing.T) {
 			t.Errorf("%s: %.3g, want %v to %v", what, got, low, high)
 		}
 	}
-	// The change of regime adds 15% from week 30 on.
+	// The change of regime increases births by 15% from week 30 on.
 	between("births", float64(len(born)), 850, 1080)
 	sections, stays, n := 0, [2]float64{}, [2]float64{}
 	for visit, at := range born {

@@ -8,7 +8,7 @@ import (
 	"svc/internal/analysis/simulate"
 )
 
-// BenchmarkYear generates the requests of a year. The figure with "/raw" is the ratio to the time for only writing the
+// BenchmarkYear generates the requests of a year. The metric "/raw" is the ratio to the time for merely writing the
 // same bytes.
 func BenchmarkYear(b *testing.B) {
 	for _, profile := range simulate.Profiles() {

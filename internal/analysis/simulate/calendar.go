@@ -11,7 +11,7 @@ type calendar struct {
 	arrivals, days, slots chance
 
 	today clock   // local midnight
-	busy  float64 // logarithm of how busy the day is
+	busy  float64 // logarithm of the day's rate relative to the mean
 	storm [2]clock
 }
 
@@ -21,13 +21,13 @@ const (
 	busyMemory    = 0.6
 	busyDeviation = 0.09
 
-	// A storm is a period of 6 to 16 hours with many more arrivals; there are about three in two months. The values
-	// are assumed.
+	// A storm is a period of 6 to 16 hours with many more arrivals; about three occur in two months. The values are
+	// assumed.
 	stormsADay  = 0.05
 	stormFactor = 1.8
 
-	// Births per hour vary more than a Poisson number: the rate is multiplied by a gamma variable with this shape.
-	// The value is assumed.
+	// Births per hour vary more than a Poisson distribution would: the rate is multiplied by a gamma variable with
+	// this shape. The value is assumed.
 	hourShape = 4
 
 	// chanceRepair is the daily probability that a room is closed for a day. The value is assumed.
@@ -44,10 +44,10 @@ const (
 	// of them planned; 32% inductions).
 	shareCesareans  = 0.16
 	shareInductions = 0.28
-	// triageForBirth is the number of evaluations in triage that end at home, per birth. The value is assumed.
+	// triageForBirth is the number of triage visits per birth after which the woman goes home. The value is assumed.
 	triageForBirth = 1.3
-	// Numbers per birth of antepartum stays without labor, readmissions, and patients of other services. The values
-	// are assumed.
+	// Numbers per birth: antepartum stays without labor, readmissions, patients of other services, and minor
+	// procedures. The values are assumed.
 	shareAntepartum  = 0.055
 	shareReadmission = 0.012
 	shareOverflow    = 0.025
@@ -135,7 +135,7 @@ func (c *calendar) nextDay(u *unit) {
 	u.schedule(tomorrow, func() { c.nextDay(u) })
 }
 
-// scheduleArrivals adds the arrivals in an hour to the agenda.
+// scheduleArrivals schedules a random number of arrivals, with the given mean, in the hour that starts at begin.
 func (c *calendar) scheduleArrivals(u *unit, begin clock, mean float64, as func(pathway)) {
 	for range c.arrivals.count(mean) {
 		u.schedule(begin+c.arrivals.between(0, hour), func() { as(pathway{u.admit()}) })
@@ -157,7 +157,8 @@ func (c *calendar) scheduleAppointments(u *unit, midnight clock, regime float64)
 		case weekend:
 			mean *= weekends
 		}
-		// Appointment slots are limited and mostly filled, so their number varies less than a Poisson number.
+		// Appointment slots are limited and mostly filled, so the number of appointments varies less than a Poisson
+		// distribution would.
 		tries := int(math.Ceil(mean * 1.6))
 		for i := range tries {
 			if !c.slots.is(mean / float64(max(tries, 1))) {

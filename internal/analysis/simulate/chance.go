@@ -46,7 +46,7 @@ func (c chance) between(low, high clock) clock {
 	return low + clock(c.Float64()*float64(high-low))
 }
 
-// count draws a Poisson number.
+// count draws a number from a Poisson distribution.
 func (c chance) count(mean float64) int {
 	n, left := 0, c.ExpFloat64()
 	for left < mean {

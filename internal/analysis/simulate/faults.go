@@ -15,7 +15,7 @@ type faults struct {
 const (
 	outagesYear              = 4
 	outageLeast, outageMost  = 5 * hour, 28 * hour
-	chanceLate               = .025 // for messages that are charted late
+	chanceLate               = .025 // probability that a message is charted late
 	lateMedian, lateSpread   = 40 * minute, .8
 	chanceTwice              = .06 // used only with chaos, like the next three constants
 	chanceWrong              = .05
@@ -40,7 +40,7 @@ func newFaults(u *unit) faults {
 	return f
 }
 
-// begin schedules a census and the staffing for the minute after each outage.
+// begin schedules a census and a staffing message for one minute after each outage.
 func (f *faults) begin(u *unit) {
 	for _, o := range f.outages {
 		u.schedule(o[1]+minute, func() {

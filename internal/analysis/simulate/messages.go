@@ -115,13 +115,13 @@ func (v *visit) introduce() {
 func (u *unit) name(n int) string        { return u.numbered('V', n) }
 func (u *unit) patientName(n int) string { return u.numbered('P', n) }
 
-// numbered returns a number in the form that messages contain. Simulations with different options use different
-// numbers, so two simulations for one hospital never collide.
+// numbered returns an identifier for messages: a letter, the unit's mark and a number. Simulations with different
+// options have different marks, so the identifiers of two simulations for one hospital never collide.
 func (u *unit) numbered(letter byte, n int) string {
 	return string(strconv.AppendInt(append([]byte{letter}, u.mark...), int64(n), 10))
 }
 
-// sendEvent writes an event and passes it to the interface.
+// sendEvent passes an event to the interface, unless the unit is muted or sends only censuses.
 func (u *unit) sendEvent(e *event) {
 	if u.censusOnly || u.muted {
 		return
@@ -129,7 +129,7 @@ func (u *unit) sendEvent(e *event) {
 	u.faults.deliver(u, e)
 }
 
-// bodyOf returns the body of an event with its number.
+// bodyOf returns the body of an event to which the given number is assigned.
 func (u *unit) bodyOf(e *event, number string) *adtBody {
 	b := &adtBody{
 		EventID: number, EventType: e.kind, OccurredAt: u.text(e.at), RecordedAt: u.text(e.recorded),
@@ -157,8 +157,8 @@ func encoded(body any) []byte {
 	return bytes.TrimSuffix(out.Bytes(), []byte("\n"))
 }
 
-// text returns an instant as RFC 3339 in UTC: in whole seconds or, if [Options.Clock] is set, in milliseconds. The
-// zero instant is empty.
+// text returns an instant as RFC 3339 in UTC: in whole seconds or, if [Options.Clock] is set, in milliseconds. It
+// returns an empty string for the zero instant.
 func (u *unit) text(t clock) string {
 	if t == 0 {
 		return ""

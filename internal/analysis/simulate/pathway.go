@@ -6,8 +6,8 @@ const (
 	evaluation, evaluationSpread = 100 * minute, .50
 	// The time from arrival to the decision to admit is assumed.
 	decision, decisionSpread = 50 * minute, .45
-	// The duration of early labor (before 4 cm), for women who are admitted during it, is assumed, based on the range
-	// of the latent phase in ACOG Clinical Practice Guideline 8 (2024).
+	// The duration of early labor (before 4 cm) applies to women who are admitted during it. It is assumed, based on
+	// the range of the latent phase in ACOG Clinical Practice Guideline 8 (2024).
 	earlyFirst, earlyLater, earlySpread = 5 * hour, 3 * hour, .60
 	// The duration of cervical ripening is assumed.
 	ripening, ripeningSpread = 11 * hour, .40
@@ -209,7 +209,7 @@ func (v pathway) runSecondStage() {
 	})
 }
 
-// beginCesarean begins a cesarean by appointment.
+// beginCesarean begins a scheduled cesarean.
 func (v pathway) beginCesarean() {
 	v.labor.requestRoom(func(r *room) {
 		v.diagnoses = append(v.diagnoses, icd("O34.211", "Maternal care for low transverse scar from previous cesarean delivery"))
@@ -253,8 +253,8 @@ func (v pathway) waitPostpartum() {
 	})
 }
 
-// goHome discharges the woman at the rounds on the day on which she is ready, or the next day if she is ready more than
-// eight hours after these rounds.
+// goHome discharges the woman at the rounds on the day on which she is ready. If she is ready more than eight hours
+// after those rounds, it discharges her at the rounds on the next day.
 func (v pathway) goHome(ready clock) {
 	ready = max(ready, v.now+3*hour)
 	rounds := float64(roundsHour)

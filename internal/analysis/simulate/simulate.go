@@ -42,12 +42,12 @@ type Request struct {
 type profile struct {
 	name       string
 	births     int
-	censusOnly bool // sends only censuses every half hour and staffing, without ADT events or clinical signals
+	censusOnly bool // sends staffing and half-hourly censuses, but no ADT events or clinical signals
 	chaos      bool // sends duplicates, cancellations, and messages out of order
 }
 
-// profiles has the three sizes for which the forecast is designed (a community hospital, a regional hospital and a
-// large hospital), and two variants of the medium size.
+// profiles contains the three sizes for which the forecast is designed (a community hospital, a regional hospital and
+// a large hospital), and two variants of the medium size.
 var profiles = []profile{
 	{name: "small", births: 900},
 	{name: "medium", births: 3000},
@@ -119,8 +119,8 @@ const (
 	batchBytes = 4<<20 - batchFrame // size limit of the events of a batch; the API accepts 8 MiB
 )
 
-// Batch joins ADT events into bodies of POST /api/ingest/batch. Events of the past are sent in batches, because only
-// batches fill the forecast's history.
+// Batch joins ADT events into bodies of POST /api/ingest/batch. Past events are sent in batches, because only batches
+// add to the forecast's history.
 type Batch struct {
 	body   []byte
 	events int

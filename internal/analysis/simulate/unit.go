@@ -16,7 +16,7 @@ type unit struct {
 	now      clock
 	agenda   agenda
 	number   int64 // number of the next agenda entry
-	muted    bool  // true before the start: no request is sent
+	muted    bool  // whether requests are suppressed, as they are before the start
 
 	calendar calendar
 	staff    staff
@@ -25,7 +25,7 @@ type unit struct {
 	triage, labor, theatre, recovery, postpartum, antepartum pool
 	rooms                                                    []*room
 
-	mark     string // distinguishes the numbers of visits, patients and events
+	mark     string // part of the visit, patient and event numbers that differs between simulations
 	visits   int    // number of visits so far
 	patients int
 	events   int
@@ -151,7 +151,7 @@ type room struct {
 	closed bool   // closed for repair; a census reports the room as blocked
 }
 
-// pool has the rooms of one kind, and the queue for them.
+// pool holds the rooms of one kind, and the queue of the patients who wait for them.
 type pool struct {
 	free    []*room // free rooms, longest free first
 	all     int
@@ -184,7 +184,7 @@ func (u *unit) furnish() {
 	add(&u.postpartum, "MBU", "MB ", sized(births*.0063, 1.3, 6), 301)
 }
 
-// requestRoom calls f with a free room, immediately or when f is first in the queue.
+// requestRoom calls f with a free room: immediately, or once f is first in the queue and a room becomes free.
 func (p *pool) requestRoom(f func(*room)) {
 	if len(p.free) == 0 {
 		p.waiting = append(p.waiting, f)

@@ -11,7 +11,7 @@ type visit struct {
 	patient int
 	open    bool
 
-	first     bool // the woman's first birth
+	first     bool // whether this is the woman's first birth
 	expecting int  // number of expected babies
 	class     byte // patient class
 	room      *room
@@ -24,7 +24,7 @@ type visit struct {
 	born      clock     // instant of birth; 0: not born yet
 	cesarean  bool
 	babies    []baby
-	ill       bool // early-warning scores are often high
+	ill       bool // whether early-warning scores are often high
 	watched   int  // number of the current watch; an earlier watch ends at its next measurement
 }
 
@@ -96,7 +96,7 @@ func (v *visit) admitTo(r *room, primary string) {
 	v.enter("A01", r, 'I', primary)
 }
 
-// changeKind changes the kind of patient, in the same room.
+// changeKind changes the woman's primary factor without moving her to another room.
 func (v *visit) changeKind(primary string) {
 	if v.primary == primary {
 		return

@@ -11,7 +11,8 @@ import (
 	"strings"
 )
 
-// formulaStarts are the first characters with which a cell is interpreted as a formula (OWASP, CSV injection).
+// formulaStarts are the characters that make a spreadsheet interpret a cell as a formula if the cell begins with them
+// (OWASP, CSV injection).
 const formulaStarts = "=+-@\t\r"
 
 // Escape puts an apostrophe before text that a spreadsheet would execute. [Unescape] removes it.
@@ -41,7 +42,7 @@ func isFormula(text string) bool {
 type Fault struct {
 	Line    int      // from 1; 0: the file as a whole
 	Column  string   // name of the column; "": unknown
-	Number  int      // position of an unknown column, from 1, or the maximum number of rows
+	Number  int      // unknown column: its position, from 1; too many rows: the maximum number of rows
 	Rule    string   // the broken rule: a rule of the API for a value, or a rule of this package
 	Columns []string // allowed columns, if a column is unknown
 }

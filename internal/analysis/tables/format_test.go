@@ -97,7 +97,7 @@ func fill(t *rapid.T, v reflect.Value, has *rapid.Generator[bool]) {
 	}
 }
 
-// text returns a row as JSON, in which an empty list equals a missing one.
+// text returns a row as JSON, so that an empty list equals a missing one.
 func text(t *rapid.T, row any) string {
 	content, err := json.Marshal(row)
 	if err != nil {

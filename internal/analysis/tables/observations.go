@@ -155,7 +155,7 @@ func signalRow(s *acuity.Signal) SignalRow {
 	return row
 }
 
-// Observations is the table of the observations topic.
+// Observations returns the table of the observations topic.
 func Observations() *Table[ObservationRow] {
 	return &Table[ObservationRow]{
 		Topic: schemas.Observations(),

@@ -140,7 +140,7 @@ func (s *csvSink[R]) Close() error {
 	return s.out.Error() //nolint:wrapcheck // the error is from the underlying file
 }
 
-// cell returns one column of a row as text; null is an empty text.
+// cell returns one column of a row as text. It returns an empty string for null.
 func cell(v reflect.Value) (string, error) {
 	if v.Kind() == reflect.Pointer {
 		if v.IsNil() {

@@ -1,4 +1,4 @@
-// Package trial tries rules on recorded observations.
+// Package trial evaluates rules on recorded observations.
 package trial
 
 import (
