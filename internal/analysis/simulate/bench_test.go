@@ -8,7 +8,7 @@ import (
 	"svc/internal/analysis/simulate"
 )
 
-// BenchmarkYear generates the requests of a year. The metric "/raw" is the ratio to the time for merely writing the
+// BenchmarkYear generates the requests of a year. The metric x/raw is the ratio to the time for merely writing the
 // same bytes.
 func BenchmarkYear(b *testing.B) {
 	for _, profile := range simulate.Profiles() {

@@ -22,7 +22,7 @@ const (
 	MissingVersion Fault = "missing_version" // the changelog skips a version
 	DoubledVersion Fault = "doubled_version" // two changes have the same version
 	WrongChange    Fault = "wrong_change"    // a change differs from the change computed from the log
-	Unreadable     Fault = "unreadable"      // this release cannot decode a record of the changelog or a snapshot
+	Unreadable     Fault = "unreadable"      // this release cannot decode a changelog record or a snapshot
 
 	MissingSnapshot Fault = "missing_snapshot" // an hour is missing from the snapshots topic
 	DoubledSnapshot Fault = "doubled_snapshot" // the snapshots topic contains an hour twice
@@ -47,7 +47,7 @@ type Difference struct {
 	Hospital string `json:"hospital"`
 	Key      string `json:"key"`             // key of the record; for a field of the view, "view " and its name
 	Version  int64  `json:"version"`         // 0: the record has no version
-	Input    string `json:"input,omitempty"` // partition:offset in the observations
+	Input    string `json:"input,omitempty"` // partition:offset in the observations topic
 	Detail   string `json:"detail,omitempty"`
 }
 

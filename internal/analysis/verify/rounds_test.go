@@ -14,8 +14,8 @@ import (
 	"svc/schemas"
 )
 
-// No changes are kept for a hospital with a difference, because they are no longer compared and svc verify --continuous
-// runs indefinitely.
+// After the first difference of a hospital, its changes are no longer compared. They are not kept either, because svc
+// verify --continuous runs indefinitely.
 func TestNoChangeIsKeptAfterADifference(t *testing.T) {
 	value, err := schemas.ChangeCodec.Encode(nil, &acuity.Change{Version: 1})
 	if err != nil {

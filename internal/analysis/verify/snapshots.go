@@ -77,7 +77,8 @@ func (u *unitCheck) compareSnapshot(c *acuity.Change, in stream.Position, second
 	}
 }
 
-// takeSnapshot compares a computed snapshot with the one in the queue, and reports whether the queue contained one.
+// takeSnapshot compares a computed snapshot with the recorded one in the queue, and reports whether the queue
+// contained one.
 func (u *unitCheck) takeSnapshot(made *madeSnapshot) bool {
 	want := &made.record.Snapshot
 	i := slices.IndexFunc(u.snapshots.queue, func(w writtenSnapshot) bool {
@@ -225,7 +226,7 @@ func (p *partitionCheck) readSnapshot() bool {
 }
 
 // finishSnapshots reads the rest of the snapshots. The commit marker of a transaction may reach the snapshots topic
-// after the verdicts topic, so a missing snapshot is awaited for as long as the view's patience allows.
+// after the verdicts topic, so finishSnapshots waits for missing snapshots, at most for Patience.
 func (p *partitionCheck) finishSnapshots(ctx context.Context) error {
 	patience, cancel := context.WithTimeout(ctx, p.v.Patience)
 	defer cancel()

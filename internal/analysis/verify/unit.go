@@ -31,8 +31,8 @@ type unitCheck struct {
 	snapshots snapshotCheck
 	last      recorded // last compared change
 
-	together bool           // the versions of the fold are aligned with the changelog
-	seen     bool           // at least one change was compared
+	together bool           // whether the versions of the fold are aligned with the changelog
+	seen     bool           // whether at least one change was compared
 	folded   int64          // offset of the last folded input; -1: none
 	day      acuity.Instant // day of the last complete derivation
 	anew     *derivation    // derivation in progress; nil: none
@@ -304,7 +304,7 @@ func (u *unitCheck) reportExtra(r *recorded) {
 	u.reportDifference(d)
 }
 
-// compareState compares the newest records of the state with the facts.
+// compareState compares the newest state records in the changelog with the facts of the folded unit.
 func (u *unitCheck) compareState() {
 	if u.Difference != nil {
 		return

@@ -30,7 +30,7 @@ type View struct {
 	Foreign []string          // fields that this release does not write
 }
 
-// ErrNoView means that the view does not contain a hospital.
+// ErrNoView means that the view does not contain the hospital.
 var ErrNoView = errors.New("not in the view")
 
 // Verify folds the log and checks the changelog, the snapshots and the view against the result. It keeps its state
@@ -46,12 +46,12 @@ type Verify struct {
 	View func(ctx context.Context, hospital string) (*View, error)
 	// Shown lists the hospitals of a partition in the view.
 	Shown func(ctx context.Context, partition int32) ([]string, error)
-	// Patience is how far the view and the snapshots may lag behind the changelog.
+	// Patience is the time by which the view and the snapshots may lag behind the changelog.
 	Patience time.Duration
 
 	Hospitals []string // empty: all
-	// Held is the instant since which the changelog has every change. Changes before Held may have been compacted;
-	// for that time, the log is folded without a comparison.
+	// Held is the instant since which the changelog contains every change. Changes before Held may have been
+	// compacted; for that time, the log is folded without a comparison.
 	Held acuity.Instant
 	// If Plain is true, everything is derived again at every step, which is about a hundred times slower; see
 	// [hospital.NewPlain]. If it is false, everything is derived again once per day of the log and at the end.
@@ -149,14 +149,14 @@ type partitionCheck struct {
 	changes int64 // next offset of the verdicts
 	inputs  int64 // next offset of the observations
 	begun   bool
-	trimmed bool  // the beginning of the verdicts was deleted
+	trimmed bool  // whether the beginning of the verdicts topic was deleted
 	applied int64 // highest input offset in a change
 	pending int64
 
 	written *inputlog.Ahead[writtenRecord] // records of the verdicts in this round
 
 	snapshots     int64          // next offset of the snapshots; -1: not known yet
-	snapshotsKept acuity.Instant // earlier snapshots may have been deleted
+	snapshotsKept acuity.Instant // instant before which snapshots may have been deleted
 	cuts          *inputlog.Ahead[writtenSnapshot]
 }
 
@@ -167,8 +167,8 @@ func newPartitionCheck(v *Verify, s stream.Span, only []string) *partitionCheck 
 	}
 }
 
-// runRound reads the view, then the changes that are committed by that time, and then the snapshots and the inputs of
-// these changes.
+// runRound reads the view, then the changes that have been committed by then, and then the snapshots and the inputs
+// of these changes.
 func (p *partitionCheck) runRound(ctx context.Context, shared *inputlog.Share) error {
 	views, err := p.readViews(ctx)
 	if err != nil {
@@ -214,7 +214,7 @@ func (p *partitionCheck) runRound(ctx context.Context, shared *inputlog.Share) e
 	return p.compareAll(ctx, views)
 }
 
-// fold folds the applied inputs.
+// fold folds the inputs that the processor has applied.
 func (p *partitionCheck) fold(ctx context.Context, shared *inputlog.Share, s stream.Span) error {
 	said := inputlog.ReadInputs(ctx, p.v.Inputs.Read, s, p.only)
 	said.Progress = shared.AddProgress
@@ -266,7 +266,7 @@ func (p *partitionCheck) unit(hospital string) *unitCheck {
 type writtenRecord struct {
 	recorded
 	hospital string
-	key      string // key of a state
+	key      string // key of a state record
 	offset   int64  // offset in the verdicts
 	fault    error  // why the header of a change cannot be decoded
 }

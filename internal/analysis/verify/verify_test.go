@@ -17,7 +17,8 @@ import (
 	"svc/schemas"
 )
 
-// A processor's changelog and view agree with the log, even if the plain reference is used, and in later rounds.
+// A processor's changelog and view agree with the log. They also agree if the plain reference is used, and in later
+// rounds.
 func TestVerifyFindsNothing(t *testing.T) {
 	list := analysistest.Shifts(2400, 3, 40*time.Second)
 	b := analysistest.NewKafka(t)
@@ -143,7 +144,7 @@ type planted struct {
 
 const victim = analysistest.Victim
 
-// further has faults in addition to [analysistest.Faults].
+// further contains faults in addition to [analysistest.Faults].
 var further = map[string]planted{
 	"an input that nobody sent": {func(l *analysistest.Processed) (string, int64) {
 		p, places := l.ChangesOf(victim)
@@ -355,7 +356,7 @@ func TestVerifyCannotRead(t *testing.T) {
 	}
 }
 
-// A view that is still behind when patience runs out is stale. If the timeout interrupted the read, the read would
+// A view that is still behind when Patience has elapsed is stale. If the timeout interrupted the read, the read would
 // fail and hide that the view is stale.
 func TestVerifyStaleView(t *testing.T) {
 	l := analysistest.Live(t, analysistest.Shifts(60, 1, time.Minute))

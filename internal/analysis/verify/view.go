@@ -178,9 +178,9 @@ func (p *partitionCheck) checkServed(ctx context.Context, u *unitCheck, view *Vi
 	return nil
 }
 
-// derivation rebuilds a unit from its facts, as a processor restores it, and compares the result with the unit that was
-// folded step by step. That takes as long as thousands of steps, so it runs in a separate goroutine on a copy of the
-// records, while the fold continues.
+// derivation rebuilds a unit from its facts, as a processor restores it, and compares the result with the unit that
+// was folded step by step. The rebuild takes as long as thousands of steps, so it runs in a separate goroutine on a
+// copy of the records, while the fold continues.
 type derivation struct {
 	done  chan struct{}
 	found *Difference // nil: none
@@ -247,8 +247,8 @@ func viewOfFacts(hospitalID string, facts []factRecord) (*View, error) {
 	return viewOf(hospitalID, unit)
 }
 
-// waitDerivation waits for the derivation. The difference that it finds counts unless an earlier version already
-// differs.
+// waitDerivation waits for the derivation. A difference that the derivation finds counts unless an earlier version
+// already differs.
 func (u *unitCheck) waitDerivation() {
 	if u.anew == nil {
 		return
