@@ -11,8 +11,8 @@ import (
 	"testing"
 )
 
-// TestAlone checks that code that is tested without the race detector starts nothing in parallel: neither the
-// packages that ALONE in the Makefile lists nor their tests contain a go statement, a WaitGroup or a parallel test.
+// TestAlone checks that code that is tested without the race detector starts no goroutines. Neither the packages
+// listed in the Makefile variable ALONE nor their tests may contain a go statement, a WaitGroup or a parallel test.
 func TestAlone(t *testing.T) {
 	makefile, err := os.ReadFile("../../Makefile")
 	if err != nil {

@@ -1,6 +1,6 @@
 // Package archtest tests the import rules of this repository: which packages of the repository, and which libraries,
-// each folder may import. It reads the source tree, so the test reports any new folder that is not in the plan, and any
-// library outside its folder, by name.
+// each folder may import. It reads the source tree and reports, by name, each new folder that is not in the plan, and
+// each library that is imported outside its folder.
 package archtest
 
 import (
@@ -27,8 +27,8 @@ type folder struct {
 	goroutines bool     // may start goroutines
 }
 
-// plan has the rules for each folder. The test fails for a folder that is not listed, so add a new folder here first.
-// Roles (ingest, processors, readapi) never import roles.
+// plan contains the rules for each folder. The test fails for a folder that is not listed, so add a new folder here
+// first. Roles (ingest, processors, readapi) never import roles.
 var plan = map[string]folder{
 	"acuity":                           {imports: []string{"=acuity/codes", "=acuity/catalogue"}, std: domainStd},
 	"acuity/codes":                     {std: domainStd},
@@ -36,14 +36,14 @@ var plan = map[string]folder{
 	"acuity/terminology":               {imports: []string{"=acuity", "=acuity/codes", "=acuity/catalogue"}, std: domainStd},                                                                                                                                                                                            // the meaning of codes
 	"acuity/score":                     {imports: []string{"=acuity", "=acuity/codes", "=acuity/catalogue"}, std: domainStd},                                                                                                                                                                                            // evaluates a chart at an instant
 	"acuity/adt":                       {imports: []string{"=acuity", "=acuity/codes", "=acuity/catalogue", "=acuity/terminology"}, std: domainStd},                                                                                                                                                                     // the events of a visit
-	"acuity/location":                  {imports: []string{"=acuity", "=acuity/adt"}, std: domainStd},                                                                                                                                                                                                                   // which room a location is
+	"acuity/location":                  {imports: []string{"=acuity", "=acuity/adt"}, std: domainStd},                                                                                                                                                                                                                   // resolves a location to a room
 	"acuity/evidence":                  {imports: []string{"=acuity", "=acuity/codes", "=acuity/catalogue", "=acuity/terminology"}, std: domainStd},                                                                                                                                                                     // the evidence from the statements about one patient
 	"acuity/facts":                     {imports: []string{"=acuity", "=acuity/codes", "=acuity/catalogue", "=acuity/adt", "=acuity/location", "=acuity/evidence"}, std: domainStd},                                                                                                                                     // the recorded facts of one hospital
 	"acuity/registry":                  {imports: []string{"=acuity", "=acuity/adt", "=acuity/location", "=acuity/score", "=acuity/evidence", "=acuity/facts"}, std: domainStd},                                                                                                                                         // the rooms and visits of a hospital
 	"acuity/identity":                  {imports: []string{"=acuity", "=acuity/codes", "=acuity/catalogue", "=acuity/terminology", "=acuity/adt", "=acuity/location", "=acuity/score", "=acuity/evidence", "=acuity/facts", "=acuity/registry"}, std: domainStd},                                                        // resolves names to patients, visits and locations
 	"acuity/stays":                     {imports: []string{"=acuity", "=acuity/codes", "=acuity/terminology", "=acuity/adt", "=acuity/location", "=acuity/evidence", "=acuity/facts", "=acuity/registry", "=acuity/identity"}, std: domainStd},                                                                          // the location of each visit over time
 	"acuity/charts":                    {imports: []string{"=acuity", "=acuity/codes", "=acuity/adt", "=acuity/location", "=acuity/evidence", "=acuity/facts", "=acuity/registry", "=acuity/identity", "=acuity/stays"}, std: domainStd},                                                                                // the chart of a room
-	"acuity/hospital":                  {imports: []string{"=acuity", "=acuity/codes", "=acuity/catalogue", "=acuity/terminology", "=acuity/adt", "=acuity/location", "=acuity/score", "=acuity/evidence", "=acuity/facts", "=acuity/registry", "=acuity/identity", "=acuity/stays", "=acuity/charts"}, std: domainStd}, // observations, applied to the state of one hospital
+	"acuity/hospital":                  {imports: []string{"=acuity", "=acuity/codes", "=acuity/catalogue", "=acuity/terminology", "=acuity/adt", "=acuity/location", "=acuity/score", "=acuity/evidence", "=acuity/facts", "=acuity/registry", "=acuity/identity", "=acuity/stays", "=acuity/charts"}, std: domainStd}, // applies observations to the state of one hospital
 	"acuity/suggest":                   {imports: []string{"=acuity", "=acuity/codes", "=acuity/catalogue"}, std: domainStd},                                                                                                                                                                                            // suggestions for people who map codes; never used for a verdict
 	"schemas":                          {imports: []string{"acuity", "acuity/forecast", "github.com/hamba/avro"}},
 	"schemas/administration":           {imports: []string{"schemas", "internal/httpapi/access", "internal/admin/audit", "internal/admin/users", "internal/admin/walls", "internal/admin/layout", "internal/outbound"}}, // administrative changes, as records
@@ -57,9 +57,9 @@ var plan = map[string]folder{
 	"processors/verdict":               {imports: []string{"acuity", "schemas", "internal/stream"}},
 	"readapi":                          {imports: []string{"acuity", "readapi/web/text", "internal/httpapi/access", "internal/httpapi", "internal/admin/audit", "internal/feeds", "internal/outbound", "github.com/go-chi/chi", "github.com/cespare/xxhash"}},
 	"readapi/web":                      {imports: []string{"acuity", "readapi", "internal/admin/audit", "internal/admin/layout", "internal/admin/users", "internal/admin/walls", "internal/analysis/spreadsheet", "internal/httpapi", "internal/outbound", "github.com/go-chi/chi", "golang.org/x/sync"}, goroutines: true}, // the pages of units
-	"readapi/web/apicall":              {},                                                                                                                                                                                                                                                                                  // requests of a page to the API of the same process
+	"readapi/web/apicall":              {},                                                                                                                                                                                                                                                                                  // requests from a page to the API of the same process
 	"readapi/sources":                  {imports: []string{"acuity", "schemas", "readapi", "internal/admin/subscribers", "internal/feeds", "internal/httpapi/access", "internal/outbound", "internal/stream", "internal/view"}},                                                                                             // the data sources of the read API
-	"readapi/web/actor":                {imports: []string{"internal/admin/users", "internal/httpapi/access", "internal/seal"}},                                                                                                                                                                                             // tells the API which person uses a page
+	"readapi/web/actor":                {imports: []string{"internal/admin/users", "internal/httpapi/access", "internal/seal"}},                                                                                                                                                                                             // identifies the user of a page to the API
 	"readapi/web/auth":                 {imports: []string{"internal/admin/users"}},                                                                                                                                                                                                                                         // the signed-in user
 	"readapi/web/chart":                {},                                                                                                                                                                                                                                                                                  // draws the charts of the pages from numbers
 	"readapi/web/integrations":         {imports: []string{"acuity", "internal/admin/sheets", "internal/admin/users", "internal/analysis/spreadsheet", "internal/httpapi", "internal/outbound", "readapi/web/apicall", "readapi/web/auth", "readapi/web/page", "readapi/web/text", "github.com/go-chi/chi"}},                // the pages of administrators
@@ -86,7 +86,7 @@ var plan = map[string]folder{
 	"internal/view":                    {imports: []string{"internal/authorities", "internal/feeds", "internal/httpapi/limit", "internal/outbound", "github.com/redis/go-redis", "github.com/alicebob/miniredis"}, goroutines: true},
 	"internal/view/viewtest":           {imports: []string{"internal/view", "internal/feeds", "internal/outbound", "github.com/redis/go-redis"}, goroutines: true},
 	"internal/registry":                {imports: []string{"internal/authorities", "schemas", "github.com/go-chi/chi", "github.com/twmb/franz-go/pkg/sr"}}, // maps a schema id on the wire to its schema
-	"internal/authorities":             {},                                                                                                                 // the certificate authorities of a PEM file
+	"internal/authorities":             {},                                                                                                                 // the certificate authorities in a PEM file
 	"internal/feeds":                   {},
 	"internal/stream/logfiles":         {imports: []string{"github.com/twmb/franz-go/pkg/kmsg"}}, // checks the files of the embedded Kafka before it opens them
 	"internal/stream": {
@@ -121,7 +121,7 @@ var plan = map[string]folder{
 	"internal/analysis/simulate":    {},                                                                                                                                                                                                                                           // simulates a realistic unit as requests to the ingest API
 	"internal/analysis/backtest":    {imports: []string{"acuity", "acuity/forecast"}},                                                                                                                                                                                             // compares forecasts with what happened in the hours that followed
 	"internal/analysis/trial":       {imports: []string{"acuity", "internal/analysis/inputlog", "internal/analysis/replay", "readapi/web/integrations"}, goroutines: true},                                                                                                        // tries a rule on recorded observations, for a page
-	"internal/statefulset":          {imports: []string{"internal/authorities", "internal/cli", "internal/config", "github.com/spf13"}, goroutines: true},                                                                                                                         // the preStop hook of Kubernetes
+	"internal/statefulset":          {imports: []string{"internal/authorities", "internal/cli", "internal/config", "github.com/spf13"}, goroutines: true},                                                                                                                         // the Kubernetes preStop hook
 	"internal/archtest":             {},
 	"internal/receiver":             {imports: []string{"internal/httpapi", "internal/outbound", "internal/signature"}}, // the endpoint of svc listen and svc dev
 	"internal/cli":                  {imports: []string{"internal/authorities", "github.com/spf13", "ingest", "internal/admin/sheets", "internal/httpapi", "internal/outbound", "internal/receiver", "internal/signature", "internal/analysis/simulate", "internal/analysis/spreadsheet", "golang.org/x/sync", "golang.org/x/term", "github.com/schollz/progressbar"}, goroutines: true},
@@ -141,7 +141,7 @@ var plan = map[string]folder{
 	"internal/e2e":                  {}, // only tests
 
 	"notifier/webhook":               {imports: []string{"acuity", "internal/outbound", "internal/signature", "notifier/egress", "notifier/event", "notifier/outcome"}},
-	"notifier/egress":                {}, // the addresses that a hospital's endpoints may have, for the sender and, through an interface, for ingest
+	"notifier/egress":                {}, // which addresses a hospital's endpoints may have; used by the sender and, through an interface, by ingest
 	"internal/analysis/analysistest": {imports: []string{"acuity", "schemas", "processors/verdict", "internal/analysis", "internal/stream", "internal/testkit/loadgen", "golang.org/x/sync"}, goroutines: true},
 	"notifier/sendertest":            {imports: []string{"internal/outbound", "notifier/outcome"}, goroutines: true},
 	"notifier/egress/egresstest":     {imports: []string{"notifier/egress"}, goroutines: true},
@@ -169,8 +169,8 @@ var plan = map[string]folder{
 	},
 }
 
-// domainStd are the packages of the standard library that the domain may import. They exclude network, disk, log and
-// context.
+// domainStd are the packages of the standard library that the domain may import. They exclude networking, disk
+// access, logging and contexts.
 var domainStd = []string{
 	"bufio", "bytes", "cmp", "embed", "crypto/sha256", "encoding/base64", "encoding/binary", "encoding/hex", "errors", "fmt", "hash/fnv", "hash/maphash", "iter", "maps", "math", "math/big", "math/bits", "regexp",
 	"slices", "sort", "strconv", "strings", "sync", "time", "unicode", "unicode/utf8",

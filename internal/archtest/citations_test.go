@@ -20,8 +20,8 @@ var (
 	numbered = regexp.MustCompile(`(?m)^\s*"(?:(?:clinical|scoring)-(?:decisions|input)\b|[CDFHPRSX]\d{1,2}\b)[^"]*": *\{`)
 )
 
-// TestCitations follows every citation of a document in a comment. Its page and its anchor must exist. A rule is cited
-// by its anchor in docs/decisions.md, never by a number.
+// TestCitations follows every citation of a document in a comment. The cited page and anchor must exist. A rule is
+// cited by its anchor in docs/decisions.md, never by a number.
 func TestCitations(t *testing.T) {
 	root := filepath.Join("..", "..")
 	cited := 0

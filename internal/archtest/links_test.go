@@ -17,7 +17,7 @@ var (
 	notSlug = regexp.MustCompile(`[^\p{L}\p{N} _-]`)
 )
 
-// TestLinks follows every relative link in every document. Its file and its heading must exist.
+// TestLinks follows every relative link in every document. The linked file and heading must exist.
 func TestLinks(t *testing.T) {
 	root := filepath.Join("..", "..")
 	links := 0

@@ -31,8 +31,8 @@ type allowance struct {
 	reason string
 }
 
-// allowances are the sizes above the limit, by package, by package and type, or by file. The test fails if a size
-// exceeds its allowance, or if an allowance is no longer needed, so sizes only decrease.
+// allowances are the permitted sizes above the limit, by package, by package and type, or by file. The test fails if
+// a size exceeds its allowance, or if an allowance is no longer needed, so sizes only decrease.
 var allowances = map[string]allowance{
 	"acuity":  {160, "the words of observations, charts, changes and snapshots: a record refers to all below it"},
 	"schemas": {61, "a codec and a topic for each record"},
@@ -65,7 +65,7 @@ func TestSentences(t *testing.T) {
 	}
 }
 
-// size has the sizes that were counted for each package.
+// size holds the counted sizes, by package, type or file.
 type size struct{ exported, methods, lines, columns map[string]int }
 
 func newSize() size {

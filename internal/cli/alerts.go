@@ -18,7 +18,7 @@ const (
 	recipientPath = alertsPath + "/recipients/{id}"
 )
 
-// AlertsCommand returns the command svc alerts, which administers the alerts of a hospital through its API.
+// AlertsCommand returns the command svc alerts, which manages a hospital's alerts through the API.
 func AlertsCommand(w Env) *cobra.Command {
 	c := &cobra.Command{
 		Use: "alerts", Short: "administer the recipients and tiers of alerts",

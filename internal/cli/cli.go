@@ -1,7 +1,7 @@
 // Package cli is the command line for the API of a server.
 //
-// It also provides what all commands of svc share, including the roles: variables for flags, one report of all
-// errors, help.
+// It also provides what all svc commands, including the roles, have in common: environment variables for flags, a
+// single report of all errors, and help.
 package cli
 
 import (
@@ -22,7 +22,7 @@ type Env struct {
 	LookupEnv      func(string) (string, bool)
 	Stdout, Stderr io.Writer
 	Now            func() time.Time
-	Terminal       bool // Stderr is a terminal, and shows progress as a bar
+	Terminal       bool // whether Stderr is a terminal, on which progress is shown as a bar
 }
 
 // Printf prints to standard output.
@@ -31,8 +31,8 @@ func (w Env) Printf(format string, args ...any) error {
 	return err
 }
 
-// usageError is an error in the command line or the configuration. In that case, the command does nothing, and the exit
-// code is 2.
+// usageError is an error in the command line or the configuration. The command then does nothing, and the exit code
+// is 2.
 type usageError struct{ err error }
 
 // Error implements error, with one line for each error.

@@ -24,7 +24,7 @@ import (
 // client is the part of a command that sends requests over HTTP: the address, the key and the output format.
 type client struct {
 	Env
-	reader bool // if no key is given: true uses the read key of svc dev, false its administrator key
+	reader bool // default key: the read key of svc dev if true, its administrator key if false
 
 	api, key, keyFile, data string
 	json                    bool
@@ -93,8 +93,8 @@ func readKey(file string, key *string) error {
 	return nil
 }
 
-// devServer returns the running svc dev, for a command that was given no server flag. flag is the name of that flag,
-// for the error.
+// devServer returns the running svc dev, for a command without a server flag. flag is the name of the missing flag,
+// which the error contains.
 func devServer(flag, data string) (*DevFile, error) {
 	running, err := RunningDev(data, (*DevFile).API)
 	if err != nil {
@@ -167,8 +167,8 @@ func (r *refusal) Error() string {
 	return strings.TrimSuffix(r.Message, ".") + ": " + strings.Join(said, "; ")
 }
 
-// ask returns the data of a response, or a *refusal. {id} in the path is the first argument. If body is nil, the
-// request has no body.
+// ask sends a request and returns the data of the response. An error response is returned as a *refusal. {id} in the
+// path is replaced by the command's first argument. If body is nil, the request has no body.
 func (c *client) ask(ctx context.Context, method, path string, body any) (json.RawMessage, error) {
 	ctx, cancel := context.WithTimeout(ctx, askWithin)
 	defer cancel()
@@ -220,8 +220,8 @@ func (c *client) askInto(ctx context.Context, method, path string, body, data an
 	return decode(raw, data)
 }
 
-// Ask sends one request to the administration API at a base URL, with a key, and decodes the data of the response into
-// data. If body is nil, the request has no body. The error says what the server refused.
+// Ask sends one request to the administration API at a base URL, with a key, and decodes the data of the response
+// into data. If body is nil, the request has no body. If the server refuses the request, the error says why.
 func Ask(ctx context.Context, base, key, method, path string, body, data any) error {
 	return (&client{api: base, key: key}).askInto(ctx, method, path, body, data)
 }
@@ -235,7 +235,8 @@ func decode(raw json.RawMessage, data any) error {
 }
 
 // request returns the run function of a command that sends one request. The fields of the command become the body.
-// The response is passed to print unless JSON is requested. {id} in the path is the first argument.
+// The response is passed to print unless JSON is requested. {id} in the path is replaced by the command's first
+// argument.
 func request[T any](method, path string, print func(*client, *T) error) func(context.Context, *client) error {
 	return func(ctx context.Context, c *client) error {
 		if len(c.fields) == 0 && c.idField == "" {

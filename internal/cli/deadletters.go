@@ -11,8 +11,7 @@ import (
 
 const deadLettersPath = "/api/admin/dead-letters"
 
-// DeadLettersCommand returns the command svc dead-letters, which administers the dead letters of a hospital through its
-// API.
+// DeadLettersCommand returns the command svc dead-letters, which manages a hospital's dead letters through the API.
 func DeadLettersCommand(w Env) *cobra.Command {
 	c := &cobra.Command{Use: "dead-letters", Short: "administer records that could not be applied"}
 	c.AddCommand(

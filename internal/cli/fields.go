@@ -19,11 +19,11 @@ type field struct {
 
 // fieldKind defines how the text of a flag becomes a value of the body.
 type fieldKind struct {
-	words  []string // the accepted texts; nil: any
+	words  []string // accepted values; nil: any
 	preset string   // default, one of words
-	filled bool     // an empty text is omitted from the body; false: only a flag that was not given is omitted
+	filled bool     // whether an empty value is omitted from the body; a flag that was not given is always omitted
 	add    func(c *cobra.Command, name, usage string)
-	value  func(c *client, text string) (any, error) // nil: the text itself
+	value  func(c *client, text string) (any, error) // converts the text of the flag; nil: the text is the value
 }
 
 // Kinds of fields.
@@ -37,7 +37,7 @@ var (
 	wholeField   = fieldKind{add: func(c *cobra.Command, name, usage string) { c.Flags().Int(name, 0, usage) }, value: number}
 	decimalField = fieldKind{add: func(c *cobra.Command, name, usage string) { c.Flags().Float64(name, 0, usage) }, value: number}
 
-	// nullField sends null for an empty text, which deletes the value.
+	// nullField sends null for an empty string, which deletes the value.
 	nullField = fieldKind{value: func(_ *client, text string) (any, error) {
 		if text == "" {
 			return nil, nil
@@ -111,7 +111,7 @@ func fields(list ...field) option {
 // idField puts the first argument into the body at the given path.
 func idField(path string) option { return func(c *client, _ *cobra.Command) { c.idField = path } }
 
-// ifVersion adds the flag for a precondition: the command changes only the given version.
+// ifVersion adds the flag --if-version, with which a command changes the resource only if it has the given version.
 func ifVersion(c *client, cmd *cobra.Command) {
 	cmd.Flags().StringVar(&c.version, "if-version", "", "make the change only if the resource has this `version`")
 }

@@ -47,8 +47,8 @@ func Idle(flags *pflag.FlagSet, reason string, names ...string) {
 	annotate(flags, noteIdle, reason, names)
 }
 
-// markAlternatives marks two flags for the same value. If one is given, the variables of both are
-// ignored; both together are refused.
+// markAlternatives marks two flags for the same value. If one of them is given, the environment variables of both are
+// ignored. It is an error to give both.
 func markAlternatives(flags *pflag.FlagSet, one, other string) {
 	annotate(flags, noteInstead, other, []string{one})
 	annotate(flags, noteInstead, one, []string{other})
@@ -205,7 +205,7 @@ func explainFlag(c *cobra.Command, err error) error {
 	return Usage(fmt.Errorf("--%s: unknown flag; svc help %s lists the flags", unknown.GetSpecifiedName(), pathBelowRoot(c)))
 }
 
-// WithoutPath removes the path from a file error. The caller names the path, or the user has just typed it.
+// WithoutPath removes the path from a file error, because the caller adds the path, or the user has just typed it.
 func WithoutPath(err error) error {
 	if fault, ok := errors.AsType[*os.PathError](err); ok {
 		return fault.Err

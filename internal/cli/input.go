@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// OpenInput opens a file to read; - is standard input. Reading ends when ctx ends. The error does
+// OpenInput opens a file for reading. The name "-" means standard input. Reading ends when ctx ends. The error does
 // not name the file.
 func OpenInput(ctx context.Context, name string) (io.ReadCloser, error) {
 	if name == "-" {
@@ -31,8 +31,8 @@ type input struct {
 func (in *input) Close() error { return errors.Join(in.ReadCloser.Close(), in.file.Close()) }
 
 // interruptible returns a reader that reads from in and stops when ctx ends. A plain read of a terminal or pipe would
-// block after Ctrl-C. Close ends the goroutine that reads ahead, unless that goroutine is blocked in a read; then it
-// ends with the process.
+// block after Ctrl-C. Close ends the goroutine that reads ahead. If that goroutine is blocked in a read, it ends only
+// with the process.
 func interruptible(ctx context.Context, in io.Reader) io.ReadCloser {
 	out, ahead := io.Pipe()
 	stop := context.AfterFunc(ctx, func() {

@@ -25,7 +25,7 @@ func PrintJSON(out io.Writer, v any) error {
 	return encoder.Encode(v)
 }
 
-// PrintItems prints a list as an object that has the list in its member items.
+// PrintItems prints a JSON object whose member "items" is the list.
 func PrintItems(out io.Writer, list any) error {
 	return PrintJSON(out, map[string]any{"items": list})
 }
@@ -38,7 +38,7 @@ func Stamp(t time.Time) string {
 	return t.UTC().Format("2006-01-02T15:04:05.000Z")
 }
 
-// ParseLifetime reads a duration that may be in days; empty text is zero.
+// ParseLifetime parses a duration, which may be in days, such as 30d. An empty string means 0.
 func ParseLifetime(text string) (time.Duration, error) {
 	if text == "" {
 		return 0, nil
@@ -53,7 +53,7 @@ func ParseLifetime(text string) (time.Duration, error) {
 	return 0, errors.New("must be a duration such as 90d or 12h")
 }
 
-// tableWriter prints a readable table whose columns are as wide as their widest cells.
+// tableWriter prints a table whose columns are as wide as their widest cells.
 type tableWriter struct{ out *tabwriter.Writer }
 
 // NewTable returns a table. titles is its first row; without titles the table has no heading.
@@ -88,7 +88,7 @@ func printTable[T any](c *client, all []T, cells func(*T) []any, titles ...any) 
 	return table.Flush()
 }
 
-// orDash returns the text of a value that may be missing.
+// orDash returns the text of a value, or "-" if the value is missing.
 func orDash[T any](v *T) string {
 	if v == nil {
 		return "-"
@@ -96,7 +96,7 @@ func orDash[T any](v *T) string {
 	return fmt.Sprint(*v)
 }
 
-// shownOr returns the text of a value that may be unknown.
+// shownOr returns the text of a value, or "?" if the value is unknown.
 func shownOr[T any](v *T) string {
 	if v == nil {
 		return "?"
@@ -130,7 +130,7 @@ type Progress struct {
 	ended bool
 }
 
-// lineEvery and barEvery are the minimum intervals between two lines, and between two drawings of the bar.
+// lineEvery and barEvery are the minimum intervals between printed lines, and between redraws of the bar.
 const (
 	lineEvery = 2 * time.Second
 	barEvery  = 100 * time.Millisecond
