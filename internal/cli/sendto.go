@@ -21,10 +21,10 @@ import (
 	"svc/internal/authorities"
 )
 
-// target opens connections to a server.
+// target is a function that opens a connection to a server.
 type target func() line
 
-// line is one connection. After an error of send, a retry may succeed, unless the error is a finalError.
+// line is one connection. If send fails, a retry may succeed, unless the error is a finalError.
 type line interface {
 	send(ctx context.Context, p payload) (sent, error)
 	close()

@@ -19,8 +19,8 @@ import (
 // simulateOptions are the flags of svc simulate.
 type simulateOptions struct {
 	unit  simulate.Options
-	pace  float64 // 0: as fast as the server accepts
-	lines bool    // print lines to standard output instead of sending
+	pace  float64 // multiple of real time; 0: as fast as the server accepts
+	lines bool    // whether requests are printed as lines instead of sent
 
 	start, span, zone, speed string // values of the flags, not yet parsed
 	to                       sendOptions
@@ -85,8 +85,8 @@ func (o *simulateOptions) run(ctx context.Context, w Env) error {
 	return nil
 }
 
-// send sends the requests. ADT events of the past come first. They are sent in batches, because the forecast learns
-// only from batches; hospitals send their history in the same way. All other requests follow in order.
+// send sends the requests. Past ADT events come first. They are sent in batches, as hospitals send their history,
+// because the forecast learns only from batches. All other requests follow in order.
 func (o *simulateOptions) send(requests iter.Seq[simulate.Request], now time.Time, fn func(payload) error) error {
 	// The forecast learns from the last 28 days. A longer history is sent event by event.
 	learnt := o.unit.Start.After(now.Add(-28 * 24 * time.Hour).Add(-time.Minute))

@@ -19,8 +19,7 @@ import (
 	"svc/internal/admin/sheets"
 )
 
-// TerminologyCommand returns the command svc terminology, which administers the terminology map of a hospital through
-// its API.
+// TerminologyCommand returns the command svc terminology, which manages a hospital's terminology map through the API.
 func TerminologyCommand(w Env) *cobra.Command {
 	c := &cobra.Command{
 		Use: "terminology", Short: "administer the terminology map of a hospital",
@@ -46,7 +45,7 @@ const terminologyPath = "/api/admin/terminology"
 // chunkRows is the maximum number of rows in one request.
 const chunkRows = 1000
 
-// listPath matches the start of the path in an error, which contains the index of the row in the request.
+// listPath matches the beginning of a path in an error response, which contains the index of the row in the request.
 var listPath = regexp.MustCompile(`^mappings\[(\d+)\]\.?`)
 
 // imported sums up the results of an import or of a dry run.

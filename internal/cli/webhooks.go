@@ -16,7 +16,7 @@ const (
 	webhookPath  = webhooksPath + "/{id}"
 )
 
-// WebhooksCommand returns the command svc webhooks, which administers the webhooks of a hospital through its API.
+// WebhooksCommand returns the command svc webhooks, which manages a hospital's webhooks through the API.
 func WebhooksCommand(w Env) *cobra.Command {
 	c := &cobra.Command{
 		Use: "webhooks", Short: "administer webhooks and their deliveries",

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// Certificates returns the PEM files with certificates in the configuration, by option.
+// Certificates returns the configured PEM files that contain certificates, by option.
 func (c *Config) Certificates() map[string]string {
 	files := map[string]string{
 		"kafka-tls-ca": c.KafkaTLSCA, "kafka-tls-cert": c.KafkaTLSCert, "redis-ca": c.RedisCA,

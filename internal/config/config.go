@@ -23,8 +23,8 @@ import (
 	"svc/schemas"
 )
 
-// Config is the configuration of a server role, or of a command that works on its servers. Each
-// field has one row in options, with its flag, variable, default and help.
+// Config is the configuration of a server role, or of a command that connects to the same servers. Each field has one
+// row in options, with its flag, variable, default and help.
 type Config struct {
 	Instance    string
 	TopicPrefix string
@@ -76,8 +76,8 @@ type option struct {
 	preset string // default
 	set    func(value string) error
 	help   string
-	secret bool // the value may also be in the file that SVC_…_FILE names
-	filled bool // the value must not be empty if it is given
+	secret bool // whether the value may also come from the file that SVC_…_FILE names
+	filled bool // whether an empty value is rejected
 	text   string
 	given  bool // Set was called
 }

@@ -95,7 +95,7 @@ func TestConfigFaultsTogether(t *testing.T) {
 	}
 }
 
-// TestRedisURL: a URL with several hosts says whether they are Sentinels or the nodes of a cluster.
+// TestRedisURL: a URL with several hosts must specify whether they are Sentinels or the nodes of a cluster.
 func TestRedisURL(t *testing.T) {
 	for value, want := range map[string]string{
 		"redis://user:hunter2@host:6379/0": "", "rediss://host:6379": "",
@@ -181,8 +181,8 @@ func TestOptionsPage(t *testing.T) {
 	docpage.Hold(t, "../../docs/reference/options.md", "options", table.String(), *update)
 }
 
-// TestDocsAddress: errors link to an absolute address: the configured address or, if there is none, the public address
-// or, if there is none either, the address of the request.
+// TestDocsAddress: errors link to an absolute address of the documentation. It is the configured address, else the
+// public address, else the address of the request.
 func TestDocsAddress(t *testing.T) {
 	for _, tt := range []struct {
 		args []string

@@ -59,7 +59,7 @@ type demoState struct {
 	Start   time.Time       `json:"start"`
 	Course  simulate.Course `json:"course"`
 	Sent    int             `json:"sent"`   // number of accepted requests; later requests may have been accepted, too
-	Alerts  bool            `json:"alerts"` // the recipients of alerts were created
+	Alerts  bool            `json:"alerts"` // whether the recipients of alerts were created
 	At      time.Time       `json:"at"`     // when the state was saved
 }
 
@@ -109,8 +109,8 @@ func (d *Demo) requests() (iter.Seq[simulate.Request], *time.Location, error) {
 	return requests, zone, nil
 }
 
-// Seed appends the requests that were due before now and are not in the log yet. Nothing may read the log before Seed
-// returns and its appends are durable; then call [Demo.MarkSeeded].
+// Seed appends the requests that were due before now and are not in the log yet. Nothing may read the log until Seed
+// has returned and the appended records are durable. After that, call [Demo.MarkSeeded].
 func (d *Demo) Seed(add Append) error {
 	requests, zone, err := d.requests()
 	if err != nil {
@@ -204,7 +204,7 @@ func (d *Demo) post(ctx context.Context, to string, body []byte) error {
 	}
 }
 
-// save saves the state. If it fails, some requests may be sent twice, which is harmless.
+// save saves the state. After a failed save, some requests may be sent twice, which is harmless.
 func (d *Demo) save() {
 	d.saved = d.Now()
 	d.state.At = d.saved

@@ -44,12 +44,13 @@ func (o *Options) loadSecret(name string) (string, error) {
 	return key, err
 }
 
-// ReadSecretsKey reads, from a data folder, the key with which svc dev seals its settings. The error is
+// ReadSecretsKey reads, from a data folder, the key with which svc dev seals its settings. The error wraps
 // [fs.ErrNotExist] if the folder has none, for example after svc dev --ephemeral.
 func ReadSecretsKey(data string) (string, error) { return readKey(data, secretsKey) }
 
-// readKey reads a key of the data folder. It refuses a file that a crash or a full disk has damaged. With a different
-// key, the settings could not be opened, and one patient would have two pseudonyms.
+// readKey reads a key from the data folder. It returns an error if a crash or a full disk has damaged the file. A new
+// key would be no replacement: the sealed settings could not be opened, and the same patient would get a second
+// pseudonym.
 func readKey(data, name string) (string, error) {
 	path := filepath.Join(data, name)
 	content, err := os.ReadFile(path) //nolint:gosec // in the folder that the user named

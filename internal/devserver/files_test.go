@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// TestSecret: a key is created once and read later. A file that a crash has damaged is refused with
-// one line, and is not changed.
+// TestSecret: a key is created once and read later. A file that a crash has damaged is refused with a one-line error,
+// and is not changed.
 func TestSecret(t *testing.T) {
 	o := &Options{data: t.TempDir()}
 	made, err := o.loadSecret(secretsKey)

@@ -49,7 +49,7 @@ func hashScript() string {
 	return base64.StdEncoding.EncodeToString(sum[:])
 }
 
-// pageFunctions has the functions of the templates.
+// pageFunctions contains the functions of the templates.
 var pageFunctions = template.FuncMap{
 	"pretty": func(payload json.RawMessage) (string, error) {
 		var text bytes.Buffer
@@ -80,9 +80,8 @@ func (p *latestPage[T]) items() []*T {
 	return append([]*T{}, p.latest...)
 }
 
-// refuseOtherNames refuses requests to a page of svc dev under a name that does not belong to this machine. A malicious
-// site could resolve its own name to this address (DNS rebinding), and its scripts could then read the secrets that svc
-// dev displays.
+// refuseOtherNames refuses requests whose host name does not belong to this machine. A malicious site could resolve
+// its own name to this address (DNS rebinding), and its scripts could then read the secrets that svc dev displays.
 func refuseOtherNames(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		host, _, err := net.SplitHostPort(r.Host)
@@ -159,7 +158,7 @@ type caught struct {
 	Subject    string             `json:"subject,omitempty"`
 	Text       string             `json:"text"`
 	HTML       string             `json:"html,omitempty"`
-	Link       string             `json:"link,omitempty"`     // the link, from the text, that acknowledges the alert
+	Link       string             `json:"link,omitempty"`     // acknowledgment link in the text
 	Callback   string             `json:"callback,omitempty"` // for an SMS: the URL for its delivery report
 	Attempt    int                `json:"attempt"`
 }

@@ -33,7 +33,7 @@ type Options struct {
 	listen    string
 	kafkaPort int
 	demo      bool
-	speed     string // value of a flag of earlier releases, which svc dev refuses while stating the reason
+	speed     string // value of a flag from earlier releases, which svc dev rejects with a reason
 }
 
 var logLevels = []string{"debug", "info", "warn", "error"}
@@ -178,7 +178,7 @@ func (o *Options) embed(log *slog.Logger) (*stream.Broker, error) {
 	return stream.Embed(options)
 }
 
-// Close closes everything that [Open] opened. The roles must have ended.
+// Close closes everything that [Open] opened. Call it after the roles have stopped.
 func (s *Server) Close() {
 	for _, end := range slices.Backward(s.closers) {
 		end()

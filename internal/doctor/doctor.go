@@ -177,8 +177,8 @@ func (e *examination) checkKafka(ctx context.Context) {
 	}
 }
 
-// checkTopics checks the topics and the Kafka user's rights on them. It returns the existing topics that this user
-// may read.
+// checkTopics checks the topics and the Kafka user's permissions on them. It returns the existing topics that this
+// user may read.
 func (e *examination) checkTopics(ctx context.Context, cluster *stream.Cluster) (present []string) {
 	if e.IsDev { // svc dev chooses the number of partitions itself
 		if n, err := cluster.Partitions(ctx, e.Config.Topic(schemas.Verdicts())); err == nil {

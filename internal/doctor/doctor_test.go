@@ -28,8 +28,8 @@ func examined(t *testing.T, now func() time.Time, args ...string) (code int, out
 	return code, stdout.String() + stderr.String()
 }
 
-// servers starts an embedded Kafka and Redis. Topics get the given number of partitions; if it is 0, there are no
-// topics.
+// servers starts an embedded Kafka and an embedded Redis. It creates the topics with the given number of partitions,
+// or no topics if the number is 0.
 func servers(t *testing.T, partitions int) (kafka, redis string) {
 	t.Helper()
 	broker, err := stream.Embed(stream.BrokerOptions{})

@@ -1,7 +1,7 @@
 // Package pastalerts computes the alerts that a demo would have sent during the simulated weeks before it starts.
 //
 // The notifier would process weeks of level changes within seconds, and would alert only about the current level.
-// [People] instead runs the notifier's steps at the times of these changes. The demo's recipients receive every
+// [People] instead runs the notifier's steps as of the times of these changes. The demo's recipients receive every
 // message and acknowledge most alerts. The result of each step is written to the ledger, as for any other step. After
 // that, the notifier runs its usual steps.
 package pastalerts
@@ -79,7 +79,7 @@ type rehearsal struct {
 	ctx    context.Context //nolint:containedctx // the value lives only during one call to Step
 	memory []byte
 	ended  []outbound.Entry   // delivered messages that the next step processes
-	next   time.Time          // time at which the last step asked to be repeated
+	next   time.Time          // when the next step is due, according to the last step
 	acks   []outbound.Command // pending acknowledgments; at most one per alert
 	asked  string             // alert for which acks was last computed
 	out    notifier.Step
