@@ -144,7 +144,7 @@ type refusal struct {
 // rule is a broken rule as the API reports it, such as maxLength:100.
 type rule string
 
-// String returns the rule in words if its name alone does not explain it.
+// String returns the rule, in words if its name alone does not explain it.
 func (r rule) String() string {
 	switch r {
 	case "factor", "key", "recipient", "webhook":

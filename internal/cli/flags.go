@@ -68,7 +68,7 @@ func annotation(flag *pflag.Flag, what string) string {
 	return strings.Join(flag.Annotations[what], "")
 }
 
-// OneOf adds a flag that accepts one of the given words. The shell completes them.
+// OneOf adds a flag that accepts one of the given words, which the shell can complete.
 func OneOf(c *cobra.Command, into *string, name, preset, usage string, words ...string) {
 	*into = preset
 	c.Flags().Var(&oneOf{into, words}, name, usage)
@@ -115,8 +115,8 @@ func (v *checkedValue) Set(text string) error {
 	return nil
 }
 
-// ruleOf returns an error with the required form of a value. The message of pflag is not used, because it contains the
-// value.
+// ruleOf returns an error that states the required form of a value. The message of pflag is not used, because it
+// contains the value.
 func ruleOf(kind string, err error) error {
 	switch kind {
 	case "int", "int64", "uint64":

@@ -30,7 +30,7 @@ func PrintItems(out io.Writer, list any) error {
 	return PrintJSON(out, map[string]any{"items": list})
 }
 
-// Stamp formats an instant as the API does, or "" for the zero time.
+// Stamp returns an instant in the format of the API, or "" for the zero time.
 func Stamp(t time.Time) string {
 	if t.IsZero() {
 		return ""
@@ -146,7 +146,7 @@ func NewProgress(w Env, what, unit string) *Progress {
 		p.bar = progressbar.NewOptions64(-1, progressbar.OptionSetWriter(w.Stderr), progressbar.OptionSetDescription(what),
 			progressbar.OptionShowCount(), progressbar.OptionShowIts(), progressbar.OptionSetItsString(unit), progressbar.OptionSetPredictTime(true),
 			progressbar.OptionThrottle(barEvery), progressbar.OptionClearOnFinish(), progressbar.OptionUseANSICodes(true),
-			progressbar.OptionSetSpinnerChangeInterval(0)) // the spinner turns only on Tell
+			progressbar.OptionSetSpinnerChangeInterval(0)) // the spinner turns only when Tell is called
 	}
 	return p
 }

@@ -95,7 +95,7 @@ func readHL7(in io.Reader, fn func(payload) error) error {
 		return fn(p)
 	}
 	for number := 1; lines.Scan(); number++ {
-		segment := bytes.TrimPrefix(lines.Bytes(), []byte(byteOrderMark)) // concatenated files have byte order marks in the middle
+		segment := bytes.TrimPrefix(lines.Bytes(), []byte(byteOrderMark)) // concatenated files may have byte order marks in the middle
 		switch name := segmentName(segment); {
 		case len(segment) == 0:
 		case name == "FHS", name == "BHS", name == "BTS", name == "FTS":
@@ -116,7 +116,7 @@ func readHL7(in io.Reader, fn func(payload) error) error {
 	return flush()
 }
 
-// splitSegments splits at line ends and at the ends of frames.
+// splitSegments splits at line ends and at the ends of MLLP frames.
 func splitSegments(data []byte, atEOF bool) (advance int, token []byte, err error) {
 	if at := bytes.IndexAny(data, "\r\n\x0b\x1c"); at >= 0 {
 		return at + 1, data[:at], nil

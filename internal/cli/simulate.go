@@ -237,7 +237,7 @@ func (o *simulateOptions) firstInstant(text string, zone *time.Location, now tim
 	return t.In(zone), nil
 }
 
-// ParseSpan reads a duration that may also be in days or weeks.
+// ParseSpan parses a duration, which may also be in days or weeks.
 func ParseSpan(text string) (time.Duration, error) {
 	for suffix, unit := range map[string]time.Duration{"d": 24 * time.Hour, "w": 7 * 24 * time.Hour} {
 		if number, found := strings.CutSuffix(text, suffix); found {

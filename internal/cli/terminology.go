@@ -90,7 +90,7 @@ func importMappings(ctx context.Context, c *client) error {
 	return c.printImported(&sum)
 }
 
-// sendMappings sends some rows, and records the errors in each line.
+// sendMappings sends some rows, and records their errors by line.
 func (c *client) sendMappings(ctx context.Context, rows []sheets.Line[sheets.Mapping], dry bool, sum *imported) error {
 	list := make([]sheets.Mapping, len(rows))
 	for i := range rows {

@@ -24,11 +24,12 @@ type MLLP struct {
 	Idle        time.Duration
 }
 
-// MLLPSender binds the peers at an address to an API key, by the key's id. MLLP has no field for a token, so the
-// address and the certificate of a peer identify the key. If several senders match a peer, the first one is used.
+// MLLPSender assigns an API key, by its id, to the peers that connect to an address. MLLP has no field for a token,
+// so the address and the certificate of a peer identify the key. If several senders match a peer, the first one is
+// used.
 type MLLPSender struct {
 	Address string
-	Key     string       // id as in svc keys list; identifies the key and its successors
+	Key     string       // id as in svc keys list; identifies the key and the keys that replace it
 	From    netip.Prefix // network of the peers; zero: any
 	Client  string       // name in the peer's certificate; "": any, or no certificate
 }

@@ -8,7 +8,7 @@ import (
 	"svc/ingest/mllp"
 )
 
-// TestMLLPSenders: a peer is bound to the first sender that matches.
+// TestMLLPSenders: a peer gets the key of the first sender that matches.
 func TestMLLPSenders(t *testing.T) {
 	var c Config
 	err := c.setMLLP("addr=:2575,key=key_a,from=10.1.0.0/16,client=bridge.test; addr=:2575,key=key_b,from=10.1.0.0/16;\n" +

@@ -25,7 +25,7 @@ type SMTP struct {
 // SMS is the SMS gateway.
 type SMS struct{ Driver, URL, Account, Token, From string }
 
-// publicURLAtMost is the maximum length of the public URL in bytes, which leaves room in an SMS for the text before the
+// publicURLAtMost is the maximum length of the public URL, in bytes. It leaves room in an SMS for the text before the
 // link.
 const publicURLAtMost = 80
 

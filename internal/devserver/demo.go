@@ -64,7 +64,7 @@ type demoState struct {
 }
 
 // Demo returns the demo for --demo: the one that is saved in the data folder, or a new unit whose history ends now.
-// While no process ran a saved demo, its time advanced like real time. Demo returns nil if --demo is not set.
+// The time of a saved demo also advanced while no process ran it. Demo returns nil if --demo is not set.
 func (s *Server) Demo() (*Demo, error) {
 	if !s.options.demo {
 		return nil, nil //nolint:nilnil // --demo is not set
@@ -187,8 +187,8 @@ func (d *Demo) Run(ctx context.Context, notified func(context.Context) error) er
 	return nil
 }
 
-// post sends one request, and retries until the server responds. The only error is that of ctx. A refusal is printed,
-// and the request is not repeated.
+// post sends one request, and retries until the server responds. It returns an error only if ctx has ended. A refusal
+// is printed, and the request is not repeated.
 func (d *Demo) post(ctx context.Context, to string, body []byte) error {
 	for {
 		refused, err := d.feed.Post(ctx, to, body)

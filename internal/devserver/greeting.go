@@ -19,15 +19,15 @@ const (
 
 // Roles contains what the greeting needs from the roles in the process.
 type Roles struct {
-	Ready       []<-chan struct{}           // once all are closed, the settings have been read and the ports may open
+	Ready       []<-chan struct{}           // when all are closed, the settings have been read and the ports may open
 	Readable    func(context.Context) error // waits until the read API can respond; the error is temporary
 	Register    *access.Register
 	PutHospital func(ctx context.Context, seen int64, h *access.Hospital) error
 	PutKeys     func(ctx context.Context, seen int64, keys ...*access.Key) error
 	// MakeLink creates a link to the pages for a charge nurse and returns its path.
 	MakeLink func(ctx context.Context, hospital, label string) (path string, err error)
-	// RestoreFeeds counts what the feeds received before this process started. key is the id of the key that sends the
-	// demo's requests.
+	// RestoreFeeds counts the messages that the feeds received before this process started. key is the id of the key
+	// that sends the demo's requests.
 	RestoreFeeds func(ctx context.Context, key string) error
 	// SetMLLPKey assigns an API key, by its id, to the senders of the MLLP port.
 	SetMLLPKey func(id string)

@@ -110,7 +110,7 @@ func (p *latestPage[T]) mount(r chi.Router, path string) {
 	})
 }
 
-// hookPath is the path of a webhook receiver with which a first webhook can be tested without a partner system.
+// hookPath is the path of a webhook receiver, with which a user can test a webhook without a partner system.
 const hookPath = "/dev/hook"
 
 //go:embed hook.html
@@ -135,7 +135,7 @@ func mountHook(r chi.Router, webhooks func(hospital string) []*subscriber.Webhoo
 	p.mount(r, hookPath)
 }
 
-// outboxPath is the path of the page with the messages that would have been sent by e-mail and SMS.
+// outboxPath is the path of the page that shows e-mail and SMS messages instead of sending them.
 const outboxPath = "/dev/outbox"
 
 //go:embed outbox.html

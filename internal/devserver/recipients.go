@@ -41,8 +41,8 @@ var (
 // recipientTries is the maximum number of attempts to create the recipients. A busy machine may refuse some requests.
 const recipientTries = 40
 
-// addRecipients creates the recipients of alerts and assigns them to the tiers, once per data folder. If it fails, it
-// prints the reason, and alerts have no recipients; the next start tries again.
+// addRecipients creates the recipients of alerts and assigns them to the tiers, once per data folder. After an error,
+// it prints the reason, and alerts have no recipients until the next start tries again.
 func (d *Demo) addRecipients(ctx context.Context, running *cli.DevFile) {
 	if d.state.Alerts {
 		return

@@ -60,7 +60,8 @@ type User struct {
 	Hospital string
 	Label    string // name that administrators gave the person
 	Role     Role
-	// Subject is a keyed HMAC of the identity at the provider; nil means that the person signed in with a link.
+	// Subject is a keyed HMAC of the person's identity at the identity provider; nil means that the person signed in
+	// with a link.
 	Subject    []byte
 	Epoch      int64 // increased to end all sessions of the user; never decreases
 	Disabled   bool
@@ -90,7 +91,7 @@ type Link struct {
 // Valid reports whether the link may be used at an instant.
 func (l *Link) Valid(now time.Time) bool { return l.UsedAt.IsZero() && now.Before(l.ExpiresAt) }
 
-// ID identifies the link in settings and audit log. It is the hash of the token.
+// ID identifies the link in the settings and in the audit log. It is the hash of the token.
 func (l *Link) ID() string { return hex.EncodeToString(l.Hash[:]) }
 
 // Hash returns the hash of a token, which is stored instead of the token.

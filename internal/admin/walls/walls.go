@@ -23,7 +23,7 @@ type Wall struct {
 	ID        string // "wall_" + 16 hex
 	Hospital  string
 	Label     string            // name that administrators gave the wall
-	Hash      [sha256.Size]byte // hash of the token in its link
+	Hash      [sha256.Size]byte // hash of the link's token
 	CreatedAt time.Time
 	ExpiresAt time.Time // when the link expires; zero: not until it is used
 	UsedAt    time.Time // when a screen used the link; zero: not yet
@@ -156,8 +156,8 @@ func cut(t time.Time) time.Time { return t.UTC().Truncate(time.Millisecond) }
 // ErrNone means that the wall does not exist, or that its link was used or has expired.
 var ErrNone = errors.New("the wall display does not exist, or its link has expired")
 
-// Relink creates a new link for a wall, for a screen that has lost its cookie or was replaced. The previous screen is
-// signed out.
+// Relink gives a wall a new link, after its screen has lost the cookie or was replaced. The previous screen is signed
+// out.
 func (o *Office) Relink(ctx context.Context, by, hospital, id string) (w Wall, token string, err error) {
 	err = audit.Retry(ctx, func() error {
 		var known bool

@@ -1,4 +1,4 @@
-// Package analysistest has the test fixtures for the analyses: an embedded Kafka, simulated shifts, a processor.
+// Package analysistest provides test fixtures for the analyses: an embedded Kafka, simulated shifts, a processor.
 package analysistest
 
 import (

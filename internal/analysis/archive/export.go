@@ -33,7 +33,8 @@ type Export struct {
 
 	inputlog.Source // reads the topic
 
-	// Progress is called with the number of finished offsets and the total, from several goroutines. It may be nil.
+	// Progress is called with the number of finished offsets and the total. Several goroutines call it. It may be
+	// nil.
 	Progress func(done, total int64)
 	Pace     *rate.Limiter
 	// Segment is the number of offsets that are written as one unit; 0 means 100,000. An interruption loses at most
@@ -51,7 +52,7 @@ type exporter struct {
 	mu sync.Mutex // guards the journal
 }
 
-// planWithoutOffsets returns the plan of this export, without offsets.
+// planWithoutOffsets returns the plan of this export without the offsets of the partitions.
 func (x *Export) planWithoutOffsets() *Plan {
 	hospitals := append([]string{}, x.Hospitals...)
 	slices.Sort(hospitals)

@@ -16,8 +16,8 @@ import (
 	"svc/internal/stream"
 )
 
-// Plan lists the contents of an export. It is made once, at the start. Records that are written
-// to the topic afterwards are not part of it.
+// Plan lists the contents of an export. It is created when the export starts, and does not include records that are
+// written to the topic later.
 type Plan struct {
 	Topic     string        `json:"topic"` // name, with its prefix
 	Table     string        `json:"table"`
@@ -40,7 +40,7 @@ type Piece struct {
 type File struct {
 	Path      string `json:"path"` // relative to the folder of the manifest
 	Hospital  string `json:"hospital"`
-	Date      string `json:"date"` // UTC date of the timestamps of its records
+	Date      string `json:"date"` // UTC date of its records' timestamps
 	Partition int32  `json:"partition"`
 	First     int64  `json:"firstOffset"`
 	Last      int64  `json:"lastOffset"`
@@ -87,7 +87,8 @@ type segment struct {
 	Files     []File   `json:"files"`
 }
 
-// Readers of data folders (pyarrow, pandas, Spark) ignore names that begin with an underscore.
+// Names of files in an export folder. Programs that read data folders (pyarrow, pandas, Spark) ignore names that
+// begin with an underscore.
 const (
 	manifestName = "_manifest.json"
 	journalName  = "_export.journal"

@@ -228,7 +228,7 @@ func (s *segmentOf[R]) writeRecord(counted *segment, r *stream.Record) error {
 	return f.rows.Write(&row)
 }
 
-// openFile returns the open file of a hospital and the day of a record.
+// openFile returns the file for a hospital and for the day of a record, and opens it if necessary.
 func (s *segmentOf[R]) openFile(hospital string, r *stream.Record) (*outFile[R], error) {
 	day := r.Timestamp.UTC().Truncate(24 * time.Hour)
 	if f := s.last; f != nil && f.Hospital == hospital && f.day.Equal(day) {

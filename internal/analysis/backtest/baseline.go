@@ -183,8 +183,8 @@ func (w *holtWinters) ahead(slots *[forecast.Horizon]int) [forecast.Horizon]floa
 // chances are the probabilities that a level is at least yellow, at least orange, and red.
 type chances [3]float64
 
-// rps is the ranked probability score of a forecast level: the sum of the squared errors over
-// yellow, orange and red. 0 is perfect.
+// rps is the ranked probability score of a level forecast: the sum of the squared errors over yellow, orange and red.
+// 0 is perfect.
 func (c *chances) rps(came acuity.Level) float64 {
 	sum := 0.0
 	for x, p := range c {

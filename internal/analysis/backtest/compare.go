@@ -16,7 +16,7 @@ import (
 // Foreign holds the forecasts of an external model.
 type Foreign struct {
 	name  string
-	rooms bool // the model also forecasts the occupied rooms
+	rooms bool // whether the model also forecasts the occupied rooms
 	at    map[target]foreignForecast
 }
 
@@ -37,8 +37,8 @@ type Comparison struct {
 	Forecasts int      `json:"forecasts"` // number of compared forecasts of each model
 	Missing   int      `json:"missing"`   // number of forecasts that the external model lacks
 	Unused    int      `json:"unused"`    // number of the file's lines for hours that were not measured
-	Models    []Errors `json:"models"`    // the forecast, the external model, the baselines
-	Census    []Errors `json:"census"`    // for the occupied rooms, if the external model forecasts them
+	Models    []Errors `json:"models"`    // svc's model, the external model, the baselines
+	Census    []Errors `json:"census"`    // errors for the occupied rooms, if the external model forecasts them
 	Gain      float64  `json:"gain"`      // fraction by which svc's error is smaller than the external model's
 
 	sums, census []sum

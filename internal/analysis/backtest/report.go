@@ -13,8 +13,8 @@ import (
 	"svc/acuity/forecast"
 )
 
-// Report is the result of a backtest. All numbers of nurses are nurses required. Arrays by horizon are for 1 to 8 hours
-// ahead, in this order.
+// Report is the result of a backtest. All numbers of nurses are required nurses. Arrays by horizon contain the values
+// for 1 to 8 hours ahead, in this order.
 type Report struct {
 	Hospital  string    `json:"hospital"`
 	Timezone  string    `json:"timezone"` // time zone of the hospital
@@ -30,7 +30,7 @@ type Report struct {
 	Best   string   `json:"bestBaseline"`
 	Gain   float64  `json:"gain"` // fraction by which svc's error is smaller than the best baseline's
 
-	Census []Errors `json:"census"` // for the occupied rooms, in the order of Models
+	Census []Errors `json:"census"` // errors for the occupied rooms, in the order of Models
 
 	Compared *Comparison `json:"compared,omitempty"` // comparison with an external model
 
@@ -49,7 +49,7 @@ type Report struct {
 	Curve   []Bin                                         `json:"reliabilityOfOrange"`
 
 	Gate   Gate     `json:"gate"`
-	Sample []Sample `json:"sample"` // the last two weeks, four hours ahead
+	Sample []Sample `json:"sample"` // the last two weeks, as forecast four hours in advance
 
 	zone  *time.Location
 	sums  []sum // in the order of Models

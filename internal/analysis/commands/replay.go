@@ -100,7 +100,7 @@ func (c *replayOptions) run(ctx context.Context) error {
 	return nil
 }
 
-// write writes the rows, and returns the result as text and for --json.
+// write writes the rows. It returns a summary as text, and as the value for --json.
 func (c *replayOptions) write(ctx context.Context, rerun replay.Rerun, out replay.Output) (said string, answer any, err error) {
 	if c.diff {
 		d := &replay.Diff{Rerun: rerun, Changes: c.committed(schemas.Verdicts())}

@@ -104,8 +104,8 @@ type Ahead[T any] struct {
 	cancel  context.CancelFunc
 }
 
-// MakeAhead starts to produce values. create calls put with each value, and with its size in bytes if the value
-// occupies much memory. put copies the value; if it returns an error, create must return.
+// MakeAhead starts a goroutine that produces values. In it, create calls put with each value and its size in bytes,
+// or 0 if the value is small. put copies the value; if put returns an error, create must return.
 func MakeAhead[T any](ctx context.Context, create func(ctx context.Context, put func(v *T, size int) error) error) *Ahead[T] {
 	ctx, cancel := context.WithCancel(ctx) //nolint:gosec // Stop calls it
 	a := &Ahead[T]{batches: make(chan []T, batchesAhead), cancel: cancel}

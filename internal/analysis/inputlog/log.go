@@ -77,9 +77,9 @@ func mechanismOf(o *stream.Options) (sasl.Mechanism, error) {
 // Close ends the connections.
 func (l *Log) Close() { l.close() }
 
-// Spans returns a span of offsets for each partition. A span begins with the first record at or after the instant
-// from, and ends before the first record at or after the instant to. If from is zero, the span begins with the log;
-// if to is zero, it ends at the current end of the log.
+// Spans returns a span of offsets for each partition, for the time range [from, to). A span begins with the first
+// record at or after its start, and ends before the first record at or after its end. A zero from means the beginning
+// of the log; a zero to means its current end.
 func (l *Log) Spans(ctx context.Context, from, to time.Time) ([]stream.Span, error) {
 	meta, err := l.client.Metadata(ctx, &kafka.MetadataRequest{Topics: []string{l.Topic}})
 	if err != nil {
@@ -240,7 +240,7 @@ func (s *Source) Partition(ctx context.Context, n int32) (stream.Span, error) {
 	return spans[n], nil
 }
 
-// PartitionsOf returns the hospitals by partition, or nil if all hospitals are requested.
+// PartitionsOf groups the hospitals by partition. It returns nil if hospitals is empty, which means all hospitals.
 func PartitionsOf(hospitals []string, partitions int32) map[int32][]string {
 	if len(hospitals) == 0 {
 		return nil

@@ -29,16 +29,16 @@ type DiffRow struct {
 // Diff compares a replay with the recorded verdicts.
 type Diff struct {
 	Rerun
-	// Changes is the verdicts topic. The level and the room colors of the recorded side are from the changes that are
-	// still in the topic. Axes, which changes do not contain, and compacted changes are computed by a replay with the
-	// rules that were in force at the time.
+	// Changes is the verdicts topic. The level and the room colors of the recorded side come from the changes that
+	// are still in the topic. Axes, which changes do not contain, and compacted changes are computed by a replay with
+	// the rules that were in force at the time.
 	Changes inputlog.Source
 }
 
 // DiffSummary counts the differences.
 type DiffSummary struct {
 	Hours        int64          // hours with a difference, over all hospitals
-	Rows         int64          // one row for each hour in which a level, an axis or a room differs
+	Rows         int64          // number of rows: one for each hour and each level, axis or room that differs in it
 	LevelMinutes float64        // minutes in which the level differed
 	First        acuity.Instant // instant of the first verdict; 0: there was none
 }
@@ -234,7 +234,7 @@ func (u *diffUnit) fold(take func(*Refold, func(*acuity.Change))) error {
 	return u.err
 }
 
-// run compares the sides over all inputs, and then up to the end of the window.
+// run compares the two sides while it folds the inputs, and then up to the end of the window.
 func (p *partitionDiff) run(in inputs, sum *diffSum) error {
 	if err := in(p.foldInput); err != nil {
 		return err

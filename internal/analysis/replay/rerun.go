@@ -214,7 +214,7 @@ func (e AbsentError) Error() string {
 	return fmt.Sprintf("the log has no records for hospital %q", string(e))
 }
 
-// readInputs calls fn with every input of the hospitals, in the order of the partition.
+// readInputs calls fn with every input of the requested hospitals, in the order of the partition.
 func (r *Rerun) readInputs(ctx context.Context, s stream.Span, shared *inputlog.Share, fn func(in *inputlog.Input) error) error {
 	in := inputlog.ReadInputs(ctx, r.Inputs.Read, s, r.Hospitals)
 	in.Progress = shared.AddProgress

@@ -40,7 +40,8 @@ type roomColor struct {
 // axisLevel is the level of an axis plus 1; 0 means unknown.
 type axisLevel uint8
 
-// stepOf returns the step of a change: the values that are compared, and the axes of the unit that made the change.
+// stepOf returns the step of a change: its level, its room colors and, unless u is nil, the current axes of the unit
+// u.
 func stepOf(u *hospital.State, c *acuity.Change, s side) step {
 	out := step{at: c.AppliedAt, side: s, level: c.Level}
 	for i := range c.Effects {

@@ -1,11 +1,12 @@
 // Package simulate generates the requests that the systems of a busy maternity unit would send to the ingest API.
 //
-// Women come to triage, and go home or into labor. They wait for a room, get epidurals and magnesium, give birth,
-// recover and are discharged after the morning's rounds. Nurses change shifts. All people are fictitious: messages
-// contain visit and patient numbers, but never a name or a birth date. The same [Options] produce the same bytes.
+// Women come to triage, and go home or are admitted in labor. They wait for a room, get epidurals and magnesium, give
+// birth, recover and are discharged after the morning's rounds. Nurses change shifts. All people are fictitious:
+// messages contain visit and patient numbers, but never a name or a birth date. The same [Options] produce the same
+// bytes.
 //
-// The simulation has a different structure from the forecast that is tested with it. Messages do not contain the causes
-// (parity, busy days, storms, change of regime).
+// The simulation has a different structure from the forecast that is tested with it. Messages do not contain the
+// causes of events (parity, busy days, storms, change of regime).
 package simulate
 
 import (

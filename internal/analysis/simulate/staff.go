@@ -24,7 +24,7 @@ type nurse struct {
 	hired clock
 }
 
-// Changes of shift, and times at which the charge nurse recounts, in local hours.
+// Local hours of the shift changes, and of the charge nurse's recounts of the staff.
 var (
 	shiftHours   = []float64{7, 19}
 	recountHours = []float64{11, 15, 23, 3}
@@ -119,7 +119,8 @@ func (s *staff) changeShift(u *unit) {
 	s.sendRoster(u)
 }
 
-// recount makes the charge nurse call in a nurse or send one home, and reassigns the rooms.
+// recount calls in a nurse or sends one home if the need differs from the nurses on duty, and then reports the staff
+// and the assignments.
 func (s *staff) recount(u *unit) {
 	short := u.need() - float64(s.onDuty)
 	switch {

@@ -48,7 +48,7 @@ func newUnit(o *Options, p profile) *unit {
 	return u
 }
 
-// markOf returns letters that depend on the options, so that simulations with different options write different
+// markOf returns a mark that depends on the options, so that simulations with different options write different
 // numbers.
 func (u *unit) markOf() string {
 	const letters = 36 * 36 * 36 * 36 * 36
@@ -159,8 +159,8 @@ type pool struct {
 }
 
 // furnish creates the rooms of a unit for the given number of births a year. Little's law gives the mean number of
-// patients of each kind. A margin of some Poisson standard deviations is added; it is assumed, and smaller for labor
-// rooms, so that women wait on busy days.
+// patients of each kind. A margin of several Poisson standard deviations is added. The margin is assumed; it is
+// smaller for labor rooms, so that women wait on busy days.
 func (u *unit) furnish() {
 	births := float64(u.births)
 	sized := func(mean, deviations float64, least int) int {

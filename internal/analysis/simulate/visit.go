@@ -204,7 +204,7 @@ func (v *visit) sendSignals() {
 	v.faults.forward(v.unit, pathClinical, &clinicalBody{v.room.id, list})
 }
 
-// watch begins to measure the woman's vital signs, at first at one interval and later at a longer one. It replaces an
+// watch starts measuring the woman's vital signs, at intervals that become longer after twelve hours. It replaces an
 // earlier watch.
 func (v *visit) watch(every, later clock) {
 	v.watched++
@@ -252,13 +252,13 @@ func (v *visit) measureVitals() {
 	}
 }
 
-// inLabor reports whether the woman is in a labor room and has not given birth, so that the fetal heart rate is
+// inLabor reports whether the woman is in a labor room and has not given birth. In that case, the fetal heart rate is
 // monitored.
 func (v *visit) inLabor() bool {
 	return v.born == 0 && v.room != nil && v.room.pool == &v.unit.labor
 }
 
-// placeEpidural places an epidural, while a nurse remains with the woman.
+// placeEpidural places an epidural. A nurse remains with the woman during the procedure.
 func (v *visit) placeEpidural() {
 	if !v.inLabor() {
 		return

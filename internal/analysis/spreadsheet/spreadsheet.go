@@ -15,10 +15,10 @@ import (
 // (OWASP, CSV injection).
 const formulaStarts = "=+-@\t\r"
 
-// Escape puts an apostrophe before text that a spreadsheet would execute. [Unescape] removes it.
+// Escape puts an apostrophe before text that a spreadsheet would execute as a formula. [Unescape] removes the
+// apostrophe.
 //
-// Text that already starts with apostrophes followed by such a character gets an additional apostrophe, so that
-// Unescape restores every text.
+// A formula that is already preceded by apostrophes gets an additional one, so that Unescape restores every text.
 func Escape(text string) string {
 	if isFormula(strings.TrimLeft(text, "'")) {
 		return "'" + text
@@ -73,9 +73,10 @@ func (f *Fault) Error() string {
 	return fmt.Sprintf("line %d: %s: %s", f.Line, f.Column, f.Rule)
 }
 
-// Read calls fn for every row of a file whose first line has the column names. The columns may be in
-// any order; the required columns must exist. A field in a missing column is empty. most is the maximum number of
-// rows, at which reading stops; 0 means no limit. An error in the content of the file is a [*Fault].
+// Read calls fn for every row of a file whose first line contains the column names. The columns may be in any order;
+// the required columns must exist. The field of a missing column is empty. If most is greater than 0, a file with
+// more rows is an error, which Read reports after it has passed that many rows to fn. An error in the content of the
+// file is a [*Fault].
 func Read(in io.Reader, columns, required []string, most int, fn func(line int, field func(column string) string)) error {
 	reader := csv.NewReader(in)
 	reader.FieldsPerRecord = -1

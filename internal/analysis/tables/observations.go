@@ -35,7 +35,7 @@ type ObservationRow struct {
 	Record []byte `parquet:"record" json:"record" about:"The stored record: Avro in the Confluent wire format, base64 in text formats. svc import writes these bytes"`
 }
 
-// PastStaffingRow is one entry of the past staffing in a batch.
+// PastStaffingRow is one entry in the staffing history of a batch.
 type PastStaffingRow struct {
 	At     *Moment `parquet:"at,timestamp(millisecond),optional" json:"at,omitzero" about:"Start; the entry applies until the next one"`
 	Nurses int32   `parquet:"nurses" json:"nurses" about:"Assignable nurses on duty, excluding the charge nurse"`

@@ -9,8 +9,8 @@ import (
 	"svc/internal/testkit/loadgen"
 )
 
-// Recomputing a unit from its facts finds a difference, and names the field and the version. That difference is
-// reported rather than one at a later version.
+// Recomputing a unit from its facts finds a difference, and names the field and the version. If there is another
+// difference at a later version, only the earlier one is reported.
 func TestDerivedAnew(t *testing.T) {
 	v := &Verify{deriving: make(chan struct{}, 1)}
 	u := newUnitCheck(&partitionCheck{v: v}, "h000")

@@ -33,7 +33,7 @@ type madeSnapshot struct {
 	missing *Difference // reported if the topic does not contain the snapshot
 }
 
-// snapshotCheck holds the state of checking one hospital's snapshots.
+// snapshotCheck is the state of the check of one hospital's snapshots.
 type snapshotCheck struct {
 	queue    []writtenSnapshot // records that are read but not yet compared
 	awaited  []*madeSnapshot   // computed snapshots that the topic did not contain when it was read

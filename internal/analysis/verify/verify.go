@@ -139,7 +139,7 @@ func (v *Verify) report() *Report {
 	return r
 }
 
-// partitionCheck holds the state of checking one partition, which it keeps between rounds.
+// partitionCheck is the state of the check of one partition, which is kept between rounds.
 type partitionCheck struct {
 	v         *Verify
 	partition int32

@@ -45,7 +45,7 @@ func TestForecastAtEveryHour(t *testing.T) {
 					checkPlanned(t, model, s, at, location)
 				})
 			}
-			if tried < 22 { // out of 23, 24 or 25 hours; before some of them, there was no event for a long time
+			if tried < 22 { // a day has 23, 24 or 25 hours; an hour long after the last event is not observed
 				t.Errorf("%s, %s: %d hours were tried", zone, day.Format(time.DateOnly), tried)
 			}
 		}
