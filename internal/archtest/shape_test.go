@@ -39,7 +39,7 @@ var allowances = map[string]allowance{
 }
 
 // TestSentences expects that the package comment of every package states one purpose. A package with two purposes
-// should be two packages, so the sentence must not contain "and".
+// should be two packages, so the first sentence must not contain "and".
 func TestSentences(t *testing.T) {
 	said := map[string]string{}
 	eachFile(t, func(file string, source []byte) {

@@ -107,8 +107,8 @@ func (b *backtestCommand) run(ctx context.Context) error {
 	return nil
 }
 
-// readForeign reads the forecasts of an external model. It runs before the hours are read, so that errors in its file
-// are reported before that slower step.
+// readForeign reads the forecasts of an external model. It runs before the hours are read, so that
+// an error in the file is reported before that slow step.
 func (b *backtestCommand) readForeign() error {
 	if b.compare == "" {
 		return nil

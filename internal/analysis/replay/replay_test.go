@@ -32,8 +32,8 @@ func refold(tb testing.TB, l *inputlog.Log, hospital string, until acuity.Instan
 	return changes, f.Chart()
 }
 
-// The log, refolded as the independent client reads it, yields the changes that the plain reference computes from the
-// observations that were sent.
+// Refolding the log, as the independent client reads it, yields the same changes as the plain reference, which computes
+// them from the observations that were sent.
 func TestRefoldIsTheReference(t *testing.T) {
 	b := analysistest.NewKafka(t)
 	list := analysistest.Shifts(900, 4, time.Minute)

@@ -89,7 +89,7 @@ type timeline struct {
 
 const anHour = acuity.Instant(60 * 60 * 1000)
 
-// addStep applies a step of a fold. Before it, addStep applies the recorded steps up to the same instant.
+// addStep applies a step of a fold, after it has applied the recorded steps up to the same instant.
 func (t *timeline) addStep(s *step) {
 	for len(t.recorded) > 0 && t.recorded[0].at <= s.at {
 		t.applyStep(&t.recorded[0], false)

@@ -59,7 +59,7 @@ func (f *faults) outage(t clock) (o [2]clock, away bool) {
 	return f.outages[i], true
 }
 
-// arrives returns when a message that is sent now arrives: after a short delay, late, or after the outage.
+// arrives returns when a message that is sent now arrives: after a short delay, late, or after the end of an outage.
 func (f *faults) arrives(u *unit) clock {
 	f.last = max(f.last, u.now+f.between(transitLeast, transitMax))
 	t := f.last
@@ -89,7 +89,8 @@ func (f *faults) forward(u *unit, path string, body any) {
 	}
 }
 
-// sendSnapshot sends a body now. During an outage it is lost, because the next snapshot repeats its content.
+// sendSnapshot sends a body now. During an outage, the body is dropped, because the next snapshot repeats its
+// content.
 func (f *faults) sendSnapshot(u *unit, path string, body any) {
 	if _, away := f.outage(u.now); away || u.muted {
 		return
@@ -110,7 +111,7 @@ func (f *faults) number(u *unit) string {
 	return u.numbered('E', u.events)
 }
 
-// sendMistake sends a wrong event and, shortly afterwards, its cancellation, both before the right event.
+// sendMistake sends a wrong event and, shortly afterwards, its cancellation, both before the correct event.
 func (f *faults) sendMistake(u *unit, e *event) {
 	cancel := map[string]string{"A01": "A11", "A02": "A12", "A03": "A13"}[e.kind]
 	if cancel == "" || e.at != u.now || e.mother != "" {

@@ -119,8 +119,8 @@ func (s *staff) changeShift(u *unit) {
 	s.sendRoster(u)
 }
 
-// recount calls in a nurse or sends one home if the need differs from the nurses on duty, and then reports the staff
-// and the assignments.
+// recount calls in a nurse if the unit is short of nurses, or sends one home if it has too many. It then reports the
+// staff and the assignments.
 func (s *staff) recount(u *unit) {
 	short := u.need() - float64(s.onDuty)
 	switch {

@@ -33,7 +33,7 @@ type madeSnapshot struct {
 	missing *Difference // reported if the topic does not contain the snapshot
 }
 
-// snapshotCheck is the state of the check of one hospital's snapshots.
+// snapshotCheck is the comparison of one hospital's snapshots.
 type snapshotCheck struct {
 	queue    []writtenSnapshot // records that are read but not yet compared
 	awaited  []*madeSnapshot   // computed snapshots that the topic did not contain when it was read
@@ -226,7 +226,7 @@ func (p *partitionCheck) readSnapshot() bool {
 }
 
 // finishSnapshots reads the rest of the snapshots. The commit marker of a transaction may reach the snapshots topic
-// after the verdicts topic, so finishSnapshots waits for missing snapshots, at most for Patience.
+// after the verdicts topic, so finishSnapshots waits for missing snapshots, for at most Patience.
 func (p *partitionCheck) finishSnapshots(ctx context.Context) error {
 	patience, cancel := context.WithTimeout(ctx, p.v.Patience)
 	defer cancel()

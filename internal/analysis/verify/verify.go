@@ -46,7 +46,7 @@ type Verify struct {
 	View func(ctx context.Context, hospital string) (*View, error)
 	// Shown lists the hospitals of a partition in the view.
 	Shown func(ctx context.Context, partition int32) ([]string, error)
-	// Patience is the time by which the view and the snapshots may lag behind the changelog.
+	// Patience is how long the view and the snapshots may lag behind the changelog.
 	Patience time.Duration
 
 	Hospitals []string // empty: all
@@ -139,7 +139,7 @@ func (v *Verify) report() *Report {
 	return r
 }
 
-// partitionCheck is the state of the check of one partition, which is kept between rounds.
+// partitionCheck checks one partition. It keeps its state between rounds.
 type partitionCheck struct {
 	v         *Verify
 	partition int32

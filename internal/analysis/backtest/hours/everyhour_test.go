@@ -45,7 +45,7 @@ func TestForecastAtEveryHour(t *testing.T) {
 					checkPlanned(t, model, s, at, location)
 				})
 			}
-			if tried < 22 { // a day has 23, 24 or 25 hours; an hour long after the last event is not observed
+			if tried < 22 { // a day has 23, 24 or 25 hours; hours without a recent event are not observed
 				t.Errorf("%s, %s: %d hours were tried", zone, day.Format(time.DateOnly), tried)
 			}
 		}
