@@ -14,7 +14,7 @@ import (
 func (e *examination) checkKeys(ctx context.Context, cluster *stream.Cluster, topics []string) {
 	topic := e.Config.Topic(schemas.Settings())
 	if !slices.Contains(topics, topic) {
-		return // already reported as a missing topic or right
+		return // a missing topic or permission has already been reported
 	}
 	limited, cancel := context.WithTimeout(ctx, e.Within)
 	defer cancel()
@@ -35,7 +35,7 @@ func (e *examination) checkKeys(ctx context.Context, cluster *stream.Cluster, to
 	})
 }
 
-// key checks that a key in the options is the installed key whose id is given. roles names the roles that need this
+// key checks that the key given by an option is the installed key with this id. roles names the roles that need the
 // key.
 func (e *examination) key(
 	name, option, roles string, installed map[string]seal.Fingerprint, id string, ringOf func() (*seal.Keyring, error),

@@ -64,7 +64,7 @@ func install(t *testing.T, kafka string) {
 	<-done
 }
 
-// expect runs svc doctor. It expects the exit code, each of the given lines in the output, and no secret in the
+// expect runs svc doctor. It expects the given exit code, each of the given lines in the output, and no secret in the
 // output.
 func expect(t *testing.T, code int, args []string, wants ...string) {
 	t.Helper()
@@ -84,7 +84,7 @@ func expect(t *testing.T, code int, args []string, wants ...string) {
 	}
 }
 
-// TestDoctorKeys compares keys with those that the first process recorded.
+// TestDoctorKeys: svc doctor compares the given keys with those that the first process recorded.
 func TestDoctorKeys(t *testing.T) {
 	kafka, redis := servers(t, 3)
 	servers := []string{"--kafka", kafka, "--redis", redis, "--partitions", "3"}
@@ -164,7 +164,8 @@ func TestDoctorRegistry(t *testing.T) {
 		"fault    schemas", "check --schema-registry, and the network to it")
 }
 
-// TestDoctorTraces: svc doctor sends an empty request to the collector that the standard variables name.
+// TestDoctorTraces: svc doctor sends an empty request to the collector that the standard OpenTelemetry variables
+// name.
 func TestDoctorTraces(t *testing.T) {
 	kafka, redis := servers(t, 3)
 	args := []string{"--kafka", kafka, "--redis", redis, "--partitions", "3"}

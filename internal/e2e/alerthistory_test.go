@@ -41,8 +41,8 @@ func closedRuns(t *testing.T, admin *partner) (all map[string]string) {
 	return all
 }
 
-// awaitPastAlerts waits until the API lists the demo's past alert e-mails. It lists them once the last past alert run
-// is in the ledger.
+// awaitPastAlerts waits until the API lists the demo's past alert e-mails, which happens once the ledger contains the
+// last past alert run.
 func awaitPastAlerts(t *testing.T, admin *partner) {
 	t.Helper()
 	eventually(t, 5*time.Minute, func() error {

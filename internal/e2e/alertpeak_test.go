@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// TestAlertPeak: alerts to people contain the forecast's peak, if there is one.
+// TestAlertPeak: an alert contains the forecast's peak, if there is one.
 func TestAlertPeak(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -38,7 +38,8 @@ func TestAlertPeak(t *testing.T) {
 	if err := json.Unmarshal([]byte(body), &alert); err != nil || alert.Data.OpenRooms == nil || alert.Data.Peak == nil {
 		t.Fatalf("no peak: %v %s", err, body)
 	}
-	// The forecast from predict has the same peak, because the state that it uses is at most a minute newer.
+	// The forecast that predict returns has the same peak, because it is based on a state that is at most a minute
+	// newer than that of the alert.
 	got, want := alert.Data.Peak, f.StaffingForecast.Peak
 	for _, h := range f.StaffingForecast.Hours {
 		if h.End.Equal(got.At) && (!got.At.Equal(want.At) || got.NursesP90 != want.NursesP90) {

@@ -15,15 +15,15 @@ import (
 // 500,000 observations in 24 partitions. The baseline copies the same records in transactions of 100 ms, without
 // decoding them.
 //
-// Both runs use a warm broker: a processor and five copies have already read 300,000 records of other topics. In a
-// broker's first minutes, its Java just-in-time compiler used more than half of the broker's time on two processors;
-// a broker in operation does not spend that time. The warm-up removes only part of the compile time. The rest is
-// reported as compile-us/record and is included in broker-us/record; if compile-us/record is high, the reported
-// records per second are too low.
+// Both runs use a warm broker: a processor and five copies have already read 300,000 records of other topics. During
+// its first minutes on a machine with two processors, a broker spent more than half of its CPU time in Java's
+// just-in-time compiler; a broker in operation does not spend that time. The warm-up removes only part of the compile
+// time. The rest is reported as compile-us/record and is included in broker-us/record; if compile-us/record is high,
+// the reported records per second are too low.
 //
-// Two more figures explain the rate. idle-us/record is the idle time of all processors of the machine: the most that
-// more parallel work could gain. stalled-us/record is the time for which runnable threads of svc waited for a
-// processor; only less work reduces it.
+// Two more figures explain the rate. idle-us/record is the idle time of all processors of the machine, which is an
+// upper bound for what more parallel work could gain. stalled-us/record is the time for which runnable threads of svc
+// waited for a processor; only less work reduces it.
 func BenchmarkCatchUp(b *testing.B) {
 	const partitions, records, hospitals, rooms = 24, 500_000, 300, 20
 	warmUp(b, partitions, hospitals, rooms)

@@ -23,7 +23,7 @@ import (
 	"svc/schemas"
 )
 
-// country is the size of BenchmarkCountry.
+// country is the load of BenchmarkCountry.
 type country struct {
 	partitions, hospitals, rooms int
 	inputs                       int // per hospital in the shift
@@ -34,17 +34,19 @@ type country struct {
 const countryShift = 12 * time.Hour
 
 // BenchmarkCountry runs one processor, one notifier and one HTTP process for all hospitals of a country:
-// COUNTRY_HOSPITALS (2,700) with 20 rooms each, and COUNTRY_INPUTS (270) inputs per hospital in a 12-hour shift, on 48
-// partitions. After the shift, COUNTRY_RATE (6,000) inputs per second arrive for COUNTRY_FOR (5m). No hospital has a
-// webhook endpoint.
+// COUNTRY_HOSPITALS (2,700) with 20 rooms each, and COUNTRY_INPUTS (270) inputs per hospital in a 12-hour shift, on
+// 48 partitions. After the shift, COUNTRY_RATE (6,000) inputs per second arrive for COUNTRY_FOR (5m). No hospital has
+// a webhook endpoint.
 //
 // The inputs are written to the log directly, so ingest is not part of the load. applied/s is the mean from the first
-// input until the last one is applied. oldest-s is the longest time that an input waited, sampled each second. The -KiB
-// figures are per hospital: live is the heap after a garbage collection, resident is the memory of the process. The B
-// figures are bytes per input in the log of observations, in the log of verdicts (each as one broker stores it, without
-// replicas), and in Redis. For snapshots, they are bytes per record; a record is one hour of one hospital. The inputs
-// of the shift are written in large batches; the inputs behind the figures that begin with live are not. start-s is the
-// time from the start of a process until it is ready.
+// input until the last one is applied. oldest-s is the longest time that an input waited, sampled each second.
+// Figures in KiB are per hospital: live-KiB is the heap after a garbage collection, resident-KiB is the memory of the
+// process.
+//
+// Figures in B/input are bytes per input in the log of observations, in the log of verdicts (each as one broker
+// stores it, without replicas), and in Redis. snapshots-B/record is bytes per record; a record is one hour of one
+// hospital. The inputs of the shift are written in large batches, unlike the inputs that live-observations-B/input
+// and live-verdicts-B/input measure. start-s is the time from the start of a process until it is ready.
 func BenchmarkCountry(b *testing.B) {
 	size := country{partitions: 48, rooms: 20}
 	size.hospitals, _ = howOften(b, "COUNTRY_HOSPITALS", 2700)

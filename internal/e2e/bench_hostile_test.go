@@ -39,7 +39,7 @@ func BenchmarkHostileKafka(b *testing.B) {
 	against(b, s.partners[1:], s.partners[0], s.front, s.processor("p1"), s.processor("p2"))
 }
 
-// against measures the responses to calm hospitals, first without the hostile hospital and then with it.
+// against measures the response times for calm hospitals, first without the hostile hospital and then with it.
 func against(b *testing.B, calm []*partner, foe *partner, nodes ...*node) {
 	b.Helper()
 	lasting, err := time.ParseDuration(cmp.Or(os.Getenv("E2E_HOSTILE"), "20s"))

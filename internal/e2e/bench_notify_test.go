@@ -20,8 +20,8 @@ import (
 	"svc/schemas"
 )
 
-// notified is a svc notify on a real Kafka, with one endpoint for each unit. The benchmark writes
-// the changes, in place of a processor.
+// notified is a svc notify process on a real Kafka, with one endpoint for each unit. The benchmark, not a processor,
+// writes the changes.
 type notified struct {
 	*system
 	side    *partnerSide
@@ -89,9 +89,9 @@ func (n *notified) change(unit int) (arrived chan struct{}, err error) {
 
 var errArrival = errors.New("an event did not arrive")
 
-// BenchmarkNotifyKafka measures the time from a change in Kafka to its receipt by an endpoint over HTTPS, at 500
-// changes per second. For comparison, bare clients append a record, read it with read_committed, append another record,
-// and post it. Then the benchmark measures the maximum rate.
+// BenchmarkNotifyKafka measures the time from a change in Kafka until an endpoint receives it over HTTPS, at 500
+// changes per second. For comparison, bare clients append a record, read it with read_committed, append another
+// record, and post it. Then the benchmark measures the maximum rate.
 func BenchmarkNotifyKafka(b *testing.B) {
 	const units = 12
 	n := startNotify(b, units)

@@ -57,7 +57,7 @@ func BenchmarkSenderBesideReplay(b *testing.B) {
 	machineLoad(b)
 }
 
-// median returns the median of the turns, which slow moments of the machine hardly affect.
+// median returns the median of the turns. Unlike a mean, it is hardly affected when the machine is slow for a moment.
 func median(turns []float64) float64 {
 	slices.Sort(turns)
 	return turns[len(turns)/2]

@@ -16,7 +16,8 @@ import (
 )
 
 // openLoop calls the function do at a steady pace, whether or not earlier calls have returned. It returns the
-// duration of each call from the instant at which the call was due, so the wait for a slow system is included.
+// duration of each call, measured from the instant at which the call was due, so that waiting for a slow system
+// counts.
 func openLoop(b *testing.B, perSecond int, lasting time.Duration, do func(n int) error) []time.Duration {
 	b.Helper()
 	var (
@@ -61,7 +62,8 @@ func sends(partners []*partner) func(n int) error {
 	}
 }
 
-// BenchmarkSenderDev measures how long svc dev takes to return the effect of a record, at 300 requests per second.
+// BenchmarkSenderDev measures how long svc dev takes to respond with the effect of a record, at 300 requests per
+// second.
 func BenchmarkSenderDev(b *testing.B) {
 	d := startDev(b, b.TempDir())
 	p := newPartner(d.BaseURL, d.HospitalID, d.APIKey)
@@ -121,8 +123,8 @@ func compareSenders(b *testing.B, bare, ours func(n int) error) {
 	machineLoad(b)
 }
 
-// rawLoop is the baseline for the response time: three bare clients. The second client commits after each poll, as the
-// configured processor does.
+// rawLoop is the baseline for the response time: three bare clients that append a record, copy it in a transaction,
+// and read the copy. The copying client commits after each poll, as a processor in this configuration does.
 func (s *system) rawLoop(b *testing.B) (do func(n int) error, stop func()) {
 	b.Helper()
 	in, out := s.topic(b, "raw-in", partitions), s.topic(b, "raw-out", partitions)

@@ -68,7 +68,7 @@ func startBrowser(t *testing.T) *browser {
 	return b
 }
 
-// do sends a command to the driver and stores its result.
+// do sends a command to the driver and decodes the response into result.
 func (b *browser) do(what string, with map[string]any, result any) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -41,7 +41,8 @@ func newAuthority() (*authority, error) {
 	return &authority{certificate, key}, err
 }
 
-// sign completes the template of a leaf certificate, which has its period and its purpose, and signs it for a new key.
+// sign creates a key and signs a certificate for it. leaf is a template that contains only the validity period and
+// the purpose; sign adds the other fields.
 func (a *authority) sign(name string, leaf x509.Certificate) (tls.Certificate, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -52,7 +53,7 @@ func (a *authority) sign(name string, leaf x509.Certificate) (tls.Certificate, e
 	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}, err
 }
 
-// server returns a new key with a server certificate for 127.0.0.1.
+// server returns a server certificate for 127.0.0.1 and its new key, both as PEM.
 func (a *authority) server(from, until time.Time) (certificate, key []byte, err error) {
 	pair, err := a.sign("test server", x509.Certificate{
 		NotBefore: from, NotAfter: until, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
@@ -73,7 +74,7 @@ func encodeCertificate(der []byte) []byte {
 	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})
 }
 
-// keystore returns a new key with a server certificate for 127.0.0.1, in the format that Kafka reads.
+// keystore returns a new key and its server certificate for 127.0.0.1, in the format that Kafka reads.
 func (a *authority) keystore(until time.Time) ([]byte, error) {
 	certificate, key, err := a.server(until.Add(-48*time.Hour), until)
 	return slices.Concat(key, certificate, encodeCertificate(a.certificate.Raw)), err
@@ -86,7 +87,8 @@ func (a *authority) trusted(own ...tls.Certificate) *tls.Config {
 	return &tls.Config{RootCAs: roots, ServerName: "127.0.0.1", Certificates: own, MinVersion: tls.VersionTLS12}
 }
 
-// bridge creates the client certificate of a sender. certFile and keyFile are for svc send.
+// bridge creates the client certificate of a sender. It also writes the certificate and the key to files for svc
+// send.
 func (a *authority) bridge(t *testing.T, name string) (pair tls.Certificate, certFile, keyFile string) {
 	t.Helper()
 	pair, err := a.sign(name, x509.Certificate{

@@ -43,7 +43,7 @@ type answer struct {
 	}
 }
 
-// ingested has the fields that all responses of ingest share.
+// ingested contains the fields that all ingest responses share.
 type ingested struct {
 	Applied            bool
 	Outcome            *string

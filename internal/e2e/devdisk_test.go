@@ -71,9 +71,9 @@ func TestDevReadOnlyFolder(t *testing.T) {
 	wantNoStart(t, fixed, "cannot write in the data folder "+fixed)
 }
 
-// TestDevFullDisk fills the disk of a running svc dev. At once, svc dev refuses input that it cannot store, and reports
-// the reason in the API, in the log and in its health. It continues when there is space. With a full disk, svc dev does
-// not start.
+// TestDevFullDisk fills the disk of a running svc dev. svc dev must immediately refuse input that it cannot store,
+// and report the reason in the API, in the log and in its health. It must resume once there is space. While the disk
+// is full, svc dev must not start.
 func TestDevFullDisk(t *testing.T) {
 	dir := mount(t, "80m")
 	d := startDev(t, dir)

@@ -91,7 +91,7 @@ func holds(s *jsonschema.Schema, text []byte) error {
 	return s.Validate(value)
 }
 
-// each calls the function do with every operation: first with the writes, so that the reads find data.
+// each calls the function do with every operation. The writes come first, so that the reads find data.
 func (d *document) each(do func(method, path string, o *operation)) {
 	for _, write := range []bool{true, false} {
 		for _, path := range slices.Sorted(maps.Keys(d.Paths)) {

@@ -18,9 +18,9 @@ import (
 	"svc/internal/testkit/runtimes"
 )
 
-// TestExportReadByOthers opens each exported Parquet table with DuckDB, pyarrow, pandas and Polars. Each must read the
-// types of the dictionary, timestamps in UTC, and the same rows and nulls as the NDJSON export, which a different
-// library writes.
+// TestExportReadByOthers opens each exported Parquet table with DuckDB, pyarrow, pandas and Polars. Each must read
+// the types that the data dictionary lists, timestamps in UTC, and the same rows and nulls as the NDJSON export,
+// which a different library writes.
 func TestExportReadByOthers(t *testing.T) {
 	needReaders(t)
 	packages, err := os.ReadFile("../../docs/analysts/requirements.txt")
@@ -103,7 +103,7 @@ func TestExportReadByOthers(t *testing.T) {
 	}
 }
 
-// arrowKinds maps the types of the dictionary to Arrow types.
+// arrowKinds maps the types in the data dictionary to Arrow types.
 var arrowKinds = map[string]string{
 	"VARCHAR": "string", "INTEGER": "int32", "BIGINT": "int64", "BOOLEAN": "bool", "DOUBLE": "double", "BLOB": "binary",
 	"TIMESTAMP WITH TIME ZONE": "timestamp[ms, tz=UTC]", "VARCHAR[]": "string[]", "INTEGER[]": "int32[]", "STRUCT[]": "struct[]",

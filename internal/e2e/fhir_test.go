@@ -15,8 +15,8 @@ type fhirUnit struct {
 	t *testing.T
 }
 
-// send posts a body, and expects the response to contain these counts of resources: "received applied ignored
-// rejected".
+// send posts a body, and expects the response to contain the given counts of resources, written as "received applied
+// ignored rejected".
 func (u fhirUnit) send(body, counts string) *answer {
 	u.t.Helper()
 	a, err := u.do(http.MethodPost, "/api/ingest/fhir", "application/fhir+json", body)

@@ -337,8 +337,8 @@ func TestFindings(t *testing.T) {
 	}
 }
 
-// TestFindingsOnServers sends the same inputs to roles on real servers, each finding to a separate
-// hospital, also over MLLP.
+// TestFindingsOnServers repeats TestFindings with roles on real servers. Each finding has a separate hospital, even
+// over MLLP.
 func TestFindingsOnServers(t *testing.T) {
 	t.Parallel()
 	s := startSystem(t)

@@ -10,8 +10,8 @@ import (
 )
 
 // followTopics passes the committed records of topics to read, batch by batch, from the start of the topics until the
-// test ends. A broker that is paused or away must not keep the client from reading from the broker that took over its
-// partitions.
+// test ends. The client's timeouts are short, so that a paused or stopped broker does not keep it from reading from
+// the broker that took over the partitions.
 func followTopics(t *testing.T, brokers string, read func(kgo.Fetches), topics ...string) {
 	t.Helper()
 	client, err := kgo.NewClient(kgo.SeedBrokers(strings.Split(brokers, ",")...), kgo.AlwaysRetryEOF(),

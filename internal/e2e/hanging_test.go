@@ -23,8 +23,8 @@ import (
 	"svc/schemas"
 )
 
-// TestHangingTransactions leaves transactions in the log that no coordinator knows, as a killed
-// broker does. A processor and the readers of the settings continue.
+// TestHangingTransactions leaves transactions without a coordinator in the log, as a killed broker does. A processor
+// and the readers of the settings must continue.
 func TestHangingTransactions(t *testing.T) {
 	t.Parallel()
 	s := startSystem(t, "north", "south")
@@ -184,7 +184,8 @@ func hangingOn(t *testing.T, address string) *hangs {
 	return h
 }
 
-// begun returns a client for the transactional id, with its producer id and epoch. The id has no open transaction.
+// begun returns a client for the transactional id, with its producer id and epoch. The broker has ended any earlier
+// transaction of this id.
 func (h *hangs) begun(id string) (client *kgo.Client, producer int64, epoch int16) {
 	h.t.Helper()
 	client, err := kgo.NewClient(kgo.SeedBrokers(h.address), kgo.TransactionalID(id), kgo.MaxVersions(kversion.V3_8_0()), kgo.RecordPartitioner(kgo.ManualPartitioner()))

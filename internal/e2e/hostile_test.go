@@ -153,7 +153,7 @@ func TestHostileHospitalWaitsAlone(t *testing.T) {
 	eventually(t, time.Minute, func() error { return appliedNow(foe) })
 }
 
-// TestShareOnTwoInstances: a hospital's share of the rate is the same, however many instances it sends to.
+// TestShareOnTwoInstances: a hospital's limit on facts per second is the same, however many instances it sends to.
 func TestShareOnTwoInstances(t *testing.T) {
 	s := startSystem(t, "north")
 	s.processor("p1")

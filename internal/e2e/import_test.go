@@ -17,8 +17,8 @@ import (
 	"svc/schemas"
 )
 
-// TestDevImport imports an export into an empty system while its processor runs, at a lower rate than the processor
-// can handle. The verdicts must be those that the log alone produces, at the same instants: svc verify finds no
+// TestDevImport imports an export into an empty system while its processor runs, more slowly than the processor can
+// apply it. The verdicts must equal those of a replay of the log, at the same instants, so svc verify must find no
 // difference.
 
 func TestDevImport(t *testing.T) {

@@ -72,7 +72,7 @@ func (s *system) named(roles []string) (n *node, ready func()) {
 	return n, func() { s.t.Helper(); n.await("http://" + private + "/readyz?exclude=view") }
 }
 
-// applied sends the number of nurses on duty until a verdict contains it.
+// applied sends a number of nurses on duty repeatedly until a response reports that the number has been applied.
 func (p *partner) applied(t *testing.T, nurses int) {
 	t.Helper()
 	eventually(t, time.Minute, func() error {

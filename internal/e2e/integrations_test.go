@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// TestIntegrations: an administrator connects an empty hospital with only the pages: with the mouse, with the keyboard,
-// and without JavaScript. Each secret is shown once.
+// TestIntegrations: an administrator connects an empty hospital, using only the pages: with the mouse, with the
+// keyboard, and without JavaScript. Each secret is shown once.
 func TestIntegrations(t *testing.T) {
 	t.Parallel()
 	b := startBrowser(t)

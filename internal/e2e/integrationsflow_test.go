@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// hand is an input method of the pages. Each flow runs with each input method.
+// hand is an input method for the pages. Each flow runs with each input method.
 type hand struct {
 	name, by string
 	as       viewing
@@ -40,8 +40,8 @@ type flowing struct {
 // step is one action or one expectation.
 type step func(*flowing)
 
-// act finds a control by its accessible role and label, and uses it. leads names what follows: a page with the given
-// status, a file, or nothing.
+// act finds a control by its accessible role and label, and uses it. leads says what the control leads to: a page
+// with the given status, a file, or nothing.
 func (f *flowing) act(role, label, value, leads string, status int) (text string) {
 	f.t.Helper()
 	var got struct {
@@ -105,7 +105,7 @@ func unfold(summary string) step {
 	return func(f *flowing) { f.t.Helper(); f.act("summary", summary, "", "", 0) }
 }
 
-// rows enters lines as a file or as text.
+// rows enters lines as a file or as pasted text.
 func rows(lines ...string) step {
 	return func(f *flowing) {
 		f.t.Helper()

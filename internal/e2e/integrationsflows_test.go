@@ -14,7 +14,7 @@ import (
 	"svc/schemas"
 )
 
-// flowHook receives webhooks, and refuses requests to the paths that its method refuse has set.
+// flowHook receives webhooks, and refuses requests to the paths that are set with its method refuse.
 type flowHook struct {
 	*httptest.Server
 	mu      sync.Mutex
@@ -171,7 +171,7 @@ func surgeNow(f *flowing) {
 	})
 }
 
-// deadLetterOf expects that the pages show a record that could not be applied.
+// deadLetterOf writes a record that cannot be applied, and waits until the pages show the dead letter.
 func deadLetterOf(f *flowing) {
 	writeDeadLetter(f.t, f.kafka, f.prefix, f.ward.hospital)
 	eventually(f.t, 20*time.Second, func() error {

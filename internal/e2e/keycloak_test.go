@@ -97,7 +97,7 @@ func (v *visitor) askKeycloak(begin url.Values) (form, back string) {
 	return "", ""
 }
 
-// proves submits a password in the form of Keycloak, and returns the address of the redirect.
+// proves submits a password in Keycloak's form, and returns the address of the redirect.
 func (v *visitor) proves(form, password string) (back string) {
 	v.t.Helper()
 	if form == "" {

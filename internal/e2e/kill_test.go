@@ -208,8 +208,8 @@ func (l *systemLog) exported(t *testing.T, dir string) {
 	}
 }
 
-// checkReceived expects that a receiver received all events for a hospital's changes, in order. An event may be
-// repeated only after it was received once.
+// checkReceived expects that a receiver received all events for a hospital's changes, in order. It ignores
+// repetitions of events that were already received.
 func (l *systemLog) checkReceived(t *testing.T, hospital string, r *receiver) {
 	t.Helper()
 	var want []string

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// derivedReads is a system whose delivery lists and forecasts are read.
+// derivedReads is a system, and the paths of the delivery lists and forecasts that the tests read from it.
 type derivedReads struct {
 	*system
 	admin               *partner
@@ -72,7 +72,7 @@ func (x *derivedReads) healthy(t *testing.T) {
 	}
 }
 
-// awaitAnswers waits until every list and forecast is answered, even if it is empty.
+// awaitAnswers waits until no request for a list or a forecast returns a 5xx status. The lists may still be empty.
 func (x *derivedReads) awaitAnswers(t *testing.T) {
 	t.Helper()
 	for _, path := range append(x.lists, x.predictions...) {
@@ -109,8 +109,9 @@ func (x *derivedReads) listed(t *testing.T) int {
 	return len(page.Items)
 }
 
-// expectRefusals expects refusals after a fault. Once the promised time has passed, every request must be refused for
-// a second with the documented message, and the reader must report the given health check as failed.
+// expectRefusals expects requests to be refused after a fault, at the latest once truthWithin has passed. From the
+// first refusal, every request must be refused for one second with the documented error. Afterwards, the reader must
+// report the given health check as failed.
 func (x *derivedReads) expectRefusals(t *testing.T, check string, fault stopwatch, paths []string) {
 	t.Helper()
 	var all sync.WaitGroup

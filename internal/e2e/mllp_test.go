@@ -275,7 +275,7 @@ func TestMLLPRevoked(t *testing.T) {
 	d.wantsLine(t, `"ended":"sender_refused"`)
 }
 
-// TestMLLPPeers connects every kind of misbehaving peer, and a good peer, on raw sockets.
+// TestMLLPPeers connects every kind of misbehaving peer, and a well-behaved peer, on raw sockets.
 func TestMLLPPeers(t *testing.T) {
 	t.Parallel() // the test waits as long as svc lets a peer be silent
 	d := startDev(t, t.TempDir(), "--ephemeral")

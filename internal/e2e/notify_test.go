@@ -20,8 +20,8 @@ import (
 	"svc/notifier/event"
 )
 
-// partnerSide serves the endpoints of partners in these tests over HTTPS on a private address of
-// this machine, which the allow list of the notifier contains.
+// partnerSide serves the partners' endpoints over HTTPS on a private address of this machine. The notifier's allow
+// list contains this address.
 type partnerSide struct {
 	address string   // host:port
 	ca      string   // file with the endpoint's certificate
@@ -100,7 +100,7 @@ func (p *partnerSide) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.WriteHeader(status)
 }
 
-// answers sets the function that answers all later requests; it may block. If it is nil, each request is accepted.
+// answers makes judge answer all later requests. judge may block. If judge is nil, each request is accepted.
 func (p *partnerSide) answers(judge func(r *http.Request) int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -164,8 +164,8 @@ func (s *system) notifier(instance string) *node {
 	return s.start(instance, "notify", "--instance", instance, "--private-listen", "127.0.0.1:"+mustFreePort(s.t))
 }
 
-// expected returns the events that the plain reference derives from the observations of a hospital, in order. It does
-// not depend on what was delivered.
+// expected returns the events that the plain reference derives from the observations of a hospital, in order. The
+// result does not depend on what was delivered.
 func (l *systemLog) expected(t testing.TB, hospitalID string, at acuity.Instant) (ids []string, bodies map[string]string) {
 	t.Helper()
 	bodies = map[string]string{}

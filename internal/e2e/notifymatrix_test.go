@@ -105,9 +105,9 @@ func TestMatrixKafkaAway(t *testing.T) {
 	}
 	restored := func() int { return strings.Count(n.logged(), "partition restored") }
 	owned := restored()
-	s.kafka.pause(t) // a killed broker may end the group's session before the requests in flight are accepted
+	s.kafka.pause(t) // not killed, because a killed broker may end the group's session before it accepts the in-flight requests
 	open()
-	eventually(t, time.Minute, func() error { // until no queue may send any longer, or the group session has expired
+	eventually(t, time.Minute, func() error { // until no queue is allowed to send more, or the group session has expired
 		owned, err := figure(private, "svc_notify_partitions")
 		if err != nil || owned == 0 {
 			return err
@@ -239,7 +239,7 @@ func TestMatrixLateWriter(t *testing.T) {
 	})
 	n1.freeze()
 	frozen := time.Now()
-	open() // the answers wait for the frozen notifier
+	open() // the frozen notifier reads these answers once it is thawed
 	n2 := s.notifier("n2")
 	n2.owns(partitions) // once the first notifier's session has expired
 	t.Logf("another notifier owns all partitions %.1f s after the first was frozen, its start included", time.Since(frozen).Seconds())
@@ -266,15 +266,15 @@ func TestMatrixLateWriter(t *testing.T) {
 	n3 := s.notifier("n3")
 	n3.owns(partitions)
 	_, before := allReceived(t, s, p, time.Minute, hospitals...)
-	flapLevels(t, 1, s.partners...) // these events come after those that a notifier would repeat
+	flapLevels(t, 1, s.partners...) // these events follow all events that the next notifier may have repeated
 	if _, repeats := allReceived(t, s, p, time.Minute, hospitals...); repeats > before {
 		t.Errorf("%d events came again after the next restore", repeats-before)
 	}
 	n3.stop()
 }
 
-// outcomes counts the deliveries in the ledger that have ended, and the outcomes that follow
-// entries of a later term.
+// outcomes counts the ended deliveries in the ledger. It also counts the outcomes that follow an entry with a later
+// term.
 func (s *system) outcomes(t *testing.T) (delivered, outranked int) {
 	t.Helper()
 	gone := map[string]bool{}

@@ -152,8 +152,8 @@ func (v *view) inspect(name string) {
 	}
 }
 
-// checkLayout expects that no text lies over another one or outside of its figure, that no text is cut, and that no word
-// is broken.
+// checkLayout expects no text to overlap other text or to extend beyond its figure, no text to be cut off, and no
+// word to be broken.
 func (v *view) checkLayout(where string) {
 	v.t.Helper()
 	var misplaced []string
@@ -204,13 +204,13 @@ func TestPagesInSpanish(t *testing.T) {
 	}
 }
 
-// narrowLabels is a script that returns the room labels of the sheet that take more lines than they have words.
+// narrowLabels is a script that returns the room labels in the sheet that occupy more lines than they have words.
 const narrowLabels = `[...document.querySelectorAll(".sheet tbody th")].filter(e => {
 	const range = document.createRange(); range.selectNodeContents(e);
 	return new Set([...range.getClientRects()].map(r => r.top)).size > e.textContent.split(" ").length;
 }).map(e => e.textContent)`
 
-// cutLinks is a script that returns the links of the navigation that lie outside the window or outside their box.
+// cutLinks is a script that returns the navigation links that extend beyond the window or beyond their box.
 const cutLinks = `[...document.querySelectorAll("nav a")].filter(e => {
 	const at = e.getBoundingClientRect(), box = e.closest("nav").getBoundingClientRect();
 	return at.left < box.left - 1 || at.right > Math.min(innerWidth, box.right) + 1;

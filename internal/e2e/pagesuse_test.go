@@ -135,7 +135,7 @@ func marksStale(t *testing.T, _ *ward, v *view) {
 	}
 }
 
-// prints expects the downtime sheet for a typical unit on one sheet of A4 or US Letter, without a split row.
+// prints expects the downtime sheet of a typical unit to fit on one sheet of A4 or US Letter, without a split row.
 func prints(t *testing.T, _ *ward, v *view) {
 	v.wants("/app/print", http.StatusOK)
 	for _, format := range []string{"A4", "Letter"} {

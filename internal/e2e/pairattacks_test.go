@@ -166,8 +166,8 @@ func otherSites(t *testing.T, p *pair, _ *oidctest.Issuer) {
 	}
 }
 
-// proxyHeaders: the address of a request is the one that the proxy saw, and links use the public
-// address, regardless of the headers that a client sends.
+// proxyHeaders: svc uses the client address that the proxy saw, and links use the public address, regardless of the
+// headers that a client sends.
 func proxyHeaders(t *testing.T, p *pair, _ *oidctest.Issuer) {
 	v := p.visitor(t)
 	p.signIn(t, v, "admin")

@@ -14,8 +14,8 @@ import (
 	"svc/internal/testkit/oidctest"
 )
 
-// linksWorkOnce: of many browsers that use the link of a person or of a wall display on both readers at the same time,
-// one is signed in.
+// linksWorkOnce: if many browsers use the same link on both readers at the same time, exactly one is signed in. The
+// link is that of a person or of a wall display.
 func linksWorkOnce(t *testing.T, p *pair, _ *oidctest.Issuer) {
 	a, err := p.admin.do(http.MethodPost, "/api/admin/walls", "application/json", `{"label":"once"}`)
 	if err != nil || a.status != http.StatusOK {
@@ -96,7 +96,7 @@ func limitsStreams(t *testing.T, p *pair, _ *oidctest.Issuer) {
 	other.follow(0)
 }
 
-// recordsRefusals: a refused sign-in and a refused act leave an audit record, which both readers list, and the line of
+// recordsRefusals: each refused sign-in or action leaves an audit record, which both readers list. The log line of
 // the request names the hospital and the person.
 func recordsRefusals(t *testing.T, p *pair, i *oidctest.Issuer) {
 	v := p.visitor(t)
@@ -153,8 +153,8 @@ func recordsRefusals(t *testing.T, p *pair, i *oidctest.Issuer) {
 	}
 }
 
-// callsBackOnce: an anonymous start of a sign-in can be completed once. Repeated call-backs, on either reader, reach the
-// provider at most once per reader.
+// callsBackOnce: a sign-in that a visitor starts anonymously can be completed once. Repeated callbacks, on either
+// reader, reach the provider at most once per reader.
 func callsBackOnce(t *testing.T, p *pair, i *oidctest.Issuer) {
 	v := p.visitor(t)
 	begun := v.post(-1, "/oidc/start", nil)
@@ -182,8 +182,8 @@ func callsBackOnce(t *testing.T, p *pair, i *oidctest.Issuer) {
 	}
 }
 
-// TestTriesOfLinksAreLimited: an address that tries many links of alerts, people and wall displays must wait. A page
-// says so.
+// TestTriesOfLinksAreLimited: a client address that tries many links (of alerts, people or wall displays) must wait,
+// and a page says so.
 func TestTriesOfLinksAreLimited(t *testing.T) {
 	t.Parallel()
 	s := startEmbedded(t, func(string) string { return "" }, "north")

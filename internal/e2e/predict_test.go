@@ -59,7 +59,7 @@ func (p *partner) sendEvents(t testing.TB, events []json.RawMessage) {
 	}
 }
 
-// prediction is the part of a prediction that the tests read.
+// prediction is the part of a predict response that the tests read.
 type prediction struct {
 	Current struct {
 		Level, DrivingAxis, DrivingAxisLabel string

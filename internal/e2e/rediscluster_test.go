@@ -19,8 +19,8 @@ import (
 	"svc/internal/view/viewtest"
 )
 
-// redisCluster is a Redis Cluster of three primaries, each with a third of the slots and one replica. Its user svc has the
-// rights in docs/configuration.md.
+// redisCluster is a Redis Cluster of three primaries, each with a third of the slots and one replica. Its user svc
+// has the permissions in docs/configuration.md.
 type redisCluster struct {
 	servers []*server // the primaries, then their replicas in the same order
 	clients []*redis.Client
@@ -158,9 +158,9 @@ func undeclaredCluster(t *testing.T, kafka *server, cluster *redisCluster) {
 	}
 }
 
-// failOverCluster kills a primary of a Redis Cluster whose replica lags, and the replica is promoted. Hospitals
-// on the other nodes must be readable throughout. Reads of the hospitals on that node must be refused until they can
-// return the current state, and must never return an older state.
+// failOverCluster makes the replica of a primary lag, kills the primary, and waits until the replica is promoted.
+// Hospitals on the other nodes must be readable throughout. Reads of the hospitals on this node must be refused until
+// they can return the current state, and must never return an older state.
 func failOverCluster(t *testing.T, kafka *server, cluster *redisCluster) {
 	t.Helper()
 	ctx := context.Background()
@@ -237,7 +237,7 @@ func failOverCluster(t *testing.T, kafka *server, cluster *redisCluster) {
 	if info, err := cluster.clients[3].Info(ctx, "replication").Result(); err != nil || !strings.Contains(info, "role:master") {
 		t.Errorf("the replica is not the primary: %v\n%s", err, info)
 	}
-	for _, p := range s.partners { // and the view is updated
+	for _, p := range s.partners { // the view must be updated again
 		staffing(p, 4)
 		eventually(t, time.Minute, func() error {
 			if nurses, _ := onDuty(p); nurses != 4 {

@@ -106,7 +106,7 @@ func TestResendAcrossInstances(t *testing.T) {
 		body := fmt.Sprintf(`{"nursesOnDuty":%d}`, i)
 		answers := make([]*answer, 6)
 		var all sync.WaitGroup
-		var late atomic.Bool // whether an answer was lost, perhaps the first one
+		var late atomic.Bool // whether any request was retried; if so, the first answer may have been lost
 		for n := range answers {
 			p := []*partner{here, there}[n%2]
 			all.Go(func() {

@@ -33,7 +33,7 @@ func verifies(t *testing.T, args, env []string, want string) {
 	}
 }
 
-// plantInView damages the view of a hospital, one fault at a time.
+// plantInView damages the view of a hospital, one fault at a time, and expects svc verify to report each fault.
 func plantInView(t *testing.T, address, unit string, args, env []string) {
 	t.Helper()
 	ctx := context.Background()

@@ -15,7 +15,7 @@ import (
 // deliveries are signed with the partner's secret, and people are notified. At the end the old key is no longer needed.
 func TestAnotherSecretsKey(t *testing.T) {
 	needServers(t)
-	t.Parallel() // the test waits for many starts
+	t.Parallel() // the test waits for many processes to start
 	r, allow, ca := privateReceiver(t, "north")
 	gateway := &smsGateway{t: t}
 	provider := httptest.NewServer(gateway)
@@ -97,10 +97,10 @@ func TestAnotherSecretsKey(t *testing.T) {
 }
 
 // TestNotifyWithAnotherKey: an instance with the wrong secrets key, or without one, is not ready, reports why, and
-// sends nothing. Later, an instance with the right key alerts people to the changes in the meantime.
+// sends nothing. Later, an instance with the right key alerts people to the changes that occurred in the meantime.
 func TestNotifyWithAnotherKey(t *testing.T) {
 	needServers(t)
-	t.Parallel() // the test waits for many starts
+	t.Parallel() // the test waits for many processes to start
 	gateway := &smsGateway{t: t}
 	provider := httptest.NewServer(gateway)
 	defer provider.Close()

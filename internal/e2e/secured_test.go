@@ -20,8 +20,8 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 )
 
-// TestSecuredServers runs every role against a Kafka with TLS, SASL and ACLs and a Redis with TLS and a user. Each role
-// has only the rights in docs/configuration.md, and the tour, a forecast and a delivery must succeed.
+// TestSecuredServers runs every role against a Kafka with TLS, SASL and ACLs and a Redis with TLS and a user. Each
+// role has only the permissions in docs/configuration.md, and the tour, a forecast and a delivery must succeed.
 func TestSecuredServers(t *testing.T) {
 	t.Parallel()
 	plain, _ := needServers(t)
@@ -119,7 +119,8 @@ func noDenial(t *testing.T, address, certs string) {
 	}
 }
 
-// kafkaRights are the rows of docs/configuration.md that list the rights of each role. allow grants the same rights.
+// kafkaRights are the rows of docs/configuration.md that list the permissions of each role. allow grants these
+// permissions.
 var kafkaRights = map[string]string{
 	"every":   "| every | Describe, DescribeConfigs, Read, Write on the topics `svc.v1.*`; Create, too, unless they exist",
 	"process": "| `svc process` | Read on the groups `svc-verdict` and `svc-history`, Write on the transactional ids `svc-verdict-*`, `svc-history-*` and `svc-process-*` |",

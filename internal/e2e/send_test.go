@@ -71,7 +71,7 @@ func TestSend(t *testing.T) {
 	}
 }
 
-// TestSendGoesOn: svc send stops if the server is unavailable, and the next run continues where it stopped.
+// TestSendGoesOn: svc send stops if the server is unavailable, and the next run resumes where it stopped.
 func TestSendGoesOn(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -34,8 +34,8 @@ func sentinels(t *testing.T, n int, primary *server) (addresses []string) {
 	return addresses
 }
 
-// TestSentinelFailsOver kills the primary of a Redis whose replica lags, and Sentinel promotes the replica. Reads must
-// be refused until they can return the current state, and must never return an older state.
+// TestSentinelFailsOver makes the replica of a Redis lag and kills the primary, so that Sentinel promotes the
+// replica. Reads must be refused until they can return the current state, and must never return an older state.
 func TestSentinelFailsOver(t *testing.T) {
 	kafka, shared := needServers(t)
 	if shared.container == nil {

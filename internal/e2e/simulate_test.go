@@ -79,8 +79,8 @@ func simulateInto(t *testing.T, env []string, args ...string) (said simulated) {
 	return said
 }
 
-// TestDemo: the demo shows a unit with a history at once. After a kill -9, the unit continues, and repeated requests
-// have no further effect.
+// TestDemo: the demo immediately shows a unit with a history. After a kill -9, the unit continues, and repeated
+// requests have no further effect.
 func TestDemo(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -121,8 +121,8 @@ func TestDemo(t *testing.T) {
 	}
 }
 
-// received returns how many messages each channel received within 24 h. It fails the test if a feed has no name, or
-// has not received and applied any message.
+// received returns how many messages each channel received within 24 h. The test fails if a feed has no name, has
+// received no message, or has applied none.
 func (d *dev) received(t *testing.T) map[string]int64 {
 	t.Helper()
 	var status struct {

@@ -72,9 +72,8 @@ func factorsOf(u unitState) (ids []string) {
 	return ids
 }
 
-// administration maps unknown codes. An unmapped code changes nothing and is listed once. A new mapping applies even to
-// messages that were already received, and so does its removal. A dry run returns the result that the change would
-// have.
+// administration maps unknown codes. An unmapped code changes nothing and is listed once. Adding or removing a
+// mapping affects even messages that were already received. A dry run returns the result that the change would have.
 func administration(t *testing.T, p, admin *partner) {
 	t.Helper()
 	const unknown = `{"roomId":7,"signals":[{"kind":"observation","system":"local","code":"OB_HEM_ALERT","display":"Obstetric hemorrhage alert"}]}`

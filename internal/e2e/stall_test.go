@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// A machine with two cores that runs four tests and a Kafka at times stalls for seconds, and a virtual machine may be
-// frozen. svc does not cause such stalls, so waits do not count them.
+// A machine with two cores that runs four tests and a Kafka sometimes stalls for seconds, and a virtual machine may
+// be frozen. svc does not cause such stalls, so the tests do not count them as waiting time.
 const (
 	stallEvery = 20 * time.Millisecond  // interval at which this process checks the time
 	stallFrom  = 200 * time.Millisecond // a check that is at least this late counts as a stall
@@ -46,7 +46,7 @@ func stalls() time.Duration {
 	return stalled.sum + currentStall()
 }
 
-// stopwatch measures time without stalls.
+// stopwatch measures the elapsed time without stalls.
 type stopwatch struct {
 	began  time.Time
 	before time.Duration // the sum of stalls before the start

@@ -15,12 +15,12 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 )
 
-// The number of starts in these tests can be set by the environment:
+// The number of starts in these tests can be set with environment variables:
 //
-//	SVC_STARTS=200   starts of svc dev, and of each role on real servers, each with a
-//	                 signal at a random moment of its first two seconds. If it is set, each
-//	                 must end within 2 s. If not, the limit is 20 s, because the machine may
-//	                 be busy; a process that hangs exceeds any limit.
+//	SVC_STARTS=200   starts of svc dev, and of each role on real servers. Each process gets
+//	                 a signal at a random moment of its first two seconds. If SVC_STARTS is
+//	                 set, the process must exit within 2 s. Otherwise, the limit is 20 s,
+//	                 because the machine may be busy; a process that hangs exceeds any limit.
 //	SVC_FRESH=100    starts of all roles at once on three brokers (TestFreshBrokers).
 const (
 	startsOfDev   = 16
@@ -43,13 +43,13 @@ func howOften(t testing.TB, variable string, preset int) (n int, asked bool) {
 	return n, true
 }
 
-// stopping starts svc repeatedly, and stops each start at a random moment.
+// stopping starts svc repeatedly, and stops each process at a random moment.
 type stopping struct {
 	t       *testing.T
 	random  *rand.Rand
 	within  time.Duration // maximum time from the signal to the exit
 	slowest time.Duration
-	early   int // starts that the signal killed before the process had installed its signal handler
+	early   int // number of processes that were killed by the signal, because they had not yet installed a signal handler
 }
 
 func newStopping(t *testing.T, asked bool) *stopping {
@@ -64,8 +64,7 @@ func newStopping(t *testing.T, asked bool) *stopping {
 	return s
 }
 
-// once starts svc and stops it at a random moment. It must exit in time with code 0 and without an
-// error in its log.
+// once starts svc and stops it at a random moment. svc must exit in time with code 0 and without an error in its log.
 func (s *stopping) once(name string, args []string, env ...string) {
 	s.t.Helper()
 	n := start(s.t, name, args, env...)
