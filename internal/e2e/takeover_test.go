@@ -90,8 +90,8 @@ func (w *witness) applied(since time.Time, partners []*partner) error {
 	return nil
 }
 
-// patientKafka starts a broker with default settings that never ends a transaction on its own: a reader that waits for
-// an open transaction waits forever.
+// patientKafka starts a broker that does not end timed-out transactions, so a reader that waits for the end of an
+// open transaction waits forever. The broker has the default backoff between transactions.
 func patientKafka(t *testing.T) *server {
 	t.Helper()
 	kafka, _ := needServers(t)
@@ -119,7 +119,7 @@ func (s *system) freezeInTransaction(t *testing.T, n *node) {
 	id := s.prefix + verdict.Group + "-" + n.name
 	for range 500 {
 		n.freeze()
-		// A request in flight may still change the state.
+		// An in-flight request may still change the state.
 		first, err := admin.DescribeTransactions(t.Context(), id)
 		if err != nil {
 			t.Fatal(err)

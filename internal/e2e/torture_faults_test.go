@@ -241,8 +241,8 @@ func (x *torture) slowDisk(impossible string) *faultKind {
 	}}
 }
 
-// missingRights returns the fault that revokes one row of the rights in docs/configuration.md, and later grants it
-// again.
+// missingRights returns the fault that revokes the permissions in one row of docs/configuration.md, and later grants
+// them again.
 func (x *torture) missingRights() *faultKind {
 	return &faultKind{name: "missing rights", begin: func(r *rand.Rand) (string, time.Duration, undo) {
 		release, free := x.targets.acquire("rights")

@@ -27,7 +27,7 @@ type crowd struct {
 	inputs  []sentInput
 	seen    []seenRead
 	wrong   []defect
-	refused map[int]int // responses other than 200, by status; 0: no response
+	refused map[int]int // number of responses other than 200, by status; under 0, requests without a response
 	waiting map[string]time.Time
 }
 

@@ -264,7 +264,7 @@ func (s *server) inNetwork(command ...string) error {
 	return nil
 }
 
-// freeze pauses a running container; thaw continues the container, and starts it if it is not running.
+// freeze pauses a running container; thaw resumes the container, and starts it if it is not running.
 func (s *server) freeze() error {
 	return ignoreNotRunning(s.pool.Client.PauseContainer(s.container.Container.ID))
 }

@@ -46,11 +46,11 @@ const (
 	tortureLanes = 3                // maximum number of faults at the same time
 )
 
-// TestTorture runs two instances of each role on three brokers and a Redis with Sentinel, under the
-// load of six hospitals with two webhook endpoints each. It makes random faults at overlapping
-// moments, and prints a table of what they did. docs/torture.md describes the table.
+// TestTorture runs two instances of each role on three brokers and a Redis with Sentinel, under the load of six
+// hospitals with two webhook endpoints each. It injects random faults that may overlap, and prints a table of their
+// effects. docs/torture.md describes the table.
 //
-//	SVC_TORTURE=1h            how long faults are made; without it, the test does not run
+//	SVC_TORTURE=1h            how long faults are injected; without it, the test does not run
 //	SVC_TORTURE_SEED=1        the seed of the faults (random)
 //	SVC_TORTURE_FAULTS=a,b    the kinds of faults (all)
 //	SVC_TORTURE_RATE=40       inputs per second
@@ -209,7 +209,7 @@ func (x *torture) health() string {
 	return all.String()
 }
 
-// report checks everything and prints the table. Each defect fails the test.
+// report stops the load, checks its evidence, and prints the table. Each defect fails the test.
 func (x *torture) report(load *crowd, watch *bystander, kinds []*faultKind, stuck []defect, lasted time.Duration) {
 	t := x.t
 	t.Helper()
@@ -232,7 +232,7 @@ func (x *torture) report(load *crowd, watch *bystander, kinds []*faultKind, stuc
 		m.mu.Lock()
 		for _, at := range m.exits {
 			if slices.Contains(x.during(at), "missing rights") {
-				continue // a process that starts without a right exits and names the missing right
+				continue // a process that starts without a permission exits and names the permission
 			}
 			found = append(found, defect{wrong, "", at, m.name + " exited by itself"})
 		}

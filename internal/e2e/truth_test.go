@@ -84,8 +84,9 @@ func healthy(t *testing.T, private string) map[string]string {
 	return all
 }
 
-// expectRefusals reads every hospital in every way after the fault. Once the promised time has passed, each request
-// must be refused with the documented message. expectRefusals returns once all requests were refused for a second.
+// expectRefusals sends every kind of read for each hospital after the fault. At the latest once truthWithin has
+// passed, each read must be refused with the documented message. expectRefusals returns once all reads were refused
+// for a second.
 func (x *truth) expectRefusals(t *testing.T, fault stopwatch, partners ...*partner) {
 	t.Helper()
 	var all sync.WaitGroup

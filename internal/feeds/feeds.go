@@ -78,7 +78,7 @@ func Levels() [3]Level {
 
 const quarter = 15 * time.Minute
 
-// Bucket counts what one feed received from At until one bucket width later, exclusive.
+// Bucket counts what one feed received within one bucket width from At on. The end of the interval is exclusive.
 type Bucket struct {
 	At time.Time
 	Counts
@@ -116,7 +116,7 @@ const (
 	rhythmLeast  = 5               // minimum number of quarter hours with a gap; fewer do not show a rhythm
 	rhythmShare  = 90              // percentage of the gaps that the expected silence covers
 	expectLeast  = time.Minute     // lower bound of the expected silence
-	stalePatient = 3               // a feed is stale after this many expected silences
+	stalePatient = 3               // multiple of the expected silence after which a feed is stale
 	staleLeast   = 5 * time.Minute // minimum silence for a feed to be stale
 )
 
@@ -152,7 +152,7 @@ type Counter struct {
 	notices int // number of notices of all feeds
 }
 
-// maxFeeds is the maximum number of feeds in a Counter that is not drained.
+// maxFeeds is the maximum number of feeds in a Counter. It prevents unlimited growth if the Counter is not drained.
 const maxFeeds = 10_000
 
 // Add adds a sum of what a feed has sent.
@@ -205,7 +205,7 @@ func later(a, b time.Time) time.Time {
 type Notice struct {
 	At        time.Time
 	Refused   bool   // whether the message was refused; if not, it was accepted with a warning
-	Routine   bool   // whether a hospital-wide feed gets this warning all day, as most messages concern other units
+	Routine   bool   // whether most messages of a hospital-wide feed cause this warning, because they concern other units
 	Event     string // trigger event of an HL7 message that had no effect, such as A05; "": none
 	ControlID string // MSH-10 of an HL7 message, or its pseudonym; "": none
 	RequestID string // id of the HTTP request; "": none
@@ -226,7 +226,7 @@ const (
 	noticesHeld = 10_000 // notices of all feeds in a Counter, until they are passed on
 )
 
-// Cut returns the notice with code and path truncated to their limits.
+// Cut returns the notice with Code and Path truncated to noticeText bytes.
 func (n Notice) Cut() Notice {
 	n.Code, n.Path = n.Code[:min(len(n.Code), noticeText)], n.Path[:min(len(n.Path), noticeText)]
 	return n

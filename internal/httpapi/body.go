@@ -25,9 +25,9 @@ type Warning struct {
 	Path string `json:"path,omitempty"`
 }
 
-// ReadJSON reads the JSON object of a body of at most atMost bytes into v. Fields of v that are missing from the body
-// keep their values. The warnings name fields of the body that v does not have; the slice is never nil. If ok is false,
-// ReadJSON has sent an error response.
+// ReadJSON reads a body, which must be a JSON object of at most atMost bytes, into v. Fields of v that are missing
+// from the body keep their values. The warnings name fields of the body that v does not have; the slice is never nil.
+// If ok is false, ReadJSON has sent an error response.
 func ReadJSON(w http.ResponseWriter, r *http.Request, atMost int64, v any) (warnings []Warning, ok bool) {
 	return readJSON(w, r, atMost, v, false)
 }

@@ -114,15 +114,15 @@ func LengthRule(text, least, most string, oneLine bool) string {
 	}
 }
 
-// between reports whether a number is within two inclusive limits; "" is no limit.
+// between reports whether a number is within two inclusive limits. An empty limit does not apply.
 func between(n float64, least, most string) bool {
 	low, noLow := strconv.ParseFloat(least, 64)
 	high, noHigh := strconv.ParseFloat(most, 64)
 	return (noLow != nil || n >= low) && (noHigh != nil || n <= high)
 }
 
-// bounds returns the rule for two limits, such as range:1-12 for a number. The parameter of is "Items" if the limits
-// are for the length of a list.
+// bounds returns the rule for two limits, such as range:1-12 for a number. The first parameter is "Items" if the
+// limits apply to the length of a list.
 func bounds(of, least, most string) string {
 	switch {
 	case of == "Items" && most == "":

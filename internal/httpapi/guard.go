@@ -121,9 +121,9 @@ func notFound(w http.ResponseWriter, r *http.Request) {
 	Fail(w, r, Problem{Kind: problem.Missing, Message: "The path does not exist; GET /docs lists all endpoints."})
 }
 
-// methodNotAllowed responds to a request whose path does not support its method; Allow lists the supported methods. A
-// path without methods gets 404, because chi also calls this handler for unknown paths if it does not know the method
-// of the request. HEAD works wherever GET does, and OPTIONS everywhere.
+// methodNotAllowed responds to a request whose path does not support its method. The Allow header lists the supported
+// methods. A path without methods gets 404, because chi also calls this handler for unknown paths if it does not know
+// the method of the request. HEAD works wherever GET does, and OPTIONS everywhere.
 func methodNotAllowed(w http.ResponseWriter, r *http.Request) {
 	path := r.URL.RawPath
 	if path == "" {

@@ -25,7 +25,7 @@ type OutcomeIssue struct {
 	Severity    string         `json:"severity"` // error, warning or information
 	Code        string         `json:"code"`     // code of the value set IssueType
 	Details     OutcomeDetails `json:"details"`
-	Diagnostics string         `json:"diagnostics,omitempty"` // for people
+	Diagnostics string         `json:"diagnostics,omitempty"` // human-readable message
 	Expression  []string       `json:"expression,omitempty"`  // FHIRPath of the elements with the issue
 }
 

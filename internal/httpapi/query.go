@@ -96,4 +96,4 @@ func (q *Query) Refused(w http.ResponseWriter, r *http.Request) bool {
 }
 
 // MostWhole is the maximum of an integer parameter without a smaller limit.
-const MostWhole = 1<<53 - 1 // JSON decoders represent integers up to this exactly
+const MostWhole = 1<<53 - 1 // JSON decoders represent integers exactly up to this value

@@ -1,13 +1,13 @@
-// Package httpapi has the parts that all HTTP responses of the service share: the
-// envelopes of protocol svc.v1, the table of errors, request ids, keys.
+// Package httpapi contains the parts that all HTTP responses of the service share: the envelopes of protocol svc.v1,
+// the error table, request ids, keys.
 //
 // A role mounts its routes on the router of a [Shell]:
 //
 //	r := shell.Router()
 //	r.With(shell.Allow(access.ReadUnitState)).Get("/api/v1/level", level)
 //
-// Its handlers respond with [OK] or [Fail]; [Caller] returns the key of the request. Error responses and the access log
-// never contain a value from the request.
+// Its handlers respond with [OK] or [Fail]; [Caller] returns the key of the request. Error responses and the access
+// log never contain a value from the request.
 package httpapi
 
 import (
@@ -73,7 +73,7 @@ type request struct {
 	former access.Key // presented key that is no longer valid
 	many   bool       // whether the address sent too many requests without a valid key; if so, this one is not logged
 
-	hospital, user string // person on a page; see [Identify]
+	hospital, user string // hospital and person (or screen) of a request for a page; see [Identify]
 
 	start   time.Time
 	traced  context.Context                //nolint:containedctx // context of the span, for the log line; nil: none

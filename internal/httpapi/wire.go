@@ -81,7 +81,7 @@ var wireKinds = map[string]problem.Kind{
 // destroy the response.
 const rstAvoidance = 500 * time.Millisecond
 
-// refuse responds with a problem, which must have a message, and ends the responses on the connection.
+// refuse sends a problem, which must have a message, as the last response on the connection.
 func (c *wireConn) refuse(p Problem) error {
 	status := p.Kind.Status()
 	r := &http.Request{Host: c.LocalAddr().String(), RemoteAddr: c.RemoteAddr().String()}

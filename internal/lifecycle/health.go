@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-// Health has the health checks of this process. Checks may be added while other checks run.
+// Health holds the health checks of this process. Checks may be added while other checks run.
 type Health struct {
 	names    []string // names that checks may have
 	settling []string // names of the checks that fail during every start
@@ -30,8 +30,8 @@ func NewHealth(names, settling []string) *Health {
 	return &Health{names: names, settling: settling, checks: map[string][]func(context.Context) error{}}
 }
 
-// Add adds a check under one of the names of the process. Several roles in a process may share a name. Operators see
-// the error of a check.
+// Add adds a check under one of the names of the process. Several roles in a process may share a name. The error that
+// a check returns is shown to operators.
 func (h *Health) Add(name string, check func(context.Context) error) {
 	if !slices.Contains(h.names, name) {
 		panic("unknown health check " + name)

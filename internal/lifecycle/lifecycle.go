@@ -23,7 +23,7 @@ type Loop struct {
 	Run  func(context.Context) error
 }
 
-// ErrFailed is the context's cause if servers end because a loop has failed.
+// ErrFailed is the cause of the servers' context if the servers end because a loop has failed.
 var ErrFailed = errors.New("a part of the process has failed")
 
 // RunAll runs the servers and loops until ctx ends or one of them fails. The loops end after the servers, so open
@@ -220,7 +220,7 @@ func LimitMemory() {
 }
 
 // CollectLess lets the heap triple before a garbage collection, unless GOGC is set. The commands that read the log
-// retain little memory but allocate a lot, so they would collect garbage constantly.
+// retain little memory but allocate a lot, so by default they would collect garbage constantly.
 func CollectLess() {
 	if _, set := os.LookupEnv("GOGC"); !set {
 		debug.SetGCPercent(200)

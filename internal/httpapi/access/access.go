@@ -144,8 +144,8 @@ type Limit struct {
 	Burst int     // maximum number of requests at once
 }
 
-// Limits returns a limit after checking rate and burst. A burst of 0 is replaced with the number of requests in four
-// seconds at that rate, as in the default.
+// Limits checks a rate and a burst, and returns them as a Limit. If the burst is 0, it becomes the number of requests
+// in four seconds at that rate, which is also the ratio of the default limits.
 func Limits(rate float64, burst int) (Limit, error) {
 	switch {
 	case rate == 0:

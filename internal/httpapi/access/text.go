@@ -6,8 +6,8 @@ import (
 	"unicode/utf8"
 )
 
-// HasControls reports whether a string contains line breaks or other control characters, or marks that change the
-// text direction. Such characters could be used to forge a message header, a line in a list, or a name.
+// HasControls reports whether a string contains line breaks or other control characters, marks that change the text
+// direction, or invalid UTF-8. Such a string could be used to forge a message header, a line in a list, or a name.
 func HasControls(text string) bool {
 	return !utf8.ValidString(text) || strings.ContainsFunc(text, func(c rune) bool {
 		return unicode.IsControl(c) || unicode.In(c, unicode.Zl, unicode.Zp, unicode.Bidi_Control)

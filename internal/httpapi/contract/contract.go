@@ -36,8 +36,8 @@ type Operation struct {
 	Bare []string
 	// Refuses are the error kinds of this operation, in the envelope, in addition to those that all operations have.
 	Refuses []problem.Kind
-	// RefusesOnPage are error kinds whose responses are pages for people. Like a success, such a response has a type in
-	// Bare.
+	// RefusesOnPage are the error kinds for which the response is a page instead of the envelope. Like a success,
+	// such a response has a content type in Bare.
 	RefusesOnPage []problem.Kind
 	// Limits are the other limits of the operation, by name, in addition to the limits of its Bodies.
 	Limits map[string]int64
@@ -57,7 +57,7 @@ type Parameter struct {
 	Least, Most int64
 }
 
-// Body is the accepted body of one content type.
+// Body describes the request body that an operation accepts with one content type.
 type Body struct {
 	Type     string
 	Shape    any    // zero value of the Go type, or AnyOf; nil: text

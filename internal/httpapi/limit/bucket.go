@@ -6,7 +6,8 @@ import (
 	"time"
 )
 
-// Rate is a rate limit: a burst of Burst, then PerSecond per second. A PerSecond of 0 means no limit.
+// Rate is a rate limit: up to Burst requests at once, and PerSecond requests per second in the long run. If PerSecond
+// is 0, there is no limit.
 type Rate struct {
 	PerSecond float64
 	Burst     int

@@ -29,7 +29,7 @@ type Decision struct {
 }
 
 const (
-	sourceWithin = 250 * time.Millisecond // a source that takes longer counts as unavailable
+	sourceWithin = 250 * time.Millisecond // timeout of a call to the source, after which the source counts as unavailable
 	aloneFor     = time.Second            // interval between two queries of an unavailable source
 	recently     = time.Hour              // how long Clients counts a caller after a refusal
 )
@@ -71,7 +71,7 @@ func (l *Limiter) Allow(ctx context.Context, id string, r Rate) Decision {
 func (l *Limiter) takeToken(ctx context.Context, bucket string, r Rate) (taken bool, left float64) {
 	now := l.now()
 	away := l.away.Load()
-	// Only one request queries an unavailable source; the other requests do not wait for it.
+	// Only one request queries an unavailable source; the other requests do not wait.
 	if away == 0 || now.UnixNano() >= away && l.away.CompareAndSwap(away, now.Add(aloneFor).UnixNano()) {
 		within, cancel := context.WithTimeout(ctx, sourceWithin)
 		defer cancel()

@@ -92,8 +92,9 @@ func (s *stuck) TakeTokens(ctx context.Context, _ string, _ limit.Rate, _ float6
 	return false, 0, ctx.Err()
 }
 
-// TestSourceDoesNotAnswer: a source that does not respond delays one request a second, by a quarter of a second.
-// Other requests do not wait. A request whose sender has disconnected does not make the source count as unavailable.
+// TestSourceDoesNotAnswer: a source that does not respond delays at most one request per second, by a quarter of a
+// second. Other requests do not wait. A request whose sender has disconnected does not make the source count as
+// unavailable.
 func TestSourceDoesNotAnswer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		source := &stuck{}

@@ -74,8 +74,8 @@ const (
 
 	recent       = 5 * time.Second        // older unapplied facts do not count
 	openPatience = 2 * time.Second        // maximum wait for other large bodies to be read
-	bucketHeld   = 250 * time.Millisecond // longest time that the request of a sender that retries too early is held; it is then refused
-	shareWithin  = time.Second            // a source that takes longer counts as unavailable
+	bucketHeld   = 250 * time.Millisecond // maximum delay for a sender that retries too early; if its wait is longer, the request is refused
+	shareWithin  = time.Second            // timeout of a call to the source, after which the source counts as unavailable
 	enterSoon    = 20 * time.Millisecond  // interval between checks of whether Enter may proceed
 	tryAgain     = time.Second
 )
@@ -171,7 +171,8 @@ func (s *Share) Await(ctx context.Context, id string, bytes, facts int, patience
 	}
 }
 
-// spend charges the bucket for a body, or returns how long until the next try.
+// spend charges the bucket for a body and returns 0. If the bucket has too few tokens, spend charges nothing and
+// returns the time until the next attempt.
 func (s *Share) spend(ctx context.Context, id string, bytes, facts int) time.Duration {
 	cost := 0.0
 	if bytes > LargeBytes {

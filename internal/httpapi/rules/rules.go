@@ -1,4 +1,4 @@
-// Package rules explains, for people, the rules that requests break.
+// Package rules explains the rules that requests break, in human-readable sentences.
 package rules
 
 import (

@@ -31,7 +31,8 @@ const (
 	ByState                    // applying a fact to the stored state
 )
 
-// Warnings has every code for warnings, FHIR issues, refused HL7 messages, and events without effect, sorted by code.
+// Warnings contains every code for warnings, FHIR issues, refused HL7 messages, and events without effect, sorted by
+// code.
 var Warnings = []Warning{
 	{"AE 100", Refused, ByHL7, "No usable MSH segment was found; begin each message with MSH and its delimiters."},
 	{

@@ -17,7 +17,7 @@ import (
 	"unicode/utf8"
 )
 
-// TrimBOM returns the text without the byte order mark that some senders put before UTF-8.
+// TrimBOM returns the text without the byte order mark that some senders put before UTF-8 text.
 func TrimBOM(text []byte) []byte { return bytes.TrimPrefix(text, []byte("\ufeff")) }
 
 // Fault describes where and why a JSON text is not valid. It does not contain any part of the text except a bracket,
@@ -27,10 +27,10 @@ type Fault struct {
 	Path string // path of the value with the fault, such as entry[17].resource
 	Byte int    // position of the fault, from 1
 	Line int    // from 1
-	What string // message for people
+	What string // human-readable message
 }
 
-// String returns the message and the position, for people.
+// String returns the message and the position in human-readable form.
 func (f *Fault) String() string {
 	text := f.What + " at byte " + grouped(f.Byte) + ", line " + grouped(f.Line)
 	if f.Path != "" {
@@ -158,7 +158,7 @@ func stackPath(d *jsontext.Decoder, next bool) string {
 	return path.String()
 }
 
-// whatIsWrong describes the fault at a position for people.
+// whatIsWrong returns a human-readable description of the fault at a position.
 func whatIsWrong(text []byte, at int) string {
 	if at >= len(text) {
 		if len(bytes.TrimSpace(text)) == 0 {

@@ -1,4 +1,4 @@
-// Package limittest is the conformance suite for sources of shared buckets. It runs on the source in memory, on the
+// Package limittest is the conformance suite for sources of shared buckets. It runs on the in-memory source, on the
 // embedded Redis and on real Redis servers.
 package limittest
 
