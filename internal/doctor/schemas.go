@@ -52,7 +52,8 @@ func (e *examination) checkSchemas(ctx context.Context, cluster *stream.Cluster,
 	}
 }
 
-// registry checks the schema registry. It returns the ids of the schemas that the registry has.
+// registry checks the schema registry. It returns the ids of the schemas in the registry. ok is false if the registry
+// could not be read.
 func (e *examination) registry(ctx context.Context) (ids map[int]int, ok bool) {
 	client, err := registry.NewClient(e.Config.Registry)
 	if err != nil {
@@ -78,7 +79,7 @@ func (e *examination) registry(ctx context.Context) (ids map[int]int, ok bool) {
 	return ids, err == nil
 }
 
-// unknownIDs returns those schema ids in the newest records of a topic that this build cannot read.
+// unknownIDs returns the ids of the schemas that this build cannot read but the newest records of a topic use.
 func unknownIDs(ctx context.Context, cluster *stream.Cluster, topic string, readable map[schemas.SchemaID]bool) ([]string, error) {
 	spans, err := cluster.Spans(ctx, topic, time.Time{}, time.Time{})
 	if err != nil {

@@ -16,7 +16,7 @@ import (
 	"svc/schemas/ledger"
 )
 
-// closedRuns waits until the API lists alert episodes, and returns those that have ended.
+// closedRuns waits until the API lists alert episodes, and returns the JSON of those that have ended, by id.
 func closedRuns(t *testing.T, admin *partner) (all map[string]string) {
 	t.Helper()
 	eventually(t, time.Minute, func() error {
@@ -58,8 +58,8 @@ func awaitPastAlerts(t *testing.T, admin *partner) {
 	})
 }
 
-// TestDevStoppedEarly: if a demo is killed or stopped while it computes its past alerts, it has all alert episodes of
-// its 28 days after the next start.
+// TestDevStoppedEarly: a demo is killed or stopped while it computes its past alerts. After the next start, it has
+// all alert episodes of its 28 days.
 func TestDevStoppedEarly(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

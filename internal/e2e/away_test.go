@@ -68,7 +68,7 @@ func TestFlush(t *testing.T) {
 	}
 }
 
-// TestRedisStops stops Redis. Writes continue, and reads are refused at once.
+// TestRedisStops stops Redis. Writes continue, and reads are refused immediately.
 func TestRedisStops(t *testing.T) {
 	kafka, redis := ownRedis(t)
 	s := startSystemOn(t, kafka, redis, nil, "north", "south")
@@ -110,8 +110,8 @@ func TestRedisStops(t *testing.T) {
 	s.verify(acked)
 }
 
-// TestKafkaStops kills the broker, restarts it, and then freezes it. Writes return 503 and lose nothing. Reads are
-// refused, because newer input cannot be ruled out.
+// TestKafkaStops kills the broker, restarts it, and then freezes it. While Kafka is down, writes return 503, and
+// reads are refused, because newer input cannot be ruled out. No acknowledged write is lost.
 func TestKafkaStops(t *testing.T) {
 	s := startSystem(t, "north", "south")
 	s.processor("p1")

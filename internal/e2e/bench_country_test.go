@@ -171,7 +171,7 @@ func (s *system) perHospital(b *testing.B, n *node, private, name string, size *
 	b.ReportMetric(n.status(b, "VmHWM"), name+"-peak-MiB")
 }
 
-// liveLoad writes inputs at a rate while all roles run.
+// liveLoad writes size.rate inputs per second while all roles run.
 func (s *system) liveLoad(b *testing.B, size *country) {
 	b.Helper()
 	n, private := s.measured("shift")

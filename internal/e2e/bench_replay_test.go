@@ -63,7 +63,7 @@ func median(turns []float64) float64 {
 	return turns[len(turns)/2]
 }
 
-// again runs a command repeatedly until it is stopped.
+// again runs a command repeatedly until stop is called.
 func (s *system) again(b *testing.B, args func() []string) (stop func()) {
 	b.Helper()
 	ctx, cancel := context.WithCancel(context.Background())

@@ -133,7 +133,7 @@ var viewNames struct {
 	n int
 }
 
-// window opens a window on a server, with cookies in the format of the driver.
+// window opens a window on a server, with cookies in the driver's format.
 func (b *browser) window(t testing.TB, base string, as viewing, cookies ...map[string]any) *view {
 	t.Helper()
 	viewNames.Lock()

@@ -20,7 +20,7 @@ var hands = []hand{
 	{"plain", "mouse", viewing{width: 390, height: 844, noScript: true}},
 }
 
-// flow is a task of an administrator on the pages, as steps.
+// flow is an administrator's task on the pages, as a list of steps.
 type flow struct {
 	name  string
 	steps []step

@@ -130,7 +130,8 @@ func TestKillUnderMLLPOnServers(t *testing.T) {
 	readSettled(t, s.partners, s.kafka.address, s.prefix).refold(t, s.partners[0])
 }
 
-// mllp starts a svc ingest that accepts MLLP from every address with the key of the hospital north.
+// mllp starts a svc ingest that accepts MLLP from every address. The messages are bound to the key of the hospital
+// north.
 func (s *system) mllp() (n *node, address string) {
 	s.t.Helper()
 	address = "127.0.0.1:" + mustFreePort(s.t)

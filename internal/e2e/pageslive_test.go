@@ -151,7 +151,7 @@ func TestWallShowsNoPatientData(t *testing.T) {
 }
 
 // TestPagesSurvive kills svc while pages are open, and empties Redis. A page without fresh data must say so, recover
-// soon, and never show a wrong green.
+// soon, and never show green wrongly.
 func TestPagesSurvive(t *testing.T) {
 	t.Parallel()
 	b := startBrowser(t)

@@ -133,7 +133,7 @@ func (s *system) freezeInTransaction(t *testing.T, n *node) {
 		}
 		n.thaw()
 		select {
-		case <-time.After(time.Duration(3+time.Now().UnixNano()%7) * time.Millisecond): // so the next freeze hits another moment
+		case <-time.After(time.Duration(3+time.Now().UnixNano()%7) * time.Millisecond): // varies, so that freezes hit different moments
 		case <-t.Context().Done():
 		}
 	}

@@ -21,7 +21,7 @@ import (
 type faultKind struct {
 	name       string
 	impossible string                                                         // why the machine cannot produce the fault, or ""
-	begin      func(r *rand.Rand) (what string, hold time.Duration, end undo) // end is nil if the target is busy
+	begin      func(r *rand.Rand) (what string, hold time.Duration, end undo) // end is nil if the target already has a fault
 }
 
 // undo ends a fault.

@@ -76,8 +76,8 @@ func (c *crowd) sendAll(p *partner, sender int, random *rand.Rand, every time.Du
 	}
 }
 
-// send repeats a request until it is acknowledged. Once the load has ended, it gives up after two minutes and records a
-// defect.
+// send repeats a request until it is acknowledged. If it is not acknowledged within two minutes after the load was
+// stopped, send gives up and records a defect.
 func (c *crowd) send(p *partner, path, body, key string, turn int) {
 	first := time.Now()
 	c.mu.Lock()

@@ -74,7 +74,7 @@ const (
 
 	recent       = 5 * time.Second        // older unapplied facts do not count
 	openPatience = 2 * time.Second        // maximum wait for other large bodies to be read
-	bucketHeld   = 250 * time.Millisecond // maximum delay for a sender that retries too early; if its wait is longer, the request is refused
+	bucketHeld   = 250 * time.Millisecond // maximum delay for a sender that retries too early; requests with a longer wait are refused
 	shareWithin  = time.Second            // timeout of a call to the source, after which the source counts as unavailable
 	enterSoon    = 20 * time.Millisecond  // interval between checks of whether Enter may proceed
 	tryAgain     = time.Second

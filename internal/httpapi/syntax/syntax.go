@@ -1,6 +1,7 @@
 //go:build go1.27
 
-// The build constraint raises this file's language version to the toolchain's, which has jsontext.
+// The build constraint raises the language version of this file above that of the module, because jsontext needs Go
+// 1.27.
 
 // Package syntax examines JSON text: it finds where the text is not valid, or where its values end.
 package syntax
