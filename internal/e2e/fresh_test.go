@@ -12,8 +12,8 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 )
 
-// startsOfBrokers is how often the roles are started on the same brokers. The brokers are still starting during the
-// first of these starts; each later start uses new topics.
+// startsOfBrokers is the number of times that the roles are started on the same brokers. The brokers are still
+// starting during the first of these starts; each later start uses new topics.
 const startsOfBrokers = 10
 
 // TestFreshBrokers starts all roles at once on three new brokers. Each role becomes ready, none

@@ -10,7 +10,8 @@ import (
 )
 
 // TestTwoAdministrators: two administrators, each on a different instance, read an object and change it at the same
-// time. Exactly one of them succeeds. No change is lost or mixed, whichever instance is read later.
+// time. Exactly one of them succeeds. No change is lost or mixed with the other, no matter which instance is read
+// later.
 func TestTwoAdministrators(t *testing.T) {
 	t.Parallel()
 	s := startSystem(t, "north")

@@ -130,8 +130,7 @@ func TestKillUnderMLLPOnServers(t *testing.T) {
 	readSettled(t, s.partners, s.kafka.address, s.prefix).refold(t, s.partners[0])
 }
 
-// mllp starts a svc ingest that accepts MLLP from every address. The messages are bound to the key of the hospital
-// north.
+// mllp starts a svc ingest whose MLLP listener accepts every sender and uses a key of the hospital north.
 func (s *system) mllp() (n *node, address string) {
 	s.t.Helper()
 	address = "127.0.0.1:" + mustFreePort(s.t)
@@ -278,7 +277,7 @@ func TestMLLPRevoked(t *testing.T) {
 
 // TestMLLPPeers connects every kind of misbehaving peer, and a well-behaved peer, on raw sockets.
 func TestMLLPPeers(t *testing.T) {
-	t.Parallel() // the test waits as long as svc lets a peer be silent
+	t.Parallel() // the test waits until svc closes silent connections
 	d := startDev(t, t.TempDir(), "--ephemeral")
 	dial := func() net.Conn {
 		conn, err := net.Dial("tcp", d.MLLP)

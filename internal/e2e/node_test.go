@@ -79,7 +79,7 @@ func start(t testing.TB, name string, args []string, env ...string) *node {
 	return startProgram(t, name, binary(t), args, env...)
 }
 
-// startProgram does the same as start, with any program.
+// startProgram is like start, but runs any program.
 func startProgram(t testing.TB, name, program string, args []string, env ...string) *node {
 	t.Helper()
 	n := &node{t: t, name: name, exited: make(chan struct{})}

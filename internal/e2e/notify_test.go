@@ -110,7 +110,7 @@ func (p *partnerSide) answers(judge func(r *http.Request) int) {
 // hold blocks requests until open is called, and then accepts them.
 func (p *partnerSide) hold() (open func()) { return p.holdAnd(http.StatusNoContent) }
 
-// holdAnd does the same as hold, but answers the blocked requests with the given status.
+// holdAnd is like hold, but answers the blocked requests with the given status.
 func (p *partnerSide) holdAnd(answer int) (open func()) {
 	gate := make(chan struct{})
 	p.answers(func(r *http.Request) int {

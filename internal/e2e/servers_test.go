@@ -65,7 +65,7 @@ func needServers(t testing.TB) (kafka, redis *server) {
 	return real.kafka, real.redis
 }
 
-// ownRedis does the work of needServers for a test that stops or empties Redis. The test gets its own Redis, so it can
+// ownRedis is like needServers, but for a test that stops or empties Redis. The test gets its own Redis, so it can
 // run in parallel with others. If the environment names a Redis, the test gets that Redis and runs alone.
 func ownRedis(t *testing.T) (kafka, own *server) {
 	t.Helper()
@@ -218,9 +218,9 @@ func (s *server) kafkaAnswers() error {
 	return err
 }
 
-// freePort returns an unused port for a process whose address must be known before it starts. The port is below those
-// that the system assigns to outgoing connections and to listeners that do not request a port, so no other process gets
-// it before the process starts or while the process is down. freePort never returns a port twice.
+// freePort returns an unused port for a process whose address must be known before it starts. The port is below the
+// range from which the system assigns ports, so no other process gets it before the process starts or while the
+// process is down. freePort never returns a port twice.
 func freePort() (string, error) {
 	for range portsAbove - portsFrom {
 		port := strconv.Itoa(portsFrom + int(lastPort.Add(1))%(portsAbove-portsFrom))

@@ -49,15 +49,15 @@ func startSystem(t testing.TB, hospitals ...string) *system {
 	return startSystemWith(t, nil, hospitals...)
 }
 
-// startSystemWith does the same as startSystem, with additional environment variables for all processes.
+// startSystemWith is like startSystem, with additional environment variables for all processes.
 func startSystemWith(t testing.TB, env []string, hospitals ...string) *system {
 	t.Helper()
 	kafka, redis := needServers(t)
 	return startSystemOn(t, kafka, redis, env, hospitals...)
 }
 
-// startEmbedded does the same as startSystem, on an embedded Kafka and an embedded Redis. Redis refuses each command
-// for which refuse returns an error.
+// startEmbedded is like startSystem, but uses an embedded Kafka and an embedded Redis. Redis refuses each command for
+// which refuse returns an error.
 func startEmbedded(t testing.TB, refuse func(command string) string, hospitals ...string) *system {
 	t.Helper()
 	kafka, redis := embedServers(t, func(command string, _ []string) string { return refuse(command) })
@@ -93,7 +93,7 @@ func startSystemOn(t testing.TB, kafka, redis *server, env []string, hospitals .
 	return startSystemOf(t, "", kafka, redis, env, hospitals...)
 }
 
-// startSystemOf does the same as startSystemOn, with an earlier build of svc.
+// startSystemOf is like startSystemOn, but runs an earlier build of svc.
 func startSystemOf(t testing.TB, program string, kafka, redis *server, env []string, hospitals ...string) *system {
 	t.Helper()
 	s := &system{t: t, program: program, kafka: kafka, redis: redis, prefix: fmt.Sprintf("t%d-%d.", time.Now().Unix(), systems.Add(1))}

@@ -115,7 +115,7 @@ type desk struct {
 // run runs a command; wrong reports whether the command failed.
 func (d *desk) run(args ...string) (stdout, stderr string, wrong bool) { return d.runIn(nil, args...) }
 
-// runIn does the same as run, with additional environment variables.
+// runIn is like run, with additional environment variables.
 func (d *desk) runIn(env []string, args ...string) (stdout, stderr string, wrong bool) {
 	d.t.Helper()
 	var out, faults bytes.Buffer

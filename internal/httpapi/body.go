@@ -32,7 +32,7 @@ func ReadJSON(w http.ResponseWriter, r *http.Request, atMost int64, v any) (warn
 	return readJSON(w, r, atMost, v, false)
 }
 
-// ReadOptionalJSON does the same as [ReadJSON], but treats a missing body as an empty object.
+// ReadOptionalJSON is like [ReadJSON], but treats a missing body as an empty object.
 func ReadOptionalJSON(w http.ResponseWriter, r *http.Request, atMost int64, v any) (warnings []Warning, ok bool) {
 	return readJSON(w, r, atMost, v, true)
 }

@@ -100,7 +100,7 @@ func writeAs(w http.ResponseWriter, status int, kind []string, body ...[]byte) {
 	}
 }
 
-// OKVersion does the same as [OK], with a version as the entity tag.
+// OKVersion is like [OK], but also sends a version as the entity tag.
 func OKVersion(w http.ResponseWriter, r *http.Request, version string, data any) {
 	w.Header()["Etag"] = []string{`"` + version + `"`}
 	OK(w, r, data)

@@ -188,7 +188,7 @@ func (s *Shell) admit(w http.ResponseWriter, r *http.Request, key *access.Key) b
 
 // Await counts a message that arrives with a key over a protocol that cannot ask the sender to retry later. It waits
 // until the rate limit allows the message, but no longer than patience; after that, the message proceeds anyway. The
-// sender waits for its acknowledgment and is thereby slowed down. If ctx ends first, Await returns its error.
+// wait slows down the sender, which waits for the acknowledgment. If ctx ends first, Await returns its error.
 func (s *Shell) Await(ctx context.Context, key *access.Key, patience time.Duration) error {
 	if s.Limits == nil || key.Rate <= 0 {
 		return nil

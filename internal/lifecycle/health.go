@@ -24,8 +24,8 @@ type Health struct {
 	checks map[string][]func(context.Context) error
 }
 
-// NewHealth returns the health of a process without checks. names are the names that checks may have; settling are the
-// names of checks that fail at every start.
+// NewHealth returns the health of a process that has no checks yet. names lists the names that checks may have;
+// settling lists the names of the checks that fail at every start.
 func NewHealth(names, settling []string) *Health {
 	return &Health{names: names, settling: settling, checks: map[string][]func(context.Context) error{}}
 }

@@ -127,8 +127,8 @@ type Process struct {
 	opened, stopping atomic.Bool // opened: all loops and servers are known; stopping: the process was asked to stop
 }
 
-// NewProcess returns a process without loops. Its health has the checks start and stop. checks are the names of all
-// other checks; settling are the names of checks that fail at every start.
+// NewProcess returns a process without loops. Its health has two checks, named "start" and "stop". The parameter
+// checks lists the names of all other checks; settling lists the names of the checks that fail at every start.
 func NewProcess(checks, settling []string) *Process {
 	p := &Process{Health: NewHealth(append([]string{"start", "stop"}, checks...), settling)}
 	p.Health.Add("start", p.checkStarted)

@@ -152,8 +152,8 @@ func (s *Share) Spend(ctx context.Context, id string, bytes, facts int) *Busy {
 	return s.busy(Large, wait)
 }
 
-// Await does the same as Spend for a sender whose protocol cannot ask it to retry later. It waits until the
-// bucket has enough tokens, but no longer than patience.
+// Await is like Spend, but serves senders whose protocol cannot ask them to retry later. It waits until the bucket
+// has enough tokens, but no longer than patience.
 func (s *Share) Await(ctx context.Context, id string, bytes, facts int, patience time.Duration) *Busy {
 	if s == nil {
 		return nil
