@@ -34,7 +34,7 @@ func BenchmarkCatchUp(b *testing.B) {
 	}
 }
 
-// warmUp lets the broker do the measured work once: fill, copy and process.
+// warmUp makes the broker do the measured work once: fill, copy and process.
 func warmUp(b *testing.B, partitions int32, hospitals, rooms int) {
 	b.Helper()
 	const records = 300_000

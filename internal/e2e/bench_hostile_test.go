@@ -77,8 +77,8 @@ func against(b *testing.B, calm []*partner, foe *partner, nodes ...*node) {
 	}
 }
 
-// writes lets hospitals send their feeds at a steady pace. It returns the duration of each write,
-// and the number of writes that were not applied when they were answered.
+// writes makes hospitals send their feeds at a steady pace. It returns the duration of each write, and the number of
+// writes that were not yet applied when they were answered.
 func writes(b *testing.B, calm []*partner, lasting time.Duration) (took []time.Duration, left int) {
 	b.Helper()
 	var pending atomic.Int64

@@ -18,8 +18,8 @@ import (
 	"svc/schemas"
 )
 
-// BenchmarkRestore lets a processor restore one partition in which 200 hospitals have made 300,000 changes in seven
-// days.
+// BenchmarkRestore measures how long a processor takes to restore one partition in which 200 hospitals have made
+// 300,000 changes in seven days.
 //
 // start-to-ready-ms is the time from the start of the process until it is ready. restore-ms is the part after the
 // group has assigned the partition: finding the end offset, waiting for the barrier, reading and decoding the

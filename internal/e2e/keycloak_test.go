@@ -152,8 +152,7 @@ func TestKeycloak(t *testing.T) {
 		t.Errorf("people %+v", people)
 	}
 
-	// After a sign-out here, the session of Keycloak continues: Keycloak redirects back without its
-	// form.
+	// After a sign-out from svc, Keycloak's session continues: Keycloak redirects back without showing its form.
 	if got := v.post(0, "/signout", nil); got.status != http.StatusSeeOther {
 		t.Fatalf("signed out: %d", got.status)
 	}

@@ -105,7 +105,7 @@ func TestTwoProcessors(t *testing.T) {
 			nodes[i].stop()
 			l.awaitMore(t, 60)
 			nodes[i] = s.processor(nodes[i].name)
-		case 2: // frozen: the other instance takes over, and this one must not write when it continues
+		case 2: // frozen: the other instance takes over, and this one must not write when it resumes
 			nodes[i].freeze()
 			eventually(t, 40*time.Second, func() error {
 				if s.behind() > 0 {

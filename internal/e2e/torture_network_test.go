@@ -141,7 +141,7 @@ func (x *torture) pauseRedis(primary, _ int) undo {
 	return one.thaw
 }
 
-// failOver lets the replica lag for two seconds, and kills the primary.
+// failOver makes the replica lag for two seconds, and then kills the primary.
 func (x *torture) failOver(primary, replica int) undo {
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()

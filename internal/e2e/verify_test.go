@@ -64,7 +64,7 @@ type livedOnServers struct {
 	inputs []*kgo.Record
 }
 
-// liveOnServers lets a processor apply the feeds of a day, and stops it.
+// liveOnServers runs a processor on the feeds of a day, and stops it.
 func liveOnServers(t *testing.T) *livedOnServers {
 	t.Helper()
 	s := startSystem(t)

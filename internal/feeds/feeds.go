@@ -78,7 +78,7 @@ func Levels() [3]Level {
 
 const quarter = 15 * time.Minute
 
-// Bucket counts what one feed received within one bucket width from At on. The end of the interval is exclusive.
+// Bucket counts what one feed received in an interval that starts at At and lasts one bucket width.
 type Bucket struct {
 	At time.Time
 	Counts

@@ -13,8 +13,8 @@ import (
 	"time"
 )
 
-// TestHealthIsLogged starts processes whose checks become healthy, fail again, or never become healthy. Failures in the
-// first second are not logged; a start that makes no progress is.
+// TestHealthIsLogged starts processes whose checks become healthy, fail again, or never become healthy. Failures in
+// the first second are not logged, but a start that makes no progress is logged.
 func TestHealthIsLogged(t *testing.T) {
 	for name, tt := range map[string]struct {
 		check string

@@ -34,8 +34,8 @@ func (a *away) TakeTokens(ctx context.Context, caller string, r limit.Rate, want
 	return a.Source.TakeTokens(ctx, caller, r, want)
 }
 
-// TestBurstThenRate: a caller at a single instance gets its burst at once and then its rate, whether or not the
-// source is available.
+// TestBurstThenRate: a caller of a single instance can use its whole burst at once, and then its rate, whether or not
+// the source is available.
 func TestBurstThenRate(t *testing.T) {
 	for name, gone := range map[string]bool{"with the source": false, "alone": true} {
 		t.Run(name, func(t *testing.T) {

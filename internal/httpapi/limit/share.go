@@ -112,8 +112,8 @@ func (s *Share) hospital(id string) *hospital {
 	return h
 }
 
-// Open waits until a large body may be read. The caller must call done once the body is answered. A
-// hospital with an empty bucket is refused before any of the body is read.
+// Open waits until a large body may be read. The caller must call done once the request is answered. A hospital with
+// an empty bucket is refused before any of the body is read.
 func (s *Share) Open(ctx context.Context, id string) (done func(), busy *Busy) {
 	s.mu.Lock()
 	h := s.hospital(id)
