@@ -1,4 +1,4 @@
-// Package metrics provides the metrics of a process to Prometheus.
+// Package metrics exposes the metrics of a process to Prometheus.
 package metrics
 
 import (
@@ -26,7 +26,7 @@ type Registry struct {
 	exemplars atomic.Bool // whether scrapes may include exemplars
 }
 
-// New returns a registry with the metrics of the Go runtime, the operating system and the build.
+// New returns a registry with the metrics of the Go runtime, the operating system process and the build.
 func New(revision string) *Registry {
 	m := &Registry{Registry: prometheus.NewRegistry()}
 	m.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
@@ -34,7 +34,7 @@ func New(revision string) *Registry {
 	return m
 }
 
-// Handler returns a handler that responds to scrapes by Prometheus.
+// Handler returns a handler that serves the metrics when Prometheus scrapes them.
 func (m *Registry) Handler() http.Handler {
 	plain := promhttp.HandlerFor(m.Registry, promhttp.HandlerOpts{})
 	open := promhttp.HandlerFor(m.Registry, promhttp.HandlerOpts{EnableOpenMetrics: true})
@@ -75,7 +75,7 @@ func (m *Registry) Counter(name, help string, read func() int64) {
 	m.MustRegister(prometheus.NewCounterFunc(prometheus.CounterOpts{Name: name, Help: help}, func() float64 { return float64(read()) }))
 }
 
-// Labelled adds a counter with one label. Several counters may share a name if the values of their labels differ.
+// Labelled adds a counter with one label. Several counters may share a name if their label values differ.
 func (m *Registry) Labelled(name, help, label, value string, read func() int64) {
 	m.MustRegister(prometheus.NewCounterFunc(prometheus.CounterOpts{
 		Name: name, Help: help, ConstLabels: prometheus.Labels{label: value},
@@ -91,8 +91,8 @@ func (m *Registry) Ratio(name, help string, read func(context.Context) (float64,
 	})
 }
 
-// Each adds a gauge with labels. At each scrape, read adds the series of the gauge, each with its label values in
-// order.
+// Each adds a gauge with labels. Each scrape calls read, which adds the series of the gauge. The label values of a
+// series are in the order of labels.
 func (m *Registry) Each(name, help string, labels []string, read func(ctx context.Context, add func(value float64, labels ...string))) {
 	m.MustRegister(&series{read, prometheus.NewDesc(name, help, labels, nil)})
 }
@@ -125,7 +125,7 @@ func (m *Registry) Durations(name, help string, least, most time.Duration) func(
 	return func(d time.Duration) { add(d, "") }
 }
 
-// TracedDurations does the same as [Registry.Durations] for durations that may belong to a trace. A traceID of "" means
+// TracedDurations is like [Registry.Durations], but for durations that may belong to a trace. A traceID of "" means
 // that the duration has no trace.
 func (m *Registry) TracedDurations(name, help string, least, most time.Duration) func(d time.Duration, traceID string) {
 	h := prometheus.NewHistogram(prometheus.HistogramOpts{
@@ -136,8 +136,8 @@ func (m *Registry) TracedDurations(name, help string, least, most time.Duration)
 	return func(d time.Duration, traceID string) { observe(h, d, traceID) }
 }
 
-// Counts adds a counter with one label whose values are known in advance. It returns the function that increments a
-// series. All series begin at 0.
+// Counts adds a counter with one label whose values are known in advance. It returns a function that increments the
+// series of a label value. All series begin at 0.
 func (m *Registry) Counts(name, help, label string, values ...string) func(value string) {
 	c := prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, []string{label})
 	for _, value := range values {
@@ -164,8 +164,9 @@ func (m *Registry) Roles(names []string) {
 	m.MustRegister(info)
 }
 
-// Requests returns the function that counts and times the responses of the public port, by method, route and status. A
-// route is a pattern of the router, so a client cannot add labels. A traceID of "" means that the request has no trace.
+// Requests returns the function that counts and times the responses of the public port, by method, route and status.
+// A route is a pattern of the router, so clients cannot create new label values. A traceID of "" means that the
+// request has no trace.
 func (m *Registry) Requests() func(method, route string, status int, took time.Duration, traceID string) {
 	labels := []string{"method", "route"}
 	total := prometheus.NewCounterVec(prometheus.CounterOpts{

@@ -50,7 +50,7 @@ type endpoint struct {
 	Group   string       `json:"group"`
 	Summary string       `json:"summary"`
 	Takes   []string     `json:"takes,omitempty"`    // accepted content types
-	Limit   int64        `json:"maxBytes,omitempty"` // limit of a body on the wire
+	Limit   int64        `json:"maxBytes,omitempty"` // maximum size of a request body, as transmitted
 }
 
 type envelope struct {
@@ -98,7 +98,7 @@ type routeCodes struct {
 	Kind   string   `json:"kind,omitempty"` // kind of the signal
 	System string   `json:"system"`
 	Codes  []string `json:"codes,omitempty"` // O15* is a prefix, O11-O13 a range of categories
-	Words  []string `json:"words,omitempty"` // words of the display, instead of codes
+	Words  []string `json:"words,omitempty"` // words to find in the display name, instead of codes
 	Value  string   `json:"value,omitempty"` // condition on the value of the signal
 }
 
@@ -214,7 +214,7 @@ var signalKinds = [...]string{
 	catalogue.KindLab: "lab", catalogue.KindDevice: "device",
 }
 
-// condition describes a route's condition on the value in words.
+// condition describes in words a route's condition on the value.
 func condition(n catalogue.Condition) string {
 	switch n.Kind {
 	case catalogue.NeedsNumber:
@@ -250,7 +250,7 @@ func envelopes() envelope {
 	return e
 }
 
-// events are the events of webhooks. An endpoint that does not select any gets the first two.
+// events lists the webhook events. An endpoint that does not select any events gets the first two.
 var events = []event{
 	{
 		outbound.LevelChanged, "the level of the unit changes",

@@ -7,7 +7,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 )
 
-// TestPlainFirst: plain JSON is listed first, because generated clients use the first type.
+// TestPlainFirst: plain JSON is listed first, because generated clients use the first content type.
 func TestPlainFirst(t *testing.T) {
 	media := func(kind string) *huma.MediaType { return &huma.MediaType{Schema: &huma.Schema{Type: kind}} }
 	text, err := json.Marshal(plainFirst{

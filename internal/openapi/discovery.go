@@ -1,13 +1,14 @@
 // Package openapi describes the API for partners. It serves an OpenAPI document, a list of capabilities, and a
-// documentation page. None of them needs a key.
+// documentation page. None of them requires an API key.
 //
-// All three are generated from the operations that the roles register (see [contract.Operation]), the table of errors,
-// and the catalogue of factors. This package does not repeat their content.
+// All three are generated from the operations that the roles register (see [contract.Operation]), the table of
+// errors, and the catalogue of factors. This package does not repeat their content.
 //
-// To add an endpoint, add a [contract.Route] to its role, with the path, the scope, the shapes of body and data, and an
-// example. Then add the Operations of its package to [Config]. Tests check that the document describes exactly the
-// mounted routes. They send every example to the running handler, and check every response against its schema. The
-// command go test ./internal/e2e -run TestContract -update-answers records the responses that the document shows.
+// To add an endpoint, add a [contract.Route] to its role, with the path, the scope, the Go types of the body and the
+// data, and an example. Then add the Operations of its package to [Config]. Tests check that the document describes
+// exactly the mounted routes. They send every example to the running handler, and check every response against its
+// schema. The command go test ./internal/e2e -run TestContract -update-answers records the responses that the
+// document shows.
 package openapi
 
 import (
@@ -38,7 +39,7 @@ import (
 // Config lists the sources of the descriptions.
 type Config struct {
 	Shell      *httpapi.Shell
-	Operations []contract.Operation // of all roles, including those of other processes
+	Operations []contract.Operation // of all roles, including roles that run in other processes
 }
 
 // server creates each description when it is first requested.
@@ -109,8 +110,8 @@ func (s *server) answer(w http.ResponseWriter, r *http.Request, kind string, bod
 	_, _ = w.Write(text) //nolint:errcheck // the client has disconnected
 }
 
-// statement is the CapabilityStatement, which FHIR clients request first. The HAPI client sends no requests to a server
-// without one. Its date is when the statement last changed.
+// statement is the CapabilityStatement, which FHIR clients request first. The HAPI client sends no requests to a
+// server without one. The date is the day on which the statement last changed.
 var statement = json.RawMessage(`{
 	"resourceType": "CapabilityStatement", "status": "active", "date": "2026-11-22", "kind": "instance",
 	"software": {"name": "svc", "version": "` + documentVersion + `"},
@@ -154,7 +155,7 @@ var pageText string
 //go:embed page.js
 var pageScript string
 
-// pagePolicy allows the page its own script and style, and nothing else.
+// pagePolicy is the Content-Security-Policy of the page. It allows the page's own script and style, and nothing else.
 var pagePolicy = func() string {
 	sum := sha256.Sum256([]byte(pageScript))
 	return "default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'; " +
@@ -168,7 +169,7 @@ func pageOf(operations []contract.Operation, c capabilities) ([]byte, error) {
 		return nil, fmt.Errorf("answers: %w", err)
 	}
 	grouped, rest := groupByTask(operations)
-	if len(rest) > 0 { // a test in cmd/svc detects such operations
+	if len(rest) > 0 { // operations without a task, which a test in cmd/svc detects
 		grouped = append(grouped, reader{ID: "more", Name: "More", Tasks: []task{{ID: "rest", Name: "Other endpoints", Operations: rest}}})
 	}
 	page, err := template.New("page").Funcs(template.FuncMap{

@@ -21,8 +21,7 @@ import (
 // documentVersion is the version of the document, which is independent of the version of the protocol.
 const documentVersion = "1.1.0"
 
-// answers are the responses of the running system, by operation. A test with -update-answers records them.
-//
+// answers contains recorded responses of the running system, by operation. A test with -update-answers records them.
 //go:embed answers.json
 var answers []byte
 
@@ -242,7 +241,7 @@ func (w *writer) success(o *contract.Operation) *huma.Response {
 	return r
 }
 
-// addBareRefusal adds an error response whose body has the same types as a success.
+// addBareRefusal adds an error response that has the same content types as the success response.
 func addBareRefusal(op *huma.Operation, kind problem.Kind, types []string) {
 	status := strconv.Itoa(kind.Status())
 	r := op.Responses[status]
@@ -298,7 +297,7 @@ func addHeaders(op *huma.Operation, o *contract.Operation) {
 	}
 	for status, r := range op.Responses {
 		has := map[string]string{"X-Request-Id": aboutRequestID}
-		if (o.Scope != "" || o.Keyed) && status != "401" { // a request that gets 401 has no key, and so no rate limit
+		if (o.Scope != "" || o.Keyed) && status != "401" { // a request that gets 401 has no valid key, and so no rate limit
 			has["RateLimit"], has["RateLimit-Policy"] = aboutLimit, aboutPolicy
 		}
 		switch status {

@@ -9,8 +9,8 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 )
 
-// shapes creates schemas for Go types by the rules of encoding/json. The schemas of huma do not match these rules: huma
-// omits embedded unexported structs and does not allow null for objects.
+// shapes creates schemas for Go types that follow the rules of encoding/json. The schemas of huma do not: huma omits
+// embedded unexported structs and does not allow null for objects.
 type shapes struct {
 	schemas map[string]*huma.Schema // the registered schemas of the document
 	named   map[reflect.Type]string
@@ -89,7 +89,7 @@ func (s *shapes) object(t reflect.Type) *huma.Schema {
 	return &huma.Schema{Ref: schemaPrefix + name}
 }
 
-// name returns the name of a type. The package is a prefix if another type has the same name.
+// name returns the schema name of a type. If another type has the same name, the package name is added as a prefix.
 func (s *shapes) name(t reflect.Type) string {
 	name := strings.ToUpper(t.Name()[:1]) + t.Name()[1:]
 	if _, taken := s.schemas[name]; taken {
@@ -101,7 +101,7 @@ func (s *shapes) name(t reflect.Type) string {
 }
 
 // addFields adds the fields of a struct, including those of embedded structs. If a name occurs more than once, the
-// outer field counts, as in encoding/json.
+// outer field takes precedence, as in encoding/json.
 func (s *shapes) addFields(o *huma.Schema, t reflect.Type, always bool) {
 	var embedded []reflect.StructField
 	for f := range t.Fields() {

@@ -6,7 +6,7 @@ import (
 	"svc/internal/httpapi/contract"
 )
 
-// reader is a group of people who read the documentation, with their tasks.
+// reader is an audience of the documentation, such as interface engineers, with its tasks.
 type reader struct {
 	ID, Name, About string
 	Tasks           []task
@@ -20,7 +20,7 @@ type task struct {
 	Operations []contract.Operation
 }
 
-// readers returns the readers and their tasks in the order of the page, still without operations.
+// readers returns the readers and their tasks in the order of the page. The tasks have no operations yet.
 func readers() []reader {
 	return []reader{
 		{ID: "send", Name: "Send data", About: "For interface engineers who connect an EHR, a monitor or a staffing system.", Tasks: []task{

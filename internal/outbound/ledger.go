@@ -74,7 +74,7 @@ type ClosedRun struct {
 type Order struct {
 	Command  Command
 	Progress Progress
-	Position int64 // ledger offset of the last event that a replay has finished
+	Position int64 // ledger offset of the last event that a replay has processed
 	Term     int64 // 0: the notifier has not processed the command yet
 }
 

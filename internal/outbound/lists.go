@@ -25,7 +25,7 @@ type Health struct {
 	Waiting      int
 }
 
-// AlertRun is a period during which a unit was not green, with the alerts to people in that period.
+// AlertRun is a period during which a unit was not green, with the alerts sent to people in that period.
 type AlertRun struct {
 	ID       string
 	Hospital string

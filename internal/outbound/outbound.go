@@ -32,7 +32,7 @@ type State string
 const (
 	Pending    State = "pending"
 	Delivered  State = "delivered"
-	Rejected   State = "rejected" // the endpoint responded 400, 409, 413, 415 or 422 three times
+	Rejected   State = "rejected" // the endpoint responded with 400, 409, 413, 415 or 422 three times
 	Expired    State = "expired"
 	Poison     State = "poison" // the endpoint accepts other events but never this one
 	Cancelled  State = "cancelled"
@@ -53,7 +53,7 @@ type Delivery struct {
 	Reason        string // stable code; empty if Delivered
 	OccurredAt    time.Time
 	NextAttemptAt time.Time         // zero: none
-	Attempts      []sending.Attempt // oldest first, the last [sending.MaxAttemptsKept]
+	Attempts      []sending.Attempt // oldest first; at most the last [sending.MaxAttemptsKept]
 }
 
 // The default settings of an endpoint.

@@ -23,7 +23,7 @@ type Receiver struct {
 	Secrets    func(hospital string) []Secret
 	Strict     bool
 	OnDelivery func(d *Delivery)
-	Answer     int // status with which accepted deliveries are answered
+	Answer     int // status of the response to an accepted delivery
 
 	mu   sync.Mutex
 	seen map[string]int // number of deliveries, by id
@@ -49,7 +49,7 @@ type Delivery struct {
 	Envelope   `json:"-"`        // displayed fields of the payload
 }
 
-// Envelope has the fields of an envelope that are displayed.
+// Envelope contains the fields of a payload's envelope that are displayed.
 type Envelope struct {
 	ID         string `json:"id"`
 	Event      string `json:"event"`

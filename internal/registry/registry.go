@@ -15,8 +15,8 @@ import (
 	"github.com/go-chi/chi/v5"
 )
 
-// Subject has the versions of the schema for one record type in one topic. Its name follows TopicRecordNameStrategy:
-// the topic, a hyphen, the full name of the record.
+// Subject contains the versions of the schema for one record type in one topic. Its name follows
+// TopicRecordNameStrategy: the topic, a hyphen, the full name of the record.
 type Subject struct {
 	Name     string
 	Versions []Version // ascending
@@ -44,7 +44,7 @@ type placed struct {
 	Version
 }
 
-// byID returns every subject and version with an id.
+// byID returns all schema versions with the given id, each with its subject.
 func byID(all []Subject, id int) (found []placed) {
 	for _, s := range all {
 		for _, v := range s.Versions {
@@ -65,7 +65,7 @@ type fault struct {
 
 func (f *fault) Error() string { return f.Message }
 
-// The codes are those of the Confluent Schema Registry.
+// The error codes are those of the Confluent Schema Registry.
 var (
 	errSubject  = &fault{http.StatusNotFound, 40401, "Subject not found."}
 	errVersion  = &fault{http.StatusNotFound, 40402, "Version not found."}
@@ -109,8 +109,8 @@ func Mount(r chi.Router, path string, subjects []Subject) {
 	})
 }
 
-// apicurioIDs are the paths that the deserializers of both supported major versions of Apicurio request. Here, the
-// global id and the content id are equal.
+// apicurioIDs are the paths that the deserializers of both supported major versions of Apicurio request. In this
+// registry, the global id and the content id of a schema are equal.
 var apicurioIDs = []string{
 	"/apis/registry/v2/ids/globalIds", "/apis/registry/v2/ids/contentIds",
 	"/apis/registry/v3/ids/globalIds", "/apis/registry/v3/ids/contentIds",
@@ -195,7 +195,7 @@ func (s *server) version(r *http.Request) (any, error) {
 	return nil, errVersion
 }
 
-// in describes the version, with the name of its subject.
+// in returns the version as the registry's API represents it, with the name of its subject.
 func (v Version) in(subject string) described {
 	return described{Subject: subject, ID: v.ID, Version: v.Number, Schema: v.Schema}
 }

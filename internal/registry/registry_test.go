@@ -130,7 +130,7 @@ func TestRegisterFindsWhatIsThere(t *testing.T) {
 type keeping struct {
 	t        *testing.T
 	mu       sync.Mutex
-	away     int // number of requests that are answered with 503
+	away     int // number of further requests to answer with 503
 	ids      map[string]int
 	levels   map[string]string
 	requests []string

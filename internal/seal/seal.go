@@ -27,7 +27,7 @@ var (
 	ErrBroken = errors.New("encrypted for a different record, or modified")
 )
 
-// The layout of a sealed value is: version, mark of the key, nonce, ciphertext.
+// The layout of a sealed value is: version, mark that identifies the key, nonce, ciphertext.
 const (
 	version  = 1
 	markSize = 4
@@ -68,7 +68,7 @@ func (r *Keyring) Use(f Fingerprint) bool {
 
 // NewKeyring returns a ring that opens with all keys, and seals with the first key until [Keyring.Use] chooses a
 // different one. A key is any string of at least [LeastKey] characters. The encryption key is derived from this
-// string (HKDF-SHA-256, RFC 5869), so words serve as well as random bytes.
+// string (HKDF-SHA-256, RFC 5869), so a passphrase works as well as random bytes.
 func NewKeyring(keys ...string) (*Keyring, error) {
 	ring := &Keyring{sealing: new(atomic.Int32)}
 	for _, text := range keys {
@@ -112,7 +112,7 @@ func aeadOf(secret []byte) (cipher.AEAD, error) {
 	if err != nil {
 		return nil, fmt.Errorf("derive a key: %w", err)
 	}
-	// Each nonce has 96 random bits. NIST SP 800-38D allows 2^32 values per key, and there are far fewer settings.
+	// Each nonce has 96 random bits. NIST SP 800-38D allows 2^32 values per key, and svc seals far fewer.
 	aead, err := cipher.NewGCMWithRandomNonce(block)
 	if err != nil {
 		return nil, fmt.Errorf("derive a key: %w", err)

@@ -1,12 +1,13 @@
 // Package signature signs requests so that their receiver can verify that svc sent them unchanged. It also checks
-// signatures, for svc's own receivers (svc listen, the page of svc dev) and for the receipts of an SMS provider.
+// signatures, for svc's own receivers (svc listen, the page of svc dev) and for the delivery reports of an SMS
+// provider.
 //
 // Each request has the signatures of two schemes, made from the same secret.
 //
 //   - X-Svc-Signature: "sha256=" and the HMAC-SHA256 of the raw body in lowercase hex; the key is the UTF-8 bytes of
-//     the whole secret.
-//   - Standard Webhooks: webhook-id, webhook-timestamp and webhook-signature over "id.timestamp.body". It covers id
-//     and time, so it detects a replayed request.
+// the whole secret.
+//   - Standard Webhooks: webhook-id, webhook-timestamp and webhook-signature over "id.timestamp.body". The signature
+// covers id and time, so a receiver can detect a replayed request.
 package signature
 
 import (
@@ -75,10 +76,11 @@ type Signed struct {
 }
 
 // Sign signs one attempt with the secrets of an endpoint that are valid at the given time. If there is no secret, or
-// one could not be opened, ok is false and the request must not be sent, because an empty secret protects nothing.
+// one of the secrets could not be decrypted, ok is false and the request must not be sent, because an empty secret
+// protects nothing.
 //
-// X-Svc-Signature has one signature, which is made with the old secret until the new one is promoted. The
-// header webhook-signature has both from the start of a rotation to its end. A receiver that knows either secret
+// X-Svc-Signature has one signature, which is made with the old secret until the new one is promoted. The header
+// webhook-signature has both signatures from the start of a rotation to its end. A receiver that knows either secret
 // therefore accepts webhook-signature throughout; for X-Svc-Signature, each secret is valid for half the overlap.
 func Sign(secrets []subscriber.Secret, id string, now time.Time, body []byte) (s Signed, ok bool) {
 	valid := At(secrets, now)

@@ -182,7 +182,7 @@ func TestNothingToSignWith(t *testing.T) {
 	if _, ok := Sign(nil, "evt_1", noon, body); ok {
 		t.Error("signed without a secret")
 	}
-	for _, closed := range []int{0, 1} { // one secret could not be opened
+	for _, closed := range []int{0, 1} { // index of the secret that could not be decrypted
 		secrets := []subscriber.Secret{{Value: "a secret of the endpoint", State: subscriber.SecretNext, Until: noon.Add(time.Hour)}, {Value: "another secret of the endpoint", State: subscriber.SecretCurrent}}
 		secrets[closed].Value = ""
 		if s, ok := Sign(secrets, "evt_1", noon, body); ok {

@@ -10,7 +10,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kerr"
 )
 
-// TestAdvice: an error about a login, a right or a certificate names the option to check.
+// TestAdvice: an error about authentication, a permission or a certificate names the option to check.
 func TestAdvice(t *testing.T) {
 	for want, err := range map[string]error{
 		"; check --kafka-sasl, --kafka-sasl-user, --kafka-sasl-password":                      kerr.SaslAuthenticationFailed,

@@ -15,12 +15,12 @@ import (
 // ErrFenced means that a newer process runs with the same instance name.
 var ErrFenced = errors.New("a newer process has the same --instance, so this process stops")
 
-// errThrownOut ends a session because another member has joined the group with the same name.
+// errThrownOut ends a session because another member has joined the group under the same name.
 var errThrownOut = errors.New("another process has joined the group under the same name")
 
-// Claim decides which of several processes with the same --instance continues: the newest. Without a Claim, both processes
-// exited in 3 of 5 tries, because a process has several members and sessions, and the older process fenced some
-// members of the newer one.
+// Claim ensures that of several processes with the same --instance, only the newest continues. Without a Claim, both
+// of two such processes exited in 3 of 5 tries, because a process has several members and sessions, and the older
+// process fenced some members of the newer one.
 //
 // A Claim holds the names of a process. The process that claimed a name last is the newest. Sessions check the Claim
 // before they join a group, because joining with a name removes the member that has it. A process with a nil Claim
@@ -158,13 +158,13 @@ func (c *Claim) checkName(ctx context.Context, h *claimedName) error {
 // unclaimed returns a name whose epoch is unknown.
 func unclaimed(name string) claimedName { return claimedName{name, -1, -1} }
 
-// acquire increments the epoch of a name. If the epoch of h is known, it must still be the current one.
+// acquire increments the epoch of a name. If the epoch in h is known, it must still be the current epoch of the name.
 func (c *Claim) acquire(ctx context.Context, h *claimedName) error {
 	return initProducer(ctx, c.cluster.client, h)
 }
 
 // initProducer increments the epoch of a transactional id, which fences its current producer, and sets h to the new
-// epoch. If h names an epoch, it must still be the current one.
+// epoch. If the epoch in h is known, it must still be the current epoch of the id.
 func initProducer(ctx context.Context, client *kgo.Client, h *claimedName) error {
 	req := kmsg.NewPtrInitProducerIDRequest()
 	req.TransactionalID, req.TransactionTimeoutMillis = &h.name, claimTimeoutMillis

@@ -15,8 +15,8 @@ const (
 	// logSilence is how long to wait for a record after an old input until the log counts as ended. A backfill may
 	// write more slowly than the records are applied, and a lost broker delays the backfill for 10 to 15 s.
 	logSilence = 20 * time.Second
-	// lateTimer is the delay of a timer above which the end of the log is queried before the timer fires, because the
-	// process may have been suspended while records arrived.
+	// lateTimer is the lateness of a timer above which the end of the log is queried before the timer fires, because
+	// the process may have been suspended while records arrived.
 	lateTimer = time.Second
 	// retryTimer is the pause before a timer that could not fire is retried.
 	retryTimer = 100 * time.Millisecond
@@ -34,8 +34,8 @@ type clock struct {
 // live reports whether the newest input was recent when it was applied.
 func (c *clock) live() bool { return !c.newest.IsZero() && c.appliedAt.Sub(c.newest) <= liveWithin }
 
-// fires returns when the earliest timer of a partition may fire, and the latest instant up to which Advance may fire
-// timers. Zero times mean that no timer may fire before the next record.
+// fires returns when the earliest timer of a partition may fire, and the instant up to which Advance may fire timers.
+// Zero times mean that no timer may fire before the next record.
 func (l *loop) fires(p *part, now time.Time) (at, upTo time.Time) {
 	due := p.task.Due()
 	switch {

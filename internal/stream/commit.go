@@ -65,8 +65,8 @@ func (l *loop) commit(ctx, free context.Context, fault error) error {
 	return l.reread(ctx)
 }
 
-// produce writes the outputs and the next slice of a checkpoint. It returns the error of a record that was not
-// written, because ending the transaction would not fail in that case.
+// produce writes the outputs and the next slice of a checkpoint. If a record is not written, produce returns its
+// error, because ending the transaction would succeed nevertheless.
 func (l *loop) produce(free context.Context) error {
 	var (
 		mu     sync.Mutex
@@ -113,8 +113,8 @@ func (l *loop) produce(free context.Context) error {
 	return nil
 }
 
-// schedule starts the checkpoint of the partition that has grown most. Only one checkpoint is in progress at a time,
-// because each is spread over many transactions.
+// schedule starts a checkpoint of the partition that has grown most since its last checkpoint. Only one checkpoint is
+// in progress at a time, because each is spread over many transactions.
 func (l *loop) schedule() {
 	var due *part
 	for _, p := range l.parts {
@@ -205,7 +205,7 @@ func (l *loop) finishCommit(ctx context.Context, begun time.Time) {
 	stats.Records.Add(int64(l.applied))
 	stats.LastCommit.Store(l.lastCommit.UnixMilli())
 	for n, p := range l.parts {
-		p.out = nil            // not needed any longer, because the records are durable
+		p.out = nil            // no longer needed, because the records are durable
 		if len(p.inputs) > 0 { // called before the task is informed, because the task may write the view at once
 			l.cfg.Committed(n, p.inputs, l.lastCommit)
 			clear(p.inputs)

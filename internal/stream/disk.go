@@ -8,9 +8,9 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
-// FullestDisk finds the cluster's disk with the smallest free fraction, and returns its broker and that fraction, from
-// 0 to 1. It returns an error if no broker reports the size of its disks: the embedded Kafka, a broker before version
-// 3.3, or a user without Describe on the cluster.
+// FullestDisk finds the cluster's disk with the smallest free fraction, and returns its broker and that fraction,
+// from 0 to 1. It returns an error if no broker reports the size of its disks. The embedded broker and brokers before
+// version 3.3 never do, and other brokers require the permission Describe on the cluster.
 func FullestDisk(ctx context.Context, c *Cluster) (broker int32, free float64, err error) {
 	free = 2 // larger than any fraction
 	request := kmsg.NewPtrDescribeLogDirsRequest()

@@ -131,9 +131,9 @@ func (b *Broker) checkSpace() (free uint64, err error) {
 	return free, err
 }
 
-// embeddedVersions are the requests that the broker supports. The broker's response to DescribeTopicPartitions
-// contains a null list that Java administration clients cannot parse, so this request is not supported. The clients
-// then use the metadata request, as for older brokers.
+// embeddedVersions returns the requests and versions that the broker supports. The broker's response to
+// DescribeTopicPartitions contains a null list that Java administration clients cannot parse, so this request is not
+// supported. The clients then use the metadata request, as for older brokers.
 func embeddedVersions() *kversion.Versions {
 	versions := kversion.Stable()
 	versions.SetMaxKeyVersion(kmsg.DescribeTopicPartitions.Int16(), -1)
@@ -141,7 +141,8 @@ func embeddedVersions() *kversion.Versions {
 }
 
 // faults returns the hooks of the broker. They refuse records and ends of transactions that cannot be written to the
-// files, because the broker would acknowledge them. They also keep the sealed copy of the list of topics up to date.
+// files; without the hooks, the broker would acknowledge them. They also keep the sealed copy of the list of topics
+// up to date.
 func (b *Broker) faults() []kfake.Fault {
 	return []kfake.Fault{
 		{Keys: []kmsg.Key{kmsg.Produce}, Err: kerr.KafkaStorageError, Count: -1, When: func(kmsg.Request) bool { return b.Full() != nil }},

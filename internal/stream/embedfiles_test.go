@@ -130,9 +130,8 @@ func cut(t *testing.T, dir, partition string, batches int) {
 	}
 }
 
-// When the machine crashes, each log may lose a different part of its end. The changelog is
-// recomputed from the input. If an input was lost, its results are kept and its offset is not
-// reused.
+// When the machine crashes, each log may lose a different number of records at its end. The changelog is recomputed
+// from the input. If an input was lost, its results are kept and its offset is not reused.
 func TestLostEnds(t *testing.T) {
 	for name, lost := range map[string]map[string]int{
 		"of the changelog": {"log-0": 1, "log-1": 2},

@@ -12,20 +12,20 @@ import (
 	"github.com/twmb/franz-go/pkg/kerr"
 )
 
-// A process that dies or freezes during a transaction leaves it open, and read_committed consumers cannot read past it
-// until the broker aborts it: after transactionTimeout, or up to 10 s later on a broker with default settings. The
+// A process that dies or freezes during a transaction leaves it open, and read_committed consumers cannot read past
+// it until the broker aborts it: after transactionTimeout, or up to 10 s later on a broker with default settings. The
 // members that take over its partitions need not wait. They fence the process: they increment the epoch of its
 // transactional id, so that the broker aborts the transaction immediately and refuses all later requests of the
 // process.
 //
-// Members are known by their transactional ids, which are their instance ids as well. A process that is not a member
-// can never commit its transaction, because the broker refuses its positions.
+// Members are identified by their transactional ids, which are also their instance ids. A process that is not a
+// member can never commit its transaction, because the broker refuses the offsets that it commits.
 
 const (
 	fenceWithin   = 30 * time.Second      // time limit of fencing; by then, the broker has aborted the transaction on its own
 	fenceWait     = 2 * time.Second       // maximum delay of an assignment; after that, fencing continues in the background
 	fenceRequest  = 2 * time.Second       // timeout of one round of requests, even if a broker does not respond
-	fenceEndCheck = 10 * time.Millisecond // interval between checks whether the markers are written
+	fenceEndCheck = 10 * time.Millisecond // interval between checks for the end of the transaction
 )
 
 // fenceFormer aborts the open transactions of processes that are no longer members of the group. It returns when the

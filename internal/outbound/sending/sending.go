@@ -1,4 +1,4 @@
-// Package sending defines an attempt to send a message.
+// Package sending defines the types for an attempt to send a message.
 package sending
 
 import (
@@ -71,8 +71,8 @@ type Result struct {
 	Response   string        // start of the response, one line
 }
 
-// Sender is a channel. Send makes one attempt, and returns no later than the end of the context. Between attempts, a
-// Sender does not keep state that a restart would lose.
+// Sender sends messages over one channel. Send makes one attempt, and returns when ctx ends at the latest. Between
+// attempts, a Sender does not keep state that a restart would lose.
 type Sender interface {
 	Send(ctx context.Context, m Message) Result
 }

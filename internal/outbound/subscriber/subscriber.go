@@ -1,6 +1,6 @@
 // Package subscriber defines the recipients of outgoing messages.
 //
-//   - A [Webhook] is a partner's endpoint, as an entry in the settings.
+//   - A [Webhook] is a partner's endpoint, as stored in the settings.
 //   - A [Tier] defines the recipients of alerts at a level; a [Recipient] is a role on duty.
 package subscriber
 
@@ -22,7 +22,7 @@ type Webhook struct {
 	Hospital       string
 	URL            string
 	Events         []string
-	Rooms          []int32 // filter of room.rescored; nil: all rooms
+	Rooms          []int32 // rooms whose room.rescored events are sent; nil: all rooms
 	Enabled        bool
 	RatePerSecond  float64
 	TimeoutSeconds int

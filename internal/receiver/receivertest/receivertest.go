@@ -12,9 +12,9 @@ import (
 	"svc/internal/signature"
 )
 
-// These are two signing secrets.
+// Signing secrets for tests.
 const (
-	Secret      = "whsec_AQIDBAUGBwgJCgsMDQ4PEBESExQVFhcY" //nolint:gosec // the receivers of tests have no other secret
+	Secret      = "whsec_AQIDBAUGBwgJCgsMDQ4PEBESExQVFhcY" //nolint:gosec // a secret that only tests use
 	OtherSecret = "whsec_GBcWFRQTEhEQDw4NDAsKCQgHBgUEAwIB" //nolint:gosec // as above
 )
 
