@@ -22,6 +22,7 @@ import (
 const documentVersion = "1.1.0"
 
 // answers contains recorded responses of the running system, by operation. A test with -update-answers records them.
+//
 //go:embed answers.json
 var answers []byte
 

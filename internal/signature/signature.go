@@ -5,9 +5,9 @@
 // Each request has the signatures of two schemes, made from the same secret.
 //
 //   - X-Svc-Signature: "sha256=" and the HMAC-SHA256 of the raw body in lowercase hex; the key is the UTF-8 bytes of
-// the whole secret.
+//     the whole secret.
 //   - Standard Webhooks: webhook-id, webhook-timestamp and webhook-signature over "id.timestamp.body". The signature
-// covers id and time, so a receiver can detect a replayed request.
+//     covers id and time, so a receiver can detect a replayed request.
 package signature
 
 import (

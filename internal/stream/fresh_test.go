@@ -95,7 +95,8 @@ func TestEnsureWaitsForEveryBroker(t *testing.T) {
 	})
 }
 
-// A broker that does not respond delays nothing, because it catches up with the others before it responds again.
+// A broker that does not respond does not delay Ensure, because it catches up with the others before it responds
+// again.
 func TestEnsureWithoutOneBroker(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, broker, _ := freshRig(t, nil, 9092, 9093, 9094)

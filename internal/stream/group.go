@@ -13,8 +13,8 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
-// membership has the common parts of the members of consumer groups: those of [Cluster.Process], which write in
-// transactions, and those of [Cluster.Share].
+// membership contains what the members of all consumer groups have in common: those of [Cluster.Process], which write
+// in transactions, and those of [Cluster.Share].
 type membership struct {
 	cluster *Cluster
 	group   string

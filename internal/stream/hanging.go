@@ -16,13 +16,14 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
-// A transaction hangs if partitions wait for its markers while its coordinator considers it ended. A killed Kafka 4.3.1
-// broker was observed to leave such a transaction behind: when it restarted, it recorded the transaction as aborted,
-// but never wrote the markers. read_committed readers cannot get past a hanging transaction, and restarting them does
-// not help.
+// A transaction hangs if partitions wait for its markers while its coordinator considers it ended. A killed Kafka
+// 4.3.1 broker was observed to leave such a transaction behind: when it restarted, it recorded the transaction as
+// aborted, but never wrote the markers. read_committed readers cannot get past a hanging transaction, and restarting
+// them does not help.
 //
-// Any process with the transactional id can end it: its next transaction in the same partitions joins the old one
-// there, and ends both. A consumer group's positions are stored in such a partition, too.
+// Any process with the same transactional id can end a hanging transaction: the next transaction of that process in
+// the same partitions joins the hanging one there, and ends both. A consumer group's positions are stored in such a
+// partition, too.
 
 // Writers describes the transactional writers of topics, whose hanging transactions [Cluster.EndHanging] may end.
 type Writers struct {
@@ -246,8 +247,8 @@ func (h *hanging) findWaiting(ctx context.Context, w *Writers) (wait []int32, er
 	return wait, nil
 }
 
-// end ends a transaction in its partitions and, if positions is true, in the positions of the group. This fences a
-// running owner of the id, which then starts a new session.
+// end ends a transaction in its partitions. If positions is true, it also ends the transaction for the positions of
+// the group. This fences a running owner of the id, which then starts a new session.
 func (h *hanging) end(ctx context.Context, w *Writers, f forgotten, positions bool) error {
 	client, err := h.cluster.producer(kgo.TransactionalID(f.TxnID), kgo.TransactionTimeout(transactionTimeout))
 	if err != nil {

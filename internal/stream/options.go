@@ -28,8 +28,8 @@ type Options struct {
 	CertFile, KeyFile string // PEM of a client certificate; both or neither
 
 	// Replicas is the number of replicas of a new topic, and the minimum for an existing topic. 0 means 3, or the
-	// number of brokers if that is smaller. A new topic is created once that many brokers are known or, if Replicas is
-	// 0, as many as Brokers lists.
+	// number of brokers if that is smaller. A new topic is created once that many brokers are known; if Replicas is
+	// 0, once as many brokers are known as Brokers lists.
 	Replicas int
 
 	Mechanism      string // "", PLAIN, SCRAM-SHA-256 or SCRAM-SHA-512
@@ -103,8 +103,8 @@ func (o *Options) client() ([]kgo.Opt, error) {
 	return opts, errors.Join(faults...)
 }
 
-// TLSConfig reads the files and returns the TLS configuration, or nil if TLS is off. Other clients of the same cluster
-// can use it, too.
+// TLSConfig reads the certificate and key files and returns the TLS configuration, or nil if TLS is off. Other
+// clients of the same cluster can use it, too.
 func (o *Options) TLSConfig() (*tls.Config, error) {
 	if !o.TLS && o.CAFile == "" && o.CertFile == "" && o.KeyFile == "" {
 		return nil, nil

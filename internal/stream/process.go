@@ -33,11 +33,11 @@ type Config struct {
 	NewTask func(partition int32) Task
 
 	// Sparse means that offsets of the input may be missing, because the input is compacted or written in
-	// transactions, and that some inputs do not cause a record in the changelog. If Sparse is false, a missing
-	// offset, or a commit that is not in the changelog, stops the loop.
+	// transactions, and that some inputs do not cause a record in the changelog. If Sparse is false, the loop stops
+	// if an offset is missing, or if the committed offset is beyond the last input in the changelog.
 	Sparse bool
-	// Passed is called with the offset up to which a partition has been processed, including records without a task,
-	// such as transaction markers. It must not block and may be nil. It may be set only for a Sparse input.
+	// Passed is called with the offset up to which a partition has been processed, including records that no task
+	// gets, such as transaction markers. It must not block and may be nil. It may be set only for a Sparse input.
 	Passed func(partition int32, next int64)
 	// Route returns the topic of an output from the output's key. If Route is nil or returns "", the topic is
 	// the changelog. Other topics must have as many partitions as the changelog.
@@ -55,11 +55,11 @@ type Config struct {
 	Committed func(partition int32, inputs []Input, at time.Time)
 	// Trace starts the span of an input with a traceparent, before the input is applied. If Trace is nil, inputs are
 	// not traced. Committed gets the span with its input. The span of a transaction that is not committed is dropped,
-	// so each input has one span, no matter how often it was tried. Calls for different partitions run in parallel.
-	// Trace is used only if Committed is set.
+	// so each input has one span, no matter how often its transaction is retried. Calls for different partitions run
+	// in parallel. Trace is used only if Committed is set.
 	Trace func(r Record) interface{ Traceparent() string }
-	// Cause returns the offset of the input that caused an output, and reports whether an input caused it. If Cause
-	// is nil, no cause is known. The output gets the traceparent of that input's span.
+	// Cause returns the offset of the input that caused an output, and reports whether there is such an input. The
+	// output gets the traceparent of that input's span. If Cause is nil, outputs are not traced.
 	Cause func(key, value []byte) (offset int64, ok bool)
 	// Restored is called with the duration of each restore of one or more partitions; it may be nil.
 	Restored func(took time.Duration)
@@ -268,7 +268,7 @@ func (l *loop) open() error {
 	return nil // run closes the session
 }
 
-// fetchPartition is the maximum size of one partition in a fetch, in bytes.
+// fetchPartition returns the maximum size of one partition in a fetch, in bytes.
 func (c *Config) fetchPartition() int32 {
 	if c.Sparse {
 		return fetchBatchBytes

@@ -122,7 +122,7 @@ func TestLostChangelogStopsWithAlarm(t *testing.T) {
 	})
 }
 
-// sulky fails on one input until it has been tried often enough.
+// sulky fails on one input until that input has been tried often enough.
 type sulky struct {
 	counter
 	left *atomic.Int64
@@ -135,8 +135,8 @@ func (s *sulky) Apply(r Record) error {
 	return s.counter.Apply(r)
 }
 
-// An error that is not poison blocks the partition and is retried at a limited rate until it is
-// resolved. No input is skipped.
+// An input that fails, and is not poison, blocks its partition and is retried at a limited rate until it succeeds. No
+// input is skipped.
 func TestErrorHoldsPartitionUntilItIsGone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)
@@ -163,7 +163,7 @@ func TestErrorHoldsPartitionUntilItIsGone(t *testing.T) {
 	})
 }
 
-// An input that was already applied is skipped when it is repeated, and a missing one is reported.
+// An input that was already applied is skipped when it is repeated, and a missing input is reported.
 func TestApplySkipsKnownAndReportsMissing(t *testing.T) {
 	task := newCounter(0)
 	if err := task.Restore(Record{Key: []byte("in"), Value: []byte("2")}); err != nil {

@@ -30,20 +30,22 @@ type Publisher struct {
 }
 
 // Publisher returns a publisher for topic. It accepts records up to the size that was passed to [Cluster.Ensure], or
-// else 1 MB. All publishers of a cluster share its connections.
+// up to 1 MB if none was passed. All publishers of a cluster share its connections.
 func (c *Cluster) Publisher(topic string) *Publisher {
 	return &Publisher{cluster: c, topic: topic}
 }
 
-// Append does the same as [Publisher.AppendTraced], without a traceparent.
+// Append is like [Publisher.AppendTraced], but without a traceparent.
 func (p *Publisher) Append(ctx context.Context, key, value []byte, partition int32) (Position, error) {
 	return p.AppendTraced(ctx, key, value, partition, "")
 }
 
 // AppendTraced stores one record and returns its position once it is acknowledged. A record with a nil value is a
-// tombstone. AppendTraced returns [ErrTooLarge], or [ErrAway] within 5 s; it returns ErrAway immediately if the
-// cluster is known to be unavailable or full. After ErrAway, or if ctx has ended, the record may have been stored
-// nevertheless. traceparent names the trace that readers of the record continue; "": none.
+// tombstone. traceparent identifies the trace that readers of the record continue; "" means none.
+//
+// If the record is larger than its topic allows, AppendTraced returns [ErrTooLarge]. If Kafka does not acknowledge
+// the record within 5 s, it returns [ErrAway]; if the cluster is known to be unavailable or full, it does so
+// immediately. After ErrAway, or if ctx has ended, the record may have been stored nevertheless.
 func (p *Publisher) AppendTraced(ctx context.Context, key, value []byte, partition int32, traceparent string) (Position, error) {
 	if p.cluster.health.away.Load() != 0 {
 		return Position{}, fmt.Errorf("append to %s: %w", p.topic, ErrAway)
@@ -109,9 +111,9 @@ func (c *Cluster) producer(opts ...kgo.Opt) (*kgo.Client, error) {
 	return client, nil
 }
 
-// Appender appends to one topic asynchronously and idempotently, in the order of the calls for each partition. Records
-// are acknowledged by all in-sync replicas. While Kafka is unavailable, it buffers the records and retries. Its callers
-// limit the number of buffered records.
+// Appender appends to one topic asynchronously and idempotently, in the order of the calls for each partition.
+// Records are acknowledged by all in-sync replicas. While Kafka is unavailable, the Appender buffers the records and
+// retries. Its callers limit the number of buffered records.
 type Appender struct {
 	client *kgo.Client
 	topic  string
@@ -133,7 +135,7 @@ func (c *Cluster) Appender(topic string) (*Appender, error) {
 
 // Append appends one record. stored is called once, in order, from a goroutine of the client, with the offset or an
 // error. After an error, the state of this record and of later ones is unknown. When ctx ends, unsent records fail.
-// traceparent names the trace that readers of the record continue; "": none.
+// traceparent identifies the trace that readers of the record continue; "" means none.
 func (a *Appender) Append(
 	ctx context.Context, key, value []byte, partition int32, traceparent string, stored func(offset int64, err error),
 ) {

@@ -70,7 +70,7 @@ func (c *Cluster) Range(ctx context.Context, topic string, s Span, fn func(Recor
 	return nil
 }
 
-// fetch reads part of a span from an offset on, and returns the offset after it.
+// fetch reads a part of a span that begins at an offset, and returns the offset after that part.
 func (c *Cluster) fetch(
 	ctx context.Context, leader int32, topic string, id [16]byte, s Span, at int64, fn func(Record) error,
 ) (next int64, err error) {

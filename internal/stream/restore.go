@@ -21,7 +21,7 @@ type start struct {
 	mark      mark
 }
 
-// storeMarks stores the checkpoints in the metadata of the committed offsets.
+// storeMarks reads the checkpoints from the metadata of the committed offsets, and keeps them for the restore.
 func (l *loop) storeMarks(_ context.Context, _ *kgo.Client, resp *kmsg.OffsetFetchResponse) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -116,9 +116,9 @@ func (l *loop) restore(ctx context.Context, want map[int32]start) (map[int32]*pa
 	return parts, nil
 }
 
-// begin determines where a restored partition continues: at the larger of the group's committed offset and the
-// changelog's input offset. An embedded broker keeps its data if the process dies, but may lose the end of a changelog
-// if the machine crashes; that end is then derived again.
+// begin determines where a restored partition resumes: at the larger of the group's committed offset and the
+// changelog's input offset. An embedded broker keeps its data if the process dies, but may lose the end of a
+// changelog if the machine crashes; the lost records are then derived again.
 func (l *loop) begin(ctx context.Context, p *part, partition int32, committed, end int64) error {
 	seen, err := p.task.Restored()
 	if err != nil {

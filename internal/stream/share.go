@@ -14,7 +14,8 @@ import (
 // Assign, (Records, Side)*, Revoke (unless the partition is already lost), Lost.
 type Sharer interface {
 	// Assign adds a partition. committed is the last committed position (negative: none), and note is the metadata
-	// committed with it. Assign returns where Records and Side start. An error revokes the assignment temporarily.
+	// committed with it. Assign returns the offsets at which Records and Side start. An error revokes the assignment
+	// temporarily.
 	Assign(ctx context.Context, partition int32, committed int64, note string) (next, side int64, err error)
 	// Revoke ends the work on partitions that another member will own. Afterwards, Positions is called and its result
 	// committed.
@@ -107,8 +108,8 @@ func (m *member) run(ctx context.Context) error {
 	m.side = side
 	defer side.Close()
 	m.client, err = kgo.NewClient(m.options(
-		// A marker follows the last record of a transaction, and is all that an aborted transaction leaves. Without
-		// markers, a reader cannot know that it has read the whole log.
+		// A marker follows the last record of a transaction, and is all that an aborted transaction leaves behind.
+		// Without markers, a reader cannot know that it has read the whole log.
 		kgo.KeepControlRecords(),
 		kgo.DisableAutoCommit(),
 		// The records of a poll are processed before their partition can be revoked, because a batch from an earlier
@@ -175,7 +176,7 @@ func (m *member) turn(ctx context.Context, until time.Time) error {
 	if err := m.checkErrors(ctx, fetches); err != nil {
 		return err
 	}
-	for n, at := range m.assignedAtEnd() { // no record triggers this report
+	for n, at := range m.assignedAtEnd() { // these partitions have no record that would trigger a call
 		m.sharer.Records(n, nil, at, false)
 	}
 	fetches.EachPartition(func(fp kgo.FetchTopicPartition) {

@@ -146,7 +146,7 @@ func TestShareFaults(t *testing.T) {
 	})
 }
 
-// A full sharer gets no records, remains a member, and continues later.
+// A full sharer gets no records, remains a member, and gets records again once it has capacity.
 func TestShareIsFull(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		r := newRig(t)

@@ -10,7 +10,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
-// storeNotes stores the notes in the metadata of the committed offsets.
+// storeNotes reads the notes from the metadata of the committed offsets, and keeps them for Assign.
 func (m *member) storeNotes(_ context.Context, _ *kgo.Client, resp *kmsg.OffsetFetchResponse) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -134,7 +134,7 @@ func (m *member) drop(gone []int32) {
 	m.side.RemoveConsumePartitions(map[string][]int32{m.sideTopic: gone})
 }
 
-// commit writes the positions that have changed.
+// commit commits the positions that have changed.
 func (m *member) commit(ctx context.Context) error {
 	marks := m.sharer.Positions()
 	m.mu.Lock()

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// A partition that moves is released before the new owner acquires it, and continues where Revoke ended: the position
+// A partition that moves is released before the new owner acquires it, and resumes where Revoke ended: the position
 // at that time is committed.
 func TestShareMoves(t *testing.T) {
 	bubble(t, func(t *testing.T) {

@@ -139,7 +139,7 @@ func (s *sharer) WaitForCapacity(ctx context.Context) bool {
 	}
 }
 
-// Positions returns the next offsets, each with a note that contains the same number.
+// Positions returns the next offsets, each with a note that contains the offset.
 func (s *sharer) Positions() map[int32]Mark {
 	all := map[int32]Mark{}
 	s.happened(func() {

@@ -46,7 +46,7 @@ type Record struct {
 	Key, Value []byte
 	Timestamp  time.Time
 	Copy       bool // whether a checkpoint wrote the record
-	// Traceparent is the header with that name, with which a reader continues the writer's trace; "": none.
+	// Traceparent is the value of the traceparent header, which lets a reader continue the writer's trace; "": none.
 	Traceparent string
 }
 
@@ -155,7 +155,8 @@ func (c *Cluster) await(ctx context.Context) error {
 	}
 }
 
-// limit returns the maximum size of a batch. The broker refuses a larger batch, even of small records.
+// limit returns the maximum size of a batch in a topic. The broker refuses a larger batch, even if its records are
+// small.
 func (c *Cluster) limit(topic string) int32 {
 	if n, ok := c.limits.Load(topic); ok {
 		if bytes, ok := n.(int32); ok {

@@ -76,7 +76,7 @@ func (t *Table) Run(ctx context.Context) error {
 	}))
 }
 
-// apply applies one record. Waiters continue after all OnChange functions have returned.
+// apply applies one record. Waiters resume after all OnChange functions have returned.
 func (t *Table) apply(r Record) {
 	key := string(r.Key)
 	if !isBarrier(r.Key) {

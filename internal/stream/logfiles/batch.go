@@ -8,7 +8,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
-// The positions of the fields in a record batch. The checksum covers all bytes from the attributes on. The fields
+// The byte offsets of the fields in a record batch. The checksum covers all bytes from the attributes on. The fields
 // before the attributes follow from the position of the batch in the log.
 const (
 	atLength     = 8
@@ -37,7 +37,7 @@ var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 type batch []byte
 
 func (b batch) first() int64        { return int64(binary.BigEndian.Uint64(b)) }            //nolint:gosec // the bits are unchanged
-func (b batch) size() int           { return beforeLength + int(b.number(atLength)) }       // as the length field states; not checked
+func (b batch) size() int           { return beforeLength + int(b.number(atLength)) }       // according to the length field; not checked
 func (b batch) end() int64          { return b.first() + int64(b.number(atLastDelta)) + 1 } // offset after the last record
 func (b batch) number(at int) int32 { return int32(binary.BigEndian.Uint32(b[at:])) }       //nolint:gosec // the bits are unchanged
 func (b batch) attributes() uint16  { return binary.BigEndian.Uint16(b[atAttributes:]) }

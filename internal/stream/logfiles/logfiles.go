@@ -1,20 +1,20 @@
 // Package logfiles checks the files of the embedded Kafka before they are opened. The broker is a test library that
-// trusts its files and truncates everything after a damaged byte. After a kill it may show records of transactions
+// trusts its files and truncates everything after a damaged byte. After a kill, it may return records of transactions
 // that never ended. So this package reads all files before the broker opens them. If it finds damage that it cannot
 // repair, no file is changed.
 //
-//   - partitions/TOPIC-N/BASE.dat has the records, in batches with checksums. An incomplete last batch is truncated and
+//   - partitions/TOPIC-N/BASE.dat contains the records, in batches with checksums. An incomplete last batch is truncated and
 //     saved. Anything else that is not a batch is a [DamageError].
-//   - BASE.idx says for each batch whether it belongs to a transaction. The batches have this information, too, so the
+//   - BASE.idx states for each batch whether it belongs to a transaction. The batches have this information, too, so the
 //     index is rewritten where it differs.
-//   - groups.log has the positions of consumer groups, each with a checksum. Damaged positions are omitted, so the
+//   - groups.log contains the positions of consumer groups, each with a checksum. Damaged positions are omitted, so the
 //     previous position of the group applies. If a log ends before a position, the rest of the log was lost. Missing
 //     offsets are filled, because readers would otherwise skip new records.
 //   - topics.json has no checksum. [Seal] stores a copy that has one.
-//   - meta.json has the id of the cluster. All other files have no checksum and only help after a clean shutdown.
-//     They are removed, so the broker always starts as after a kill.
+//   - meta.json contains the id of the cluster. All other files have no checksum and are useful only after a clean
+//     shutdown. They are removed, so the broker always starts as if it had been killed.
 //
-// Everything that a change removes is saved in the folder named kept.
+// Everything that a change removes is saved in the folder "kept".
 package logfiles
 
 import (
@@ -33,7 +33,7 @@ const (
 	keptDir       = "kept"
 )
 
-// disposable has the files that the broker can start without.
+// disposable lists the files that the broker can start without.
 var disposable = map[string]bool{
 	"snapshot.json": true, "session_state.json": true, "seq_windows.json": true, "pids.log": true,
 	"acls.json": true, "sasl.json": true, "quotas.json": true, "broker_configs.json": true,

@@ -23,8 +23,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// The topics and the cluster id of the tests. The topic truth is written without transactions, and the topic derived
-// in transactions.
+// The topics and the cluster id of the tests. Records are written to the topic truth without transactions, and to the
+// topic derived in transactions.
 const (
 	truth   = "truth"
 	derived = "derived"
@@ -59,8 +59,8 @@ func client(t testing.TB, c *kfake.Cluster, opts ...kgo.Opt) *kgo.Client {
 	return cl
 }
 
-// lived creates a folder in the state in which a killed broker leaves it: with records in both topics, a last
-// transaction without its end, and committed offsets.
+// lived creates a folder in the state in which a killed broker leaves it: with records in both topics, an unfinished
+// last transaction, and committed offsets.
 func lived(t testing.TB) (killed string) {
 	killed, _ = livedAndClosed(t)
 	return killed
@@ -386,7 +386,7 @@ func TestMissingSegment(t *testing.T) {
 	}
 }
 
-// Each entry in the committed offsets is independent of the other entries.
+// Damage to one entry of the committed offsets does not affect the other entries.
 func TestPositions(t *testing.T) {
 	dir := lived(t)
 	raw, err := os.ReadFile(filepath.Join(dir, groupsFile))
@@ -492,8 +492,8 @@ func TestOwnersAlone(t *testing.T) {
 	}
 }
 
-// TestDamagedLengthIsNoEnd: a batch in the middle of a log whose damaged length makes it look incomplete counts as
-// damage, not as the end of the log.
+// TestDamagedLengthIsNoEnd: if a batch in the middle of a log looks incomplete because its length is damaged, this
+// counts as damage, not as the end of the log.
 func TestDamagedLengthIsNoEnd(t *testing.T) {
 	one, two := filling(filler, 5, 8, 1000), filling(filler, 8, 10, 1000)
 	one[atLength]++

@@ -75,8 +75,8 @@ func (m *mender) read(name string) (*partition, error) {
 	return p, nil
 }
 
-// parse finds the batches of a segment, and where it is damaged. following is the base offset of the next segment, or
-// -1 if there is none.
+// parse splits a segment into its batches, and reports whether the segment is damaged, and at which byte. following
+// is the base offset of the next segment, or -1 if there is none.
 func (s *segment) parse(following int64) (at int, damaged bool) {
 	s.end = s.base
 	for at < len(s.raw) {
@@ -104,7 +104,7 @@ func torn(rest []byte, next int64) bool {
 	return short && !isFollowed(rest, next)
 }
 
-// sound reports whether the files need not be changed.
+// sound reports whether the files can remain unchanged.
 func (p *partition) sound() bool {
 	return p.end >= p.reach && !slices.ContainsFunc(p.segments, func(s *segment) bool { return s.torn > 0 || !s.indexed })
 }

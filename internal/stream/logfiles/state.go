@@ -33,7 +33,7 @@ func Seal(dir string) error {
 	return m.write(sealedFile, sealed(list))
 }
 
-// Unseal removes the copy. Call it before the topic list changes.
+// Unseal removes the copy of the topic list that [Seal] stored. Call it before the topic list changes.
 func Unseal(dir string) error {
 	err := os.Remove((&mender{Options: Options{Dir: dir}}).path(sealedFile))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -109,7 +109,7 @@ func (m *mender) mendMeta() error {
 }
 
 // mendGroups schedules the removal of damaged positions, and returns the others. A group that has lost its last
-// position continues at an earlier one, and skips records that it has already processed.
+// position resumes at an earlier one, and skips records that it has already processed.
 func (m *mender) mendGroups() (map[position]int64, error) {
 	raw, err := m.load(groupsFile)
 	if err != nil {
@@ -160,7 +160,7 @@ func positions(whole []byte) map[position]int64 {
 	return all
 }
 
-// entryHeader is the size of length, checksum and version of an entry, in bytes.
+// entryHeader is the total size of the length, checksum and version of an entry, in bytes.
 const entryHeader = 10
 
 // entries returns the intact entries of a log of the broker's state, and the number of damaged entries. An entry
