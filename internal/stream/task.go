@@ -51,9 +51,9 @@ type Task interface {
 	Close()
 }
 
-// PoisonError means that retrying an input cannot help.
+// PoisonError means that an input cannot be applied, and that a retry would fail, too.
 type PoisonError struct {
-	Reason string // from a fixed set: a metric label and part of the rejection
+	Reason string // from a fixed set, because it is a metric label; also part of the rejection
 	Err    error
 }
 

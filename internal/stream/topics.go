@@ -199,7 +199,7 @@ func deref(s *string) string {
 	return *s
 }
 
-// checkComplete returns an error for the first topic that lacks a leader for any partition.
+// checkComplete returns an error for the first topic that is missing or has a partition without a leader.
 func checkComplete(have kadm.TopicDetails, names []string) error {
 	for _, name := range names {
 		if err := have[name].Err; err != nil {
@@ -313,7 +313,7 @@ func (c *Cluster) Partitions(ctx context.Context, topic string) (int32, error) {
 	return int32(len(have.Partitions)), nil //nolint:gosec // Kafka's number of partitions is an int32
 }
 
-// topicDetail describes a topic that exists.
+// topicDetail describes a topic, which must exist.
 func (c *Cluster) topicDetail(ctx context.Context, topic string) (have kadm.TopicDetail, err error) {
 	err = c.persist(ctx, "describe topic "+topic, func() error {
 		all, fault := c.admin.ListTopics(ctx, topic)

@@ -14,10 +14,10 @@ const (
 	turnTime    = 100 * time.Millisecond // minimum duration of a transaction when the loop is behind
 	turnFactor  = 5                      // when the loop is behind, a transaction lasts at least this many commit intervals
 
-	// The client fetches again only once everything that it has fetched is polled. After a transaction, it therefore
-	// has only the first inputs that arrived in the meantime; the others wait at the broker. Committing only the first
-	// inputs would delay the others by another transaction. So the loop waits for the next fetch, at most for this
-	// fraction of the duration of the last commit.
+	// The client fetches again only once everything that it has fetched has been polled. After a transaction, it
+	// therefore has only the first inputs that arrived in the meantime; the others wait at the broker. Committing
+	// only the first inputs would delay the others by another transaction. So the loop waits for the next fetch, for
+	// at most 1/awaitPart of the duration of the last commit.
 	awaitPart   = 3
 	awaitAtMost = 5 * time.Millisecond
 )
@@ -95,9 +95,9 @@ func (l *loop) clearRevocation(free context.Context) error {
 	return nil
 }
 
-// timely reports whether the transaction should end now. A single input is committed immediately. Inputs shortly after
-// a commit are collected. If the loop is behind, a transaction continues until it has many inputs or has lasted for a
-// long time.
+// timely reports whether the transaction should end now. A single input is committed immediately. Inputs that arrive
+// shortly after a commit are collected. If the loop is behind, a transaction continues until it has many inputs or
+// has lasted for a long time.
 func (l *loop) timely(now, begun time.Time, count int) bool {
 	switch {
 	case count == 0 || l.capacity(count) == 0:
@@ -200,9 +200,9 @@ func (l *loop) wakePoll() {
 	l.wake()
 }
 
-// poll waits for records until the deadline; most is their maximum number. It assigns restored partitions, revokes
-// partitions that are no longer owned, and applies the records. It returns the number of applied records and, if the
-// state must be dropped, the reason in lost. An error in err ends the session.
+// poll waits for records until the deadline; most is the maximum number of records. It assigns restored partitions,
+// revokes partitions that are no longer owned, and applies the records. It returns the number of applied records and,
+// if the state must be dropped, the reason in lost. An error in err ends the session.
 func (l *loop) poll(ctx context.Context, deadline time.Time, most int) (records int, lost, err error) {
 	var fetches kgo.Fetches
 	if !deadline.IsZero() && !time.Now().Before(deadline) {

@@ -8,8 +8,9 @@ import (
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 )
 
-// queue passes ended spans to the batch processor of the SDK, and counts the exported and the dropped spans. The batch
-// processor drops spans silently when it is full, so the queue drops them earlier, at the same size. It never blocks.
+// queue passes ended spans to the batch processor of the SDK, and counts the exported and the dropped spans. The
+// batch processor drops spans silently when it is full, so the queue has the same size and drops them first. It never
+// blocks.
 type queue struct {
 	sdktrace.SpanProcessor
 	size    int64
@@ -18,7 +19,7 @@ type queue struct {
 	exported, failed, dropped atomic.Int64
 }
 
-// newQueue returns a queue of at most size spans before an exporter.
+// newQueue returns a queue that holds at most size spans and passes them to an exporter.
 func newQueue(exporter sdktrace.SpanExporter, size int, log *slog.Logger) *queue {
 	q := &queue{size: int64(size)}
 	q.SpanProcessor = sdktrace.NewBatchSpanProcessor(&counter{SpanExporter: exporter, queue: q, log: log}, sdktrace.WithMaxQueueSize(size))

@@ -16,7 +16,7 @@ const (
 	protocolHTTP = "http/protobuf"
 )
 
-// settings has the values of the standard environment variables that the SDK does not read, or whose errors it
+// settings contains the values of the standard environment variables that the SDK does not read, or whose errors it
 // ignores.
 type settings struct {
 	on       bool
@@ -81,7 +81,7 @@ func unsupportedPropagators(list string) string {
 	return strings.Join(others, ",")
 }
 
-// checkSampler checks the variables of the sampler. If one of them were wrong, the SDK would record all traces.
+// checkSampler checks the variables of the sampler. If one of them is invalid, the SDK records all traces.
 func checkSampler(getenv func(string) string) error {
 	names := []string{
 		"always_on", "always_off", "traceidratio", "parentbased_always_on", "parentbased_always_off", "parentbased_traceidratio",

@@ -68,7 +68,7 @@ func continued(ctx context.Context, traceparent string) context.Context {
 // the request's traceparent header. end must be called with the pattern of the route and the status of the response.
 func (t *Tracer) Request(r *http.Request, hospital string, at time.Time) (ctx context.Context, end func(route string, status int)) {
 	ctx = r.Context()
-	if values := r.Header.Values("Traceparent"); len(values) == 1 { // the specification forbids several
+	if values := r.Header.Values("Traceparent"); len(values) == 1 { // the specification forbids more than one
 		ctx = continued(ctx, values[0])
 	}
 	ctx, span := t.tracer.Start(ctx, r.Method, trace.WithSpanKind(trace.SpanKindServer), trace.WithTimestamp(at), trace.WithAttributes(
@@ -88,8 +88,9 @@ func (t *Tracer) Request(r *http.Request, hospital string, at time.Time) (ctx co
 	}
 }
 
-// Message starts the span of a message that arrived over MLLP, and returns its context. The message begins a trace,
-// because MLLP has no headers. end must be called with the error that the message caused, which is not recorded.
+// Message starts the span of a message that arrived over MLLP, and returns its context. The message begins a new
+// trace, because MLLP has no headers. end must be called with the error that the message caused, or nil; the text of
+// the error is not recorded.
 func (t *Tracer) Message(ctx context.Context, hospital string) (spanned context.Context, end func(error)) {
 	ctx, span := t.tracer.Start(ctx, "receive MLLP", trace.WithNewRoot(), trace.WithSpanKind(trace.SpanKindServer), trace.WithAttributes(
 		semconv.NetworkProtocolName("mllp"), hospitalKey.String(hospital),
@@ -145,7 +146,7 @@ type Input struct {
 	Topic, Group, Hospital string
 	Partition              int32
 	Offset                 int64
-	Traceparent            string // header of the record
+	Traceparent            string // traceparent header of the record
 }
 
 // Apply starts the span of an input that a processor applies. It is a child of the span in which the record was sent,

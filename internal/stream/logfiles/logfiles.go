@@ -3,8 +3,8 @@
 // that never ended. So this package reads all files before the broker opens them. If it finds damage that it cannot
 // repair, no file is changed.
 //
-//   - partitions/TOPIC-N/BASE.dat contains the records, in batches with checksums. An incomplete last batch is truncated and
-//     saved. Anything else that is not a batch is a [DamageError].
+//   - partitions/TOPIC-N/BASE.dat contains the records, in batches with checksums. An incomplete last batch is
+//     truncated and saved. Anything else that is not a batch is a [DamageError].
 //   - BASE.idx states for each batch whether it belongs to a transaction. The batches have this information, too, so the
 //     index is rewritten where it differs.
 //   - groups.log contains the positions of consumer groups, each with a checksum. Damaged positions are omitted, so the

@@ -1,4 +1,4 @@
-// Package certificate makes certificates, for tests.
+// Package certificate creates certificates for tests.
 package certificate
 
 import (

@@ -25,7 +25,7 @@ const (
 	ClientSecret = "s3cret"
 )
 
-// Issuer is the provider. Its fields may be changed at any time under the lock.
+// Issuer is the provider. Its fields may be changed at any time while its lock is held.
 type Issuer struct {
 	*httptest.Server
 	sync.Mutex

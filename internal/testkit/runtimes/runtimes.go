@@ -1,9 +1,9 @@
-// Package runtimes provides runtimes of other languages to tests, with packages from their registries, as partners use
-// them for verification, code generation or analysis.
+// Package runtimes provides runtimes of other languages to tests, with packages from their registries, as partners
+// use them for verification, code generation or analysis.
 //
-// Packages are installed once in the user's cache. If a runtime is not available, the test fails if everything must run
-// (CI=true, or SVC_E2E=1 as in make e2e). Otherwise, the test is skipped and leaves a one-line note, which `make test`
-// prints (internal/e2e/notice) until the test has run.
+// Packages are installed once in the user's cache. If a runtime is not available where everything must run (CI=true,
+// or SVC_E2E=1 as in make e2e), the test fails. Elsewhere, the test is skipped and leaves a one-line note, which
+// `make test` prints (internal/e2e/notice) until the test has run.
 package runtimes
 
 import (
@@ -47,8 +47,8 @@ func Python(t testing.TB, packages ...string) (interpreter string) {
 	return filepath.Join(folder, inside)
 }
 
-// Node returns a folder whose node_modules has packages, each named with its version:
-// "standardwebhooks@1.1.1". Their programs are in node_modules/.bin.
+// Node returns a folder whose node_modules contains packages, each named with its version: "standardwebhooks@1.1.1".
+// Their programs are in node_modules/.bin.
 func Node(t testing.TB, packages ...string) (folder string) {
 	t.Helper()
 	Program(t, "node")
@@ -138,7 +138,7 @@ func installed(t testing.TB, language string, packages []string, inside string, 
 	sum := sha256.Sum256([]byte(strings.Join(packages, " ")))
 	folder = filepath.Join(cache(t), language+"-"+hex.EncodeToString(sum[:6]))
 	done := folder + ".complete"
-	lock := flock.New(folder + ".lock") // packages are tested in parallel
+	lock := flock.New(folder + ".lock") // Go packages are tested in parallel
 	if err := lock.Lock(); err != nil {
 		t.Fatal(err)
 	}

@@ -40,7 +40,8 @@ func try(t *testing.T, name string, test func(t testing.TB)) *observedTest {
 	return s
 }
 
-// machine prepares an environment with only these programs, as shell scripts, and an empty cache.
+// machine prepares an environment with only the given programs, as shell scripts, and an empty cache. notes returns
+// the notes of skipped tests.
 func machine(t *testing.T, programs map[string]string) (notes func() string) {
 	t.Helper()
 	bin, home := t.TempDir(), t.TempDir()
