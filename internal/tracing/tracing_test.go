@@ -201,8 +201,8 @@ func (b *blocked) ExportSpans(context.Context, []sdktrace.ReadOnlySpan) error {
 	return b.fault
 }
 
-// TestSlowCollector: a collector that does not respond delays nothing. Spans that exceed the queue are dropped and
-// counted.
+// TestSlowCollector: a collector that does not respond does not delay the process. Spans that exceed the queue are
+// dropped and counted.
 func TestSlowCollector(t *testing.T) {
 	exporter := &blocked{release: make(chan struct{})}
 	tracer, err := start(t.Context(), Process{Service: "svc"}, exporter, 16, slog.New(slog.DiscardHandler))

@@ -29,7 +29,7 @@ type progress struct {
 	generation string
 	position   int64
 	waiting    map[*waiter]struct{}
-	reading    bool // one of the waiters is reading the header for all waiters
+	reading    bool // whether one of the waiters is reading the header for all waiters
 }
 
 type waiter struct {
@@ -76,7 +76,7 @@ func (f *Watermark) applyAnnouncement(announcement string) {
 	}
 }
 
-// recordPosition records a position and releases its waiters.
+// recordPosition records a position and releases the waiters for it.
 func (f *Watermark) recordPosition(partition int32, generation string, position int64) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -63,7 +63,7 @@ func (c *connection) meet(n *node) func(context.Context, *redis.Conn) error {
 	return func(ctx context.Context, conn *redis.Conn) error { return c.recordProcess(ctx, conn, n) }
 }
 
-// timeouts returns the longest time to connect, and the longest time of a call.
+// timeouts returns the timeout for connecting, and the timeout of a call.
 func (cfg *Config) timeouts() (dial, call time.Duration) {
 	if cfg.Patient {
 		return patientTimeout, patientTimeout
@@ -71,15 +71,15 @@ func (cfg *Config) timeouts() (dial, call time.Duration) {
 	return dialTimeout, callTimeout
 }
 
-// connectSentinel makes a client that asks the Sentinels for the primary before each dial, and closes its connections to
-// the old primary when the Sentinels announce a new one.
+// connectSentinel creates a client that asks the Sentinels for the primary before each dial, and closes its
+// connections to the old primary when the Sentinels announce a new one.
 func (c *connection) connectSentinel(cfg *Config) error {
 	options, err := redis.ParseFailoverURL(cfg.URL)
 	if err != nil || options.MasterName == "" {
 		return errURL
 	}
 	if options.TLSConfig != nil {
-		options.TLSConfig.ServerName = "" // each host has a certificate with the host's name
+		options.TLSConfig.ServerName = "" // the certificate of each host contains the name of that host
 	}
 	if err := cfg.secure(options.TLSConfig); err != nil {
 		return err
@@ -98,8 +98,8 @@ func (c *connection) connectSentinel(cfg *Config) error {
 	return nil
 }
 
-// connectCluster makes a client that knows which node of a cluster has which keys. Replicas are not read, because they may
-// lag.
+// connectCluster creates a client that knows which node of a cluster has which keys. Replicas are not read, because
+// they may lag.
 func (c *connection) connectCluster(cfg *Config, address *url.URL) error {
 	query := address.Query()
 	if query.Get("cluster") != "true" || query.Has("master_name") || strings.Trim(address.Path, "/0") != "" {
@@ -113,7 +113,7 @@ func (c *connection) connectCluster(cfg *Config, address *url.URL) error {
 		return errURL
 	}
 	if options.TLSConfig != nil {
-		options.TLSConfig.ServerName = "" // each node has a certificate with its own name
+		options.TLSConfig.ServerName = "" // the certificate of each node contains the name of that node
 	}
 	if err := cfg.secure(options.TLSConfig); err != nil {
 		return err
@@ -141,7 +141,7 @@ func (c *connection) connectCluster(cfg *Config, address *url.URL) error {
 	return nil
 }
 
-// slotsEvery is the interval at which the map of a cluster is read, even if no call has failed.
+// slotsEvery is the interval at which the slot map of a cluster is reloaded, even if no call has failed.
 const slotsEvery = 10 * time.Second
 
 var errURL = errors.New("the URL of Redis must look like redis://user:password@host:6379/0 or rediss://…, " +

@@ -17,8 +17,8 @@ const complainEvery = 5 * time.Minute
 //nolint:staticcheck // begins with a name
 var errCluster = errors.New("Redis is a cluster: add cluster=true to the URL in --redis, such as redis://host:6379?cluster=true")
 
-// complain logs a failure that an operator must fix, with the option to check. It ignores responses that say nothing
-// about the configuration.
+// complain logs a failure that an operator must fix, with the option to check. It ignores responses that have nothing
+// to do with the configuration.
 func (c *connection) complain(ctx context.Context, err error) {
 	message, which, option := "redis unavailable", "", "--redis"
 	answer, untrusted := redis.Error(nil), (*tls.CertificateVerificationError)(nil)

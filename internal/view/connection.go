@@ -19,13 +19,13 @@ type connection struct {
 	cluster    *redis.ClusterClient  // knows which node has a key; nil: there is only one node
 	only       *node                 // the only node; nil: a cluster
 	nodes      sync.Map              // the nodes of a cluster: *redis.Client to *node
-	unknown    *node                 // whether the nodes of a cluster can be found; nil: there is only one node
+	unknown    *node                 // placeholder for nodes of a cluster that cannot be found; nil: there is only one node
 	now        func() time.Time
 	log        *slog.Logger
 	complained sync.Map                 // when each failure was last logged: string to time.Time
 	furthest   sync.Map                 // the newest known header, by key: string to *atomic.Pointer[header]
-	newcomer   atomic.Pointer[newcomer] // the process that responds; nil: none has responded, or it does not report an id
-	newcomers  sync.Map                 // the same for each slot of a cluster: string to *atomic.Pointer[newcomer]
+	newcomer   atomic.Pointer[newcomer] // the Redis process that responds; nil: none has responded, or it does not report an id
+	newcomers  sync.Map                 // newcomer for each slot of a cluster: string to *atomic.Pointer[newcomer]
 }
 
 // Close ends the connections.
@@ -74,9 +74,9 @@ func (c *connection) call(ctx context.Context, n *node, do func() error) error {
 	return fmt.Errorf("%w: %w", ErrAway, err)
 }
 
-// findMoved reads again which node has which keys if an error says, or may mean, that it has changed. Calls do not follow
-// a redirection, because the caller must know which node responded. If the error comes from a cluster that --redis does
-// not declare, findMoved returns it with [errCluster].
+// findMoved reloads the slot map of a cluster if an error states, or may mean, that keys have moved to another node.
+// Calls do not follow a redirection, because the caller must know which node responded. If the error comes from a
+// cluster that --redis does not declare, findMoved returns it with [errCluster].
 func (c *connection) findMoved(ctx context.Context, err error) error {
 	moved := slices.ContainsFunc([]string{"MOVED", "ASK", "CROSSSLOT", "CLUSTERDOWN"}, func(prefix string) bool {
 		return redis.HasErrorPrefix(err, prefix)
@@ -187,8 +187,9 @@ func storeFurthest(furthest *atomic.Pointer[header], h *header) {
 	}
 }
 
-// readHeaders reads the headers of some partitions, in one round trip to each node. key returns the key of the header of a
-// partition. The headers of a node that does not respond say so; if none responds, readHeaders returns an error.
+// readHeaders reads the headers of some partitions, in one round trip to each node. key returns the key of the header
+// of a partition. If a node does not respond, the headers of its partitions contain the error; if no node responds,
+// readHeaders also returns an error.
 func (c *connection) readHeaders(ctx context.Context, key func(int32) string, partitions ...int32) ([]header, error) {
 	keys := make([]string, len(partitions))
 	for i, partition := range partitions {
@@ -280,8 +281,8 @@ func (w *writer) lastFault() error {
 	return nil
 }
 
-// run writes until ctx ends, and returns the error of ctx. It calls write after a signal, after the time that write has
-// returned, and again after a failure.
+// run writes until ctx ends, and returns the error of ctx. It calls write again after a signal, after the time that
+// the last call has returned, and after a failure.
 func (w *writer) run(ctx context.Context, write func() (next time.Duration, err error)) error {
 	for retry := time.Duration(0); ; {
 		next, err := write()

@@ -12,8 +12,8 @@ import (
 // Currency reports how current the partitions of a view are for readers.
 type Currency struct {
 	// Behind is the time since the view was last known to have every input of the log, for the partition that is
-	// furthest behind. Processors report each second, so for a current view it is about a second. Partitions that were
-	// never written do not count. While Redis does not respond, Behind is the time since its last response.
+	// furthest behind. Processors report each second, so for a current view, Behind is about a second. Partitions
+	// that were never written do not count. While Redis does not respond, Behind is the time since its last response.
 	Behind     time.Duration
 	Unreadable int // partitions that cannot be read
 }
@@ -52,8 +52,8 @@ func upTo(n int32) []int32 {
 	return all
 }
 
-// Positions returns the offset of the last input in the view, for each of the partitions 0 to n-1 whose view is whole
-// and belongs to the given generation of the log. The error is [ErrAway].
+// Positions returns the offset of the last input in the view, for each of the partitions 0 to n-1 whose view is
+// complete and belongs to the given generation of the log. The error is [ErrAway].
 func (b *View) Positions(ctx context.Context, n int32, generation string) (map[int32]int64, error) {
 	headers, err := b.readHeaders(ctx, b.headerKey, upTo(n)...)
 	if err != nil {
@@ -97,8 +97,8 @@ type Memory struct {
 	Policy      string // maxmemory-policy
 }
 
-// Memory returns how much memory Redis uses; in a cluster, it is the memory of the primary that has the least left. The
-// error is [ErrAway], even if the user has no right to INFO or Redis does not report its memory.
+// Memory returns how much memory Redis uses; in a cluster, it is the memory of the primary that has the least left.
+// If Redis does not respond, does not report its memory, or denies the user INFO, the error is [ErrAway].
 func (c *connection) Memory(ctx context.Context) (Memory, error) {
 	var mu sync.Mutex
 	var fullest *Memory
@@ -120,7 +120,7 @@ func (c *connection) Memory(ctx context.Context) (Memory, error) {
 	return *fullest, nil
 }
 
-// share returns which part of the limit is used.
+// share returns the fraction of the limit that is used.
 func (m *Memory) share() float64 { return float64(m.Used) / float64(max(m.Limit, 1)) }
 
 func (c *connection) memoryOf(ctx context.Context, n *node) (m Memory, err error) {

@@ -12,7 +12,7 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// Each of these Redis scripts makes one atomic update, which the comment at its top describes.
+// Each of these Redis scripts performs one atomic update. The comment at the top of the script describes the update.
 var (
 	//go:embed deliveries.lua
 	deliveriesSource string
@@ -56,7 +56,7 @@ const (
 	deliveriesKept  = 90 * 24 * time.Hour
 	commandsKept    = 7 * 24 * time.Hour
 	linksKept       = 2 * 24 * time.Hour
-	deliveriesBatch = 200     // written in one round trip
+	deliveriesBatch = 200     // number of deliveries written in one round trip
 	deliveriesMost  = 100_000 // pending deliveries
 )
 
@@ -87,7 +87,7 @@ type Deliveries struct {
 	most       int                    // maximum number of deliveries
 	lost       map[int32]int          // deliveries dropped because of the limit, by partition
 	partitions map[int32]*listsWriter // partitions that this process owns
-	pulse      bool                   // the signs must be written
+	pulse      bool                   // whether the signs of life must be written
 }
 
 // listsWriter is the state of the lists of an owned partition.
@@ -96,11 +96,11 @@ type listsWriter struct {
 	reached int64 // last change in the ledger
 	least   int64 // minimum position that Redis must have
 	count   int64 // minimum count of writes that Redis must have
-	begins  bool  // no signs have been written yet
-	lacks   bool  // Redis has lost data: the lists must be rewritten
+	begins  bool  // whether no signs of life have been written yet
+	lacks   bool  // whether Redis has lost data, so that the lists must be rewritten
 }
 
-// Deliveries returns a writer. Each process needs only one.
+// Deliveries returns a writer of the lists of deliveries. Each process needs only one.
 func (b *View) Deliveries() *Deliveries {
 	return &Deliveries{
 		writer: b.newWriter("the lists"), view: b, most: deliveriesMost,
@@ -170,9 +170,10 @@ func (d *Deliveries) Run(ctx context.Context) error {
 	return d.run(ctx, func() (time.Duration, error) { return untilWoken, d.flush(ctx) })
 }
 
-// flush writes everything pending. Entries that it could not write remain pending, unless a newer version has arrived.
-// For each partition, deliveries are written before notes, so a reader of a finished command finds its deliveries; and
-// the signs are written last, and only if everything else was. It returns an error of one of the partitions.
+// flush writes everything pending. Entries that it could not write remain pending, unless a newer version has
+// arrived. For each partition, deliveries are written before notes, so a reader of a finished command finds its
+// deliveries. The signs of life are written last, and only if everything else was written. If several partitions
+// fail, flush returns the error of one of them.
 func (d *Deliveries) flush(ctx context.Context) (err error) {
 	d.mu.Lock()
 	deliveries, notes, waiting, lost := d.deliveries, d.notes, d.waiting, d.lost
@@ -210,7 +211,8 @@ func (d *Deliveries) flush(ctx context.Context) (err error) {
 	return err
 }
 
-// unlist marks the lists of the partitions in lost as incomplete, and removes each partition that it could mark.
+// unlist marks the lists of partitions that have lost deliveries as incomplete. It deletes each partition that it has
+// marked from the map lost, and adds errors to faults.
 func (d *Deliveries) unlist(ctx context.Context, lost map[int32]int, faults map[int32]error) {
 	for partition, count := range lost {
 		key := d.view.listedKey(partition)
@@ -224,7 +226,8 @@ func (d *Deliveries) unlist(ctx context.Context, lost map[int32]int, faults map[
 	}
 }
 
-// writeDeliveries writes the deliveries of partitions without a fault, and removes them from deliveries.
+// writeDeliveries writes the deliveries of partitions without a fault, and deletes the written deliveries from the
+// map.
 func (d *Deliveries) writeDeliveries(ctx context.Context, deliveries map[string]*Delivery, faults map[int32]error) {
 	type place struct{ hospital, endpoint string }
 	at := map[place][]*Delivery{}
@@ -264,8 +267,9 @@ func (b *View) putDeliveries(ctx context.Context, hospital, endpoint string, lis
 	return err
 }
 
-// putNotes writes the notes of partitions without a fault, in one round trip to each node, and removes them from notes. It
-// counts a write in each partition, and calls counted with one hospital from each.
+// putNotes writes the notes of partitions without a fault, in one round trip to each node, and deletes the written
+// notes from the map. It counts one write for each of these partitions, and calls the function counted with one
+// hospital of each.
 func (b *View) putNotes(ctx context.Context, notes map[note][]byte, faults map[int32]error, counted func(hospital string)) {
 	var list, commands []note // commands are written last, so that a reader of a finished command finds its effects
 	for n := range notes {

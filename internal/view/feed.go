@@ -26,16 +26,16 @@ var feedScript = redis.NewScript(feedSource)
 // feedsKept is how long a feed is listed after its last message.
 const feedsKept = 7 * 24 * time.Hour
 
-// Feeds counts what feeds receive, in Redis. If Redis loses its data, the counts are lost.
+// Feeds keeps the counters of the feeds in Redis. If Redis loses its data, the counters are lost.
 type Feeds struct {
 	view     *View
 	numbered atomic.Int64 // number of the last notice
 }
 
-// Feeds returns the counts of feeds.
+// Feeds returns the counters of the feeds.
 func (b *View) Feeds() *Feeds {
 	f := &Feeds{view: b}
-	f.numbered.Store(rand.Int64N(1 << 48)) //nolint:gosec // not secret: several instances write into one list
+	f.numbered.Store(rand.Int64N(1 << 48)) //nolint:gosec // not secret; separates the notices of the instances that write to one list
 	return f
 }
 
@@ -186,7 +186,7 @@ const (
 // noticeKinds are the kinds of a feed's notices, in the order that notices.lua uses.
 var noticeKinds = []string{refusals, warnings, routine}
 
-// keptNotice is a notice in Redis. Its score is the time in ms.
+// keptNotice is a notice in a sorted set in Redis. Its score is the time of the notice in Unix ms.
 type keptNotice struct {
 	Number    int64  `json:"n"` // serial number, so that equal notices remain distinct
 	ControlID string `json:"c,omitempty"`

@@ -21,12 +21,12 @@ type load struct {
 	versions  int64 // sum over all hospitals
 	units     map[string]*change
 
-	asOf, waits time.Time // from Freshness, for the position
-	since       time.Time // when the oldest pending change was put; zero: no change is pending
+	asOf, waits time.Time // for the position, as Freshness reports them
+	since       time.Time // when the oldest pending change was queued; zero: no change is pending
 }
 
-// flush writes everything pending, to the nodes of a cluster in parallel. It returns the error of one of the partitions
-// that could not be written; those of the others are still written.
+// flush writes everything pending, to the nodes of a cluster in parallel. If a partition cannot be written, flush
+// still writes the others. It returns the error of one of the failed partitions.
 func (p *Projector) flush(ctx context.Context) error {
 	loads := p.drainLoads()
 	keys := make([]string, len(loads))
@@ -49,8 +49,8 @@ func (p *Projector) flush(ctx context.Context) error {
 	return nil
 }
 
-// flushLoad writes the changes of a partition. If that fails, the changes are put back before newer ones, because writing
-// a version twice is safe.
+// flushLoad writes the changes of a partition. If that fails, the changes are queued again before newer ones, because
+// it is safe to write a version twice.
 func (p *Projector) flushLoad(ctx context.Context, n *node, load *load) error {
 	behind, err := false, p.view.loadScripts(ctx, n)
 	if err == nil {
@@ -86,7 +86,7 @@ func (p *Projector) drainLoads() []load {
 		for hospital, u := range l.pending {
 			u.recent = l.last[hospital].encode()
 		}
-		l.fresh.RecordProgress(l.position) // holds only once this load is written
+		l.fresh.RecordProgress(l.position) // true only once this load is written
 		loads = append(loads, load{
 			partition, l.epoch, l.seal, l.position, l.versions, l.pending, l.fresh.AsOf(), l.fresh.Waits(), l.since,
 		})
@@ -112,7 +112,7 @@ func (p *Projector) putBack(load *load) {
 }
 
 // writeLoad writes the changes of a partition in pipelines of limited size. The last pipeline ends with the mark.
-// behind reports whether changes alone cannot bring the view up to date.
+// behind reports whether only a whole projection can bring the view up to date.
 func (p *Projector) writeLoad(ctx context.Context, n *node, load *load) (behind bool, err error) {
 	pipe := n.redis.Pipeline()
 	size := 0
@@ -157,7 +157,7 @@ func (p *Projector) writeLoad(ctx context.Context, n *node, load *load) (behind 
 	return behind, err
 }
 
-// These are the scripts. Each must be atomic; the comment in the script says why.
+// Each of these Redis scripts must be atomic. The comment in the script explains why.
 var (
 	//go:embed claim.lua
 	claimSource string
@@ -238,8 +238,8 @@ func (p *Projector) write(ctx context.Context, pipe redis.Pipeliner, partition i
 	writeScript.EvalSha(ctx, pipe, keys, args...)
 }
 
-// mark sets the position and the signs of a load, and announces the position. With seal, it also marks the partition as
-// whole and removes the data of other generations.
+// mark sets the position and the signs of life of a load, and announces the position. If the load is sealed, mark
+// also marks the partition as whole and removes the data of other generations.
 func (p *Projector) mark(ctx context.Context, n *node, pipe redis.Pipeliner, load *load) {
 	b := p.view
 	seal, asOf, waiting := 0, "", time.Duration(0)

@@ -17,7 +17,7 @@ var ErrBehind = errors.New("the view is behind the log, or its lag is unknown")
 
 // BehindError is an [ErrBehind] with the duration of the delay.
 type BehindError struct {
-	For time.Duration // how long the view may have lacked inputs; 0: always
+	For time.Duration // how long the view may have lacked inputs; 0: since an unknown time
 	why string
 }
 
@@ -31,7 +31,8 @@ func (*BehindError) Is(target error) bool { return target == ErrBehind }
 const (
 	knownWithin = 5 * time.Second // maximum age of the latest instant up to which no input is known to be missing
 	waitsAtMost = 2 * time.Second // maximum age of the oldest known pending input
-	// DerivedAtMost is waitsAtMost for forecasts and lists, which are derived from verdicts a second later.
+	// DerivedAtMost replaces waitsAtMost for forecasts and lists, which are derived from verdicts up to a second
+	// later.
 	DerivedAtMost = 3 * time.Second
 )
 
@@ -60,15 +61,15 @@ func (h *header) isBefore(earlier *header) bool {
 		(h.position < earlier.position || h.versions != 0 && h.versions < earlier.versions)
 }
 
-// signs are the fields that the processor of a partition writes each second.
+// signs are the signs of life that the processor of a partition writes each second.
 type signs struct {
 	pulse   time.Time     // when the signs were written; zero: never
 	asOf    time.Time     // instant up to which the view has every input of the log
 	waiting time.Duration // how long the oldest missing input has been pending
 }
 
-// fault returns why a partition cannot be read, or nil. This function alone decides: a view that is not known to be
-// current cannot be read. most is the longest time that an input may have been pending.
+// fault returns why a partition cannot be read, or nil. Only this function decides that. A view that is not known to
+// be current cannot be read. most is the longest time that an input may have been pending.
 func (h *header) fault(most time.Duration) error {
 	switch {
 	case h.away != nil:
@@ -111,8 +112,8 @@ func lacks(waiting, unknown, most time.Duration) error {
 
 func rounded(d time.Duration) time.Duration { return d.Round(100 * time.Millisecond) }
 
-// headerOf parses the fields of a header: generation, whole, position, signs and versions. A missing field is zero. A
-// malformed field makes the view not whole.
+// headerOf parses the fields of a header: generation, whole, position, signs of life and versions. A missing field is
+// zero. A malformed field makes the view incomplete.
 func headerOf(fields []any) header {
 	text := func(i int) string {
 		s, _ := fields[i].(string) //nolint:errcheck // a missing field is empty
@@ -194,7 +195,7 @@ func (b *View) Progress(ctx context.Context, hospital string) (Progress, error) 
 // new records can be distinguished from a stuck reader.
 type Freshness struct {
 	since    time.Time // instant since which the log is queried; zero: unknown
-	position int64     // position reached by the reader
+	position int64     // whether the reader has reached a position
 	any      bool      // the reader has reached a position
 	asOf     time.Time
 	ends     []logEnd // ends not yet reached, oldest first

@@ -235,9 +235,9 @@ type ListPulse struct {
 	End     int64 // end of the log at the last query; negative: the log did not respond
 }
 
-// Pulse reports the partitions of this process, as of an instant before the ends of their logs were queried. Call it
-// every second; otherwise, the lists cannot be read. Everything that was queued before the call is written before the
-// report.
+// Pulse reports the partitions of this process and their positions, as of an instant that precedes the queries for
+// the ends of their logs. Call it every second; otherwise, the lists cannot be read. Everything that was queued
+// before the call is written before the report.
 func (d *Deliveries) Pulse(at time.Time, partitions map[int32]ListPulse) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -278,8 +278,8 @@ func (d *Deliveries) Fault(now time.Time) error {
 }
 
 // Lacks reports whether Redis has lost some of the lists of an owned partition, or whether the previous owner did not
-// write all of them. If so, all lists must be put again, and then [Deliveries.Complete] must be called. Until then, no
-// signs are written.
+// write all of them. If so, all lists must be queued again, and then [Deliveries.Complete] must be called. Until
+// then, no signs of life are written.
 func (d *Deliveries) Lacks(partition int32) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -287,7 +287,7 @@ func (d *Deliveries) Lacks(partition int32) bool {
 	return w != nil && w.lacks
 }
 
-// Complete records that all lists of a partition have been put.
+// Complete records that all lists of a partition have been queued again after [Deliveries.Lacks].
 func (d *Deliveries) Complete(partition int32) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -296,14 +296,14 @@ func (d *Deliveries) Complete(partition int32) {
 	}
 }
 
-// listSigns are the signs to write after the lists of a partition; their times are by the local clock.
+// listSigns are the signs of life to write after the lists of a partition; their times are by the local clock.
 type listSigns struct {
 	signs
 	of      *listsWriter
 	reached int64
 }
 
-// drainSigns returns and clears the signs to write after the lists. The caller must hold the lock.
+// drainSigns returns and clears the signs of life to write after the lists. The caller must hold the lock.
 func (d *Deliveries) drainSigns() map[int32]listSigns {
 	if !d.pulse {
 		return nil
@@ -324,7 +324,8 @@ func (d *Deliveries) drainSigns() map[int32]listSigns {
 	return all
 }
 
-// putSigns writes the signs of partitions without a fault, with their times by the clock of the partition's node.
+// putSigns writes the signs of life of partitions without a fault. It converts their times to the clock of the
+// partition's node.
 func (d *Deliveries) putSigns(ctx context.Context, all map[int32]listSigns, faults map[int32]error) {
 	b := d.view
 	for partition, s := range all {
@@ -344,7 +345,7 @@ func (d *Deliveries) putSigns(ctx context.Context, all map[int32]listSigns, faul
 	}
 }
 
-// putSign writes the signs of a partition, unless its lists are incomplete.
+// putSign writes the signs of life of a partition, unless its lists are incomplete.
 func (d *Deliveries) putSign(ctx context.Context, partition int32, s *listSigns) error {
 	d.mu.Lock()
 	count, least, begins := s.of.count, s.of.least, 0
@@ -371,7 +372,7 @@ func (d *Deliveries) putSign(ctx context.Context, partition int32, s *listSigns)
 	return nil
 }
 
-// encode writes the text that decodeSigns reads.
+// encode returns the text that decodeSigns decodes.
 func (s *signs) encode() string {
 	return strings.Trim(fmt.Sprint([]int64{s.pulse.UnixMilli(), s.asOf.UnixMilli(), s.waiting.Milliseconds()}), "[]")
 }

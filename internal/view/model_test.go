@@ -146,7 +146,7 @@ func TestViewIsAlwaysOneCommittedVersion(t *testing.T) {
 			}
 		}
 		gate.Open()
-		commit(0) // so that a write detects a loss of data, not a check a second later
+		commit(0) // so that this write detects a loss of data; the check would detect it only a second later
 		end, stop := context.WithTimeout(t.Context(), time.Minute)
 		defer stop()
 		for {

@@ -17,7 +17,7 @@ import (
 type node struct {
 	redis *redis.Client
 	now   func() time.Time
-	fault error // why the node is unknown; nil: it is known
+	fault error // why the node of a key is unknown; nil: it is known
 	// closedUntil is set after a call without a response, in Unix ms. Until then, calls fail immediately instead of
 	// each waiting for its timeout.
 	closedUntil atomic.Int64
@@ -25,7 +25,7 @@ type node struct {
 	process     atomic.Pointer[string] // id of the process that responds; nil: Redis does not report one
 	reading     atomic.Pointer[clockReading]
 	asked       atomic.Int64 // when the node's clock was last queried, in Unix ms of the local clock
-	loaded      atomic.Bool  // the node has the scripts of the projector, as far as is known
+	loaded      atomic.Bool  // whether the node probably still has the scripts of the projector
 }
 
 // clockReading is a time by the clock of a node, and the local time when it arrived.
@@ -34,8 +34,8 @@ type clockReading struct{ theirs, ours time.Time }
 // clockEvery is the interval between readings of a node's clock, because the address may have moved to another Redis.
 const clockEvery = time.Second
 
-// recordProcess records which Redis process responds on a new connection to a node. A user without permission for INFO,
-// and an embedded Redis, do not report it.
+// recordProcess records which Redis process responds on a new connection to a node. The process is unknown if the
+// user has no permission for INFO, or if Redis is embedded.
 func (c *connection) recordProcess(ctx context.Context, conn *redis.Conn, n *node) error {
 	info, err := conn.Info(ctx, "server").Result()
 	if answer := redis.Error(nil); errors.As(err, &answer) {
@@ -46,7 +46,7 @@ func (c *connection) recordProcess(ctx context.Context, conn *redis.Conn, n *nod
 	case err != nil:
 		return fmt.Errorf("connect to Redis: %w", err)
 	case strings.Contains(info, "redis_mode:sentinel"):
-		return nil // the connection serves no reads
+		return nil // connections to a Sentinel serve no reads
 	case strings.Contains(info, "redis_mode:cluster") && c.cluster == nil:
 		return errCluster
 	}
@@ -103,13 +103,13 @@ func (n *node) redisNow() time.Time {
 type newcomer struct {
 	node    *node
 	process *string
-	at      time.Time // when it was first asked for the partition, by its clock
+	at      time.Time // when the process was first queried for the partition, by its own clock
 	first   sync.Map  // the pulse of the header at a key, as first read: string to time.Time
 }
 
 // proves reports whether a header that was last written at pulse proves that a processor has checked the data of the
-// newcomer. Processors check the data with every pulse, once a second. So a header qualifies if it differs from the
-// first one that was read, or if it is newer than any that the predecessor can have written.
+// newcomer. Processors check the data with every pulse, once a second. So the header of a key proves it if its pulse
+// is later than the first one that was read, or so late that the predecessor cannot have written it.
 func (m *newcomer) proves(key string, pulse time.Time) bool {
 	if pulse.Sub(m.at) > knownWithin {
 		return true
@@ -143,7 +143,8 @@ func (c *connection) servedBy(n *node, key string) *newcomer {
 	}
 }
 
-// slotOf returns the part of a key by which a cluster assigns it to a node. For keys of a partition, it is the partition.
+// slotOf returns the part of a key that determines the node of a cluster that stores the key. For the keys of a
+// partition, this part is the partition.
 func slotOf(key string) string {
 	if _, rest, ok := strings.Cut(key, "{"); ok {
 		if tag, _, ok := strings.Cut(rest, "}"); ok && tag != "" {
@@ -153,7 +154,8 @@ func slotOf(key string) string {
 	return key
 }
 
-// nodeOf returns the node that has a key. While the nodes of a cluster are unknown, calls to it fail.
+// nodeOf returns the node that has a key. While the nodes of a cluster are unknown, all calls to the returned node
+// fail.
 func (c *connection) nodeOf(ctx context.Context, key string) *node {
 	if c.cluster == nil {
 		return c.only
@@ -198,7 +200,7 @@ func (n *node) open() {
 	}
 }
 
-// eachNode calls do for every primary, in parallel, and returns the first error.
+// eachNode calls the function do for every primary, in parallel, and returns the first error.
 func (c *connection) eachNode(ctx context.Context, do func(ctx context.Context, n *node) error) error {
 	if c.cluster == nil {
 		return do(ctx, c.only)
@@ -226,7 +228,7 @@ func (c *connection) byNode(ctx context.Context, keys []string) map[*node][]int 
 	return groups
 }
 
-// parallel calls do for every group, in parallel if there are several.
+// parallel calls the function do for every group, in parallel if there are several groups.
 func parallel(groups map[*node][]int, do func(n *node, indexes []int)) {
 	var all sync.WaitGroup
 	for n, indexes := range groups {

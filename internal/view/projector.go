@@ -14,9 +14,9 @@ type Unit struct {
 	Version  int64
 	Chart    []byte           // encoded
 	Rooms    map[int32][]byte // encoded; only rooms that changed since the last projection; nil: the room was removed
-	// LocalSettings has the encoded records that administrators see in lists, by name. Like Rooms, it has only those
-	// that changed. Records whose names begin with [CodePrefix] have a separate hash, because there are many of them
-	// and most lists do not need them.
+	// LocalSettings contains the encoded records that administrators see in lists, by name. Like Rooms, it contains
+	// only those that changed. Records whose names begin with [CodePrefix] have a separate hash, because there are
+	// many of them and most lists do not need them.
 	LocalSettings map[string][]byte
 }
 
@@ -24,7 +24,7 @@ type Unit struct {
 type Projection struct {
 	Partition int32
 	Position  int64 // last processed input; -1: none
-	// Whole means that Units has all hospitals of the partition with all their rooms. The first projection of a
+	// Whole means that Units contains all hospitals of the partition with all their rooms. The first projection of a
 	// partition is whole, and so is the first one after a call to rebuild.
 	Whole bool
 	Units []Unit
@@ -53,10 +53,10 @@ type partitionBuffer struct {
 	last     map[string]*recent // recent changes by hospital; nil before the first whole projection
 	pending  map[string]*change
 	position int64     // position to announce
-	dirty    bool      // there are changes to write or announce
-	since    time.Time // when the oldest unwritten change was put; zero: none
-	seal     bool      // pending has the whole partition: claim the partition first, and mark it whole afterwards
-	asked    bool      // a whole projection was requested but has not arrived
+	dirty    bool      // whether there are changes to write or announce
+	since    time.Time // when the oldest unwritten change was queued; zero: none
+	seal     bool      // whether pending is the whole partition, which is claimed before the write and marked as whole after it
+	asked    bool      // whether a whole projection was requested but has not arrived
 	versions int64     // sum of the versions in last
 	epoch    int       // number of the whole projection that pending builds on
 	written  int64     // position that Redis has acknowledged; -1: none
@@ -64,13 +64,13 @@ type partitionBuffer struct {
 	// without a new position.
 	writtenVersions int64
 	fresh           Freshness
-	pulse           bool // write the partition's header even without changes
+	pulse           bool // whether to write the partition's header even without changes
 }
 
 // change merges all changes of one hospital since version base.
 type change struct {
 	hospital      string
-	base, version int64 // base -1: rooms are all rooms
+	base, version int64 // base -1: rooms contains all rooms
 	chart         []byte
 	rooms         map[int32][]byte
 	localSettings map[string][]byte
@@ -79,10 +79,10 @@ type change struct {
 
 // These are the intervals and limits of the projector.
 const (
-	checkEvery = time.Second     // between two checks of the headers
+	checkEvery = time.Second     // interval between checks of the headers
 	pipeCount  = 128             // hospitals per round trip
 	pipeBytes  = 4 << 20         // bytes per round trip
-	flushTime  = 5 * time.Second // for one round trip of a large batch
+	flushTime  = 5 * time.Second // timeout of one round trip with a large batch
 	noBase     = int64(-1)
 )
 
@@ -158,9 +158,9 @@ func mergeMaps[K comparable](older, newer map[K][]byte) map[K][]byte {
 	return all
 }
 
-// Pulse reports that this process owned its partitions at an instant. ends has, for some of the partitions, the end of
-// the log at that instant: the offset after the last input. Call Pulse each second; otherwise, a view that must be
-// current cannot be read.
+// Pulse reports that this process owned its partitions at an instant. For some or all of the partitions, ends
+// contains the end of the log at that instant: the offset after the last input. Call Pulse each second; otherwise, a
+// view that must be current cannot be read.
 func (p *Projector) Pulse(at time.Time, ends map[int32]int64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -225,7 +225,7 @@ func (p *Projector) checkHeaders(ctx context.Context) error {
 		if !lost {
 			continue
 		}
-		if seen[i].whole && seen[i].generation == p.generation { // restored from a copy: readers must not use the view
+		if seen[i].whole && seen[i].generation == p.generation { // Redis was restored from a copy, so readers must not use the view
 			key := p.view.headerKey(partition)
 			n := p.view.nodeOf(ctx, key)
 			if err := p.view.call(ctx, n, func() error { return n.redis.HSet(ctx, key, fieldWhole, "0").Err() }); err != nil {

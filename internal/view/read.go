@@ -25,8 +25,8 @@ type Snapshot struct {
 	Position int64  // last input in the state
 	Chart    string // encoded
 	Rooms    []Room // ascending by ID
-	// Partial means that the snapshot builds on an earlier state: Rooms has only the rooms that have changed since
-	// then, and Gone has those that were removed. All other rooms are unchanged.
+	// Partial means that the snapshot builds on an earlier state: Rooms contains only the rooms that have changed
+	// since then, and Gone the rooms that were removed. All other rooms are unchanged.
 	Partial bool
 	Gone    []int32
 }
@@ -61,9 +61,9 @@ func (b *View) nodeOfHospital(ctx context.Context, hospital string) *node {
 	return b.nodeOf(ctx, b.headerKey(b.partitionOf(hospital)))
 }
 
-// token adds its commands to a pipeline and runs the pipeline. It also returns the fields of the hospital that more
-// names, at the same version; a missing field is empty. token does not use a script, because an embedded Redis needs
-// 250 µs for a script and 45 µs for these two calls.
+// token adds its commands to a pipeline and runs the pipeline. It also returns the hospital's fields that are named
+// in more, at the same version; a missing field is empty. token does not use a script, because an embedded Redis
+// needs 250 µs for a script and 45 µs for these two calls.
 func (b *View) token(ctx context.Context, n *node, pipe redis.Pipeliner, hospital string, more ...string) (Token, []string, error) {
 	partition := b.partitionOf(hospital)
 	question := b.askHeader(ctx, n, pipe, b.headerKey(partition))
@@ -93,8 +93,8 @@ func (b *View) token(ctx context.Context, n *node, pipe redis.Pipeliner, hospita
 	return Token{fields[0], version}, fields[2:], nil
 }
 
-// Read returns the state of a hospital, in one round trip. The errors are ErrAway,
-// ErrNotWhole, ErrNoUnit and ErrBehind.
+// Read returns the state of a hospital, in one round trip. The errors are [ErrAway], [ErrNotWhole], [ErrNoUnit] and
+// [ErrBehind].
 func (b *View) Read(ctx context.Context, hospital string) (Snapshot, error) {
 	// In a transaction, an empty hash means that the hospital does not exist.
 	n := b.nodeOfHospital(ctx, hospital)

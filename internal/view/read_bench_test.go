@@ -123,7 +123,7 @@ func busy(b *testing.B, hospital string, version int64, now, arrived acuity.Inst
 func BenchmarkRead(b *testing.B) {
 	url := os.Getenv("E2E_REDIS")
 	if url != "" && !strings.Contains(url, "://") {
-		url = "redis://" + url // host:port, the form of the whole-system tests
+		url = "redis://" + url // the whole-system tests set host:port
 	}
 	if url == "" {
 		embedded, err := view.Embed()

@@ -10,12 +10,13 @@ import (
 	"strconv"
 )
 
-// recent has the rooms of a hospital that changed after one version (from) and up to another (to), as they are at the
-// latter. A reader that has any version in that range applies these rooms to get the latter.
+// recent contains the rooms of a hospital that changed between two versions: after the version from, up to and
+// including the version to. It contains their state at the later version. A reader that has a version in that range
+// applies these rooms to get the later version.
 //
-// It describes the log, not the content of Redis, so it remains true when Redis loses data. It is written together
-// with the latter version and is valid only for that version. A release that does not know recent does not update it;
-// readers ignore the outdated value.
+// A recent describes the log, not the content of Redis, so it remains correct when Redis loses data. It is written
+// together with the later version and is valid only for that version. A release that does not know recent does not
+// update it; readers ignore the outdated value.
 type recent struct {
 	from, to int64
 	rooms    []recentRoom // oldest change first
@@ -105,7 +106,7 @@ func decodeRecent(b []byte) (recent, bool) {
 
 // ReadSince returns the state of a hospital to a reader that has an earlier state. If the view has the changes since
 // then, ReadSince returns only the changed rooms; if not, it returns all rooms. It needs one round trip, and another
-// one if all rooms are needed. With a zero Token, it is the same as Read.
+// one if all rooms are needed. With a zero Token, ReadSince is equivalent to Read.
 func (b *View) ReadSince(ctx context.Context, hospital string, since Token) (Snapshot, error) {
 	if since == (Token{}) {
 		return b.Read(ctx, hospital)

@@ -2,24 +2,26 @@
 //
 // The view is derived from the log. It can be deleted at any time, and is then rebuilt.
 //
-// A hospital has three hashes of the same version. The first has the encoded unit chart, an encoded chart of each
-// room, a copy of the recently changed rooms, the version and the input position. The second has the records that
-// administrators see in lists, the third the codes of the worklist. Reads of a unit do not access these two.
+// A hospital has three hashes of the same version. The first contains the encoded unit chart, an encoded chart of each
+// room, a copy of the recently changed rooms, the version and the input position. The second contains the records that
+// administrators see in lists, and the third contains the codes of the worklist. Reads of a unit do not access the
+// second and the third.
 //
-// A partition of the log has one header. It says that all hospitals of the partition are in the view, and has the
-// generation of the log, and the input and the instant up to which the view is complete. Without a header, a read
-// returns [ErrNotWhole], never [ErrNoUnit]; with an outdated one, [ErrBehind].
+// A partition of the log has one header. The header states whether all hospitals of the partition are in the view. It
+// also contains the generation of the log, the last input in the view, and the instant up to which the view is
+// complete. If the header is missing, a read returns [ErrNotWhole], never [ErrNoUnit]. If the header is outdated, a
+// read returns [ErrBehind].
 //
 // These rules keep hospitals and header consistent:
 //
 //   - A generation is the topic id of the log. The view of a partition belongs to one generation. Writes of another
 //     generation are refused until a whole projection claims the partition.
 //   - A write of a hospital names the version from which it starts and the version to which it leads. It is applied
-//     if the stored version is between these two. If the stored version is newer, the writer is a zombie. If the
+//     if the stored version is between these two. If the stored version is newer, the writer has been replaced. If the
 //     stored version is older, Redis lost writes, and the partition is no longer whole.
 //   - The position is announced only while the partition is whole, after the writes up to it.
-//   - The header has the sum of the versions of its hospitals, which each write maintains. If it is less than the sum
-//     that the writer knows, Redis was restored to an older state. Then the partition is not whole, and is rewritten.
+//   - The header contains the sum of the versions of its hospitals, which each write updates. If the sum is less than
+//     the writer expects, Redis was restored to an older state. The partition is then not whole, and is rewritten.
 //   - A reader that has read a header refuses an older one.
 //   - Once a second, the processor of a partition writes a sign of life to the header, with the instant up to which
 //     the view has everything in the log.
@@ -123,15 +125,15 @@ func (b *View) Dated() *View {
 	return &dated
 }
 
-// go-redis logs errors to standard error, although its callers also get them.
+// Without this, go-redis writes errors to standard error, although it also returns them to its callers.
 var silence sync.Once
 
 type silent struct{}
 
 func (silent) Printf(context.Context, string, ...any) {}
 
-// These are the fields. A header has generation, whole, position, signs and versions. The hash of a hospital has
-// generation, version, position, chart, recent changes, and one field per room.
+// The fields of the hashes. A header contains generation, whole, position, signs of life and versions. The hash of a
+// hospital contains generation, version, position, chart, recent changes, and one field per room.
 const (
 	fieldGeneration = "g"
 	fieldVersion    = "v"
@@ -144,8 +146,8 @@ const (
 	fieldRoom       = "r" // followed by the room's id
 )
 
-// keys returns the keys and channels of a view in Redis. The braces put all keys of a partition into one hash slot of a
-// cluster, so that one script may access them.
+// keys builds the names of the keys and channels of a view in Redis. The braces put all keys of a partition into one
+// hash slot of a cluster, so that one script may access them.
 type keys struct {
 	prefix      string
 	partitionOf func(hospital string) int32
@@ -207,8 +209,8 @@ func (k *keys) blockKey(hospital string, l feeds.Level, at time.Time) string {
 	return k.feedsKey(hospital) + ":" + l.Name + strconv.FormatInt(at.UnixMilli()/l.Block.Milliseconds(), 10)
 }
 
-// noticesKey returns the key of the set of a hospital's feeds that have notices. The keys of each feed's notices
-// begin with this key.
+// noticesKey returns the key of the set of those feeds of a hospital that have notices. The keys of each feed's
+// notices begin with this key.
 func (k *keys) noticesKey(hospital string) string { return k.feedsKey(hospital) + ":notices" }
 
 // usedKey returns the key of the hash with the last use of each API key, in Unix ms.

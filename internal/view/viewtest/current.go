@@ -15,7 +15,7 @@ func openCurrent(t *testing.T, url string, now func() time.Time) *view.View {
 	return openWith(t, url, func(c *view.Config) { c.Current, c.Now = true, now })
 }
 
-// openKnown does the same as openCurrent, and waits until the view serves a hospital. A view does not serve the first
+// openKnown is like openCurrent, but also waits until the view serves a hospital. A view does not serve the first
 // state that it reads, because Redis may just have restarted with older data; it waits for another pulse.
 func openKnown(t *testing.T, url string, now func() time.Time, pulse func()) *view.View {
 	t.Helper()
@@ -103,7 +103,7 @@ func testCurrent(t *testing.T, s Server) {
 	if _, err := b.Read(t.Context(), "nowhere"); !errors.Is(err, view.ErrNoUnit) {
 		t.Errorf("nowhere: %v", err)
 	}
-	// Redis loses all data, including the signs of the processor.
+	// Redis loses all data, including the processor's signs of life.
 	s.Wipe(t)
 	awaitError(t, b, view.ErrNotWhole)
 	v.wait(t)
@@ -148,7 +148,7 @@ func testReleased(t *testing.T, s Server) {
 	defer v.beat(t, func() int64 { return 11 })()
 	awaitError(t, b, nil)
 	v.Release(partition)
-	v.reachesOnly(t, context.DeadlineExceeded) // it waits, because a new owner may write soon
+	v.reachesOnly(t, context.DeadlineExceeded) // the wait continues until its deadline, because a new owner may write soon
 	awaitError(t, b, view.ErrBehind)
 	v.reachesOnly(t, view.ErrBehind)
 }
@@ -168,7 +168,8 @@ func testClockSkew(t *testing.T, s Server) {
 	awaitError(t, b, view.ErrBehind)
 }
 
-// testLostPartition tests that a processor that has lost its partition without knowing it does not write signs.
+// testLostPartition tests that a processor that has lost its partition, but does not know this yet, does not write
+// signs of life.
 func testLostPartition(t *testing.T, s Server) {
 	old, v := start(t, s.URL, "g1"), start(t, s.URL, "g1")
 	old.whole(10, unit("north", 5, 1))
