@@ -50,7 +50,7 @@ func (m *Registry) Handler() http.Handler {
 // Exemplars makes the handler offer OpenMetrics, the only format with exemplars.
 func (m *Registry) Exemplars() { m.exemplars.Store(true) }
 
-// observe adds a duration to a histogram. If traceID is not "", it becomes an exemplar of the bucket, so that a
+// observe adds a duration to a histogram. If traceID is not "", the histogram stores it as an exemplar, so that a
 // dashboard can link to the trace.
 func observe(h prometheus.Observer, took time.Duration, traceID string) {
 	if with, ok := h.(prometheus.ExemplarObserver); ok && traceID != "" {
@@ -82,7 +82,8 @@ func (m *Registry) Labelled(name, help, label, value string, read func() int64) 
 	}, func() float64 { return float64(read()) }))
 }
 
-// Ratio adds a gauge without a unit whose value is read at each scrape. The gauge is absent while read returns false.
+// Ratio adds a dimensionless gauge, whose value is read at each scrape. While read returns false, the gauge is
+// absent.
 func (m *Registry) Ratio(name, help string, read func(context.Context) (float64, bool)) {
 	m.Each(name, help, nil, func(ctx context.Context, add func(value float64, labels ...string)) {
 		if value, known := read(ctx); known {
@@ -213,7 +214,7 @@ func (f *checkFigures) Collect(all chan<- prometheus.Metric) {
 	}
 }
 
-// Notifier has the metrics of the notifier. The labels of these metrics have fixed sets of values, so they never
+// Notifier contains the metrics of the notifier. The labels of these metrics have fixed sets of values, so they never
 // contain endpoints or hospitals.
 type Notifier struct {
 	events, attempts, deliveries, decisions *prometheus.CounterVec

@@ -168,7 +168,7 @@ func capabilitiesOf(operations []contract.Operation) capabilities {
 	return c
 }
 
-// addFactors lists the catalogue and counts the default routes of its modifiers.
+// addFactors adds the factors of the catalogue, and counts the modifiers by default route.
 func (c *capabilities) addFactors() {
 	book := catalogue.Default()
 	for f := catalogue.Factor(1); int(f) <= book.Len(); f++ {

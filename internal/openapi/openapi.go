@@ -57,7 +57,7 @@ func documentOf(operations []contract.Operation, docs string) ([]byte, error) {
 	if strings.HasPrefix(docs, "http") {
 		doc.ExternalDocs = &huma.ExternalDocs{URL: docs}
 	}
-	if docs == "" { // use the address to which the request was sent
+	if docs == "" { // errors then link to the address of the request; the examples show a placeholder
 		docs = "https://svc.example" + httpapi.DocsPath
 	}
 	w := &writer{

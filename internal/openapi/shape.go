@@ -221,7 +221,7 @@ func applyTags(p *huma.Schema, tag reflect.StructTag) *huma.Schema {
 	return p
 }
 
-// patterns are the named patterns for a parameter, for a body, or for the key "pattern" in a struct tag.
+// patterns are the named regular expressions for parameters, for bodies, and for the key "pattern" in struct tags.
 var patterns = map[string]string{ //nolint:gosec // patterns, not credentials
 	"time": "^" + day + `([Tt ]` + clock + `([Zz]|[+-](0\d|1[0-4])(:?[0-5]\d)?)?)?$`,
 	"day":  `^[` + blank + `]*$|^` + day + `([Tt ]` + clock + `([Zz]|[+-](0\d|1[0-4])(:?[0-5]\d)?)?)?$`,

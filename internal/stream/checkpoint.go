@@ -81,7 +81,7 @@ func (w *rewrite) storeStart() {
 	if w.from == 0 {
 		w.from = w.first.Offset
 	}
-	w.first = nil // the memory belongs to the transaction
+	w.first = nil
 }
 
 func (w *rewrite) done() bool { return w != nil && w.over }

@@ -49,7 +49,7 @@ const (
 	// the first name decides which process is newer, so that at most one considers itself older.
 	claimSettles = 10 * time.Second
 	claimWithin  = 5 * time.Second // time limit of one check
-	// claimTimeoutMillis is the transaction timeout that a request must specify.
+	// claimTimeoutMillis is the transaction timeout, which a request that claims a name must specify.
 	claimTimeoutMillis = 10_000
 )
 

@@ -118,7 +118,7 @@ func TestNewestJoinsAgain(t *testing.T) {
 	}
 }
 
-// Of each pair of processes with two roles, the older one ends: both of its roles and its claim return ErrFenced.
+// Of two processes that each have two roles, the older one ends: both of its roles and its claim return ErrFenced.
 func TestOlderOfTwoEnds(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		r := newRig(t)

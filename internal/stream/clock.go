@@ -6,9 +6,9 @@ import (
 	"time"
 )
 
-// In a partition, time advances by the timestamps of its records, and by the wall clock only at the end of its log. If
-// the wall clock fired a timer while earlier records are unread, the timer would be applied before those records, and a
-// replay would differ from live operation.
+// In a partition, time advances with the timestamps of its records, and with the wall clock only at the end of its
+// log. If the wall clock fired a timer while earlier records were unread, the timer would be applied before those
+// records, and a replay would differ from live operation.
 const (
 	// liveWithin is the maximum age of an input in live operation. It allows for an outage of several seconds.
 	liveWithin = time.Minute

@@ -33,8 +33,8 @@ type BrokerOptions struct {
 	free func(dir string) (uint64, error) // free bytes on the disk; nil: ask the operating system
 }
 
-// Broker is a Kafka within this process, for development. It has one node, listens only on 127.0.0.1, and does not
-// replicate.
+// Broker is a Kafka broker within this process, for development. It is the only node of its cluster, listens only on
+// 127.0.0.1, and does not replicate.
 type Broker struct {
 	cluster *kfake.Cluster
 	dir     string
@@ -99,8 +99,8 @@ func (b *Broker) Addr() string { return b.cluster.ListenAddrs()[0] }
 // Close stops the broker.
 func (b *Broker) Close() { b.cluster.Close() }
 
-// Full returns why the broker accepts no records: the disk is full, or a write has failed. After a failed write, memory
-// contains more than the files until the process restarts.
+// Full returns why the broker accepts no records (the disk is full, or a write has failed), or nil. After a failed
+// write, memory contains more than the files until the process restarts.
 func (b *Broker) Full() error {
 	if b.dir == "" {
 		return nil

@@ -36,8 +36,8 @@ func (m *membership) awaitFormer(ctx context.Context, former string) {
 }
 
 // subscribers returns the number of members of the group that subscribe to a topic. A static member counts until its
-// session times out, even if its process has ended. While the group rebalances, its members are unknown, which is an
-// error.
+// session times out, even if its process has ended. While the group rebalances, its members are unknown, and
+// subscribers returns an error.
 func (m *membership) subscribers(ctx context.Context, topic string) (n int, err error) {
 	all, err := m.cluster.admin.DescribeGroups(ctx, m.group)
 	if err == nil {

@@ -173,8 +173,8 @@ func (h *hanging) listOngoing(ctx context.Context) (map[writing]int64, error) {
 	return open, nil
 }
 
-// findHanging returns the transactional ids of those suspects that their coordinator reports as ended, but that are
-// still open in a partition after this report.
+// findHanging returns the transactional ids of those suspects that hang: their coordinator reports them as ended, but
+// they are still open in a partition after this report.
 func (h *hanging) findHanging(ctx context.Context, suspects map[writing]int64) ([]forgotten, error) {
 	if len(suspects) == 0 {
 		return nil, nil
@@ -230,7 +230,7 @@ func (h *hanging) findWaiting(ctx context.Context, w *Writers) (wait []int32, er
 	g.Group, g.Topics = w.Group, append(g.Topics, t)
 	req := kmsg.NewPtrOffsetFetchRequest()
 	req.RequireStable, req.Groups = true, append(req.Groups, g)
-	// This is a single request, because a group member repeats its request until the positions are stable.
+	// The request is sent only once. A group member would repeat it until the positions are stable.
 	resp, err := req.RequestWith(ctx, h.cluster.client)
 	if err != nil {
 		return nil, fmt.Errorf("fetch positions of %s: %w", w.Group, err)

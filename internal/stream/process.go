@@ -92,7 +92,8 @@ type Input struct {
 	Span      interface{ Traceparent() string } // from Trace; nil: the input is not traced
 }
 
-// gapError ends a session. If it recurs, offsets are permanently missing.
+// gapError means that offsets of the input are missing, and ends the session. If it recurs, the offsets are
+// permanently missing.
 type gapError struct {
 	partition  int32
 	want, have int64
@@ -154,10 +155,10 @@ func (c *Cluster) Process(ctx context.Context, cfg Config) error {
 const maxGaps = 3
 
 const (
-	// The limits of one fetch, and of one partition within it, in encoded bytes. A poll processes partitions
-	// sequentially, but partitions are applied in parallel, so a poll must return several partitions. A transaction
-	// writes one batch to a partition, and a partial batch is useless, so a loop that reads another loop's output
-	// requests more from each partition.
+	// The limits of one fetch, and of one partition within it, in encoded bytes. A poll takes records from one
+	// partition after another, while the loop applies partitions in parallel, so a poll must return several
+	// partitions. A transaction writes one batch to a partition, and a partial batch is useless, so a loop that reads
+	// another loop's output requests more from each partition.
 	fetchBytes          = 512 << 10
 	fetchPartitionBytes = 32 << 10
 	fetchBatchBytes     = 256 << 10

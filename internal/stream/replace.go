@@ -30,14 +30,16 @@ func (t *Table) Seen(key string) int64 {
 	return t.shown[t.partition(key)]
 }
 
+//
 // Replace stores the values of several keys, all or none, and returns once this table has them. The keys have one of
 // the given prefixes and share a partition. [ErrOvertaken] means that a record of a key with such a prefix was
-// written at or after the position seen. Other errors are those of [Publisher.Append]. Run must be running.
+// written at or after the position seen. Other errors are those of [Publisher.Append]. [Table.Run] must be running.
 //
-// Replace is exact for any number of processes, because all write in transactions with the same transactional id, the
-// name of the topic. Starting a transaction aborts any other process's transaction, which can no longer commit, so no
-// record can be written between the comparison and the commit. A process whose transaction was aborted retries after
-// a random pause. A process that dies in a transaction delays readers until the next transaction starts.
+// No update is lost, no matter how many processes call Replace. All of them write in transactions with the same
+// transactional id, the name of the topic. Starting a transaction aborts any other process's transaction, which can
+// no longer commit, so no record can be written between the comparison and the commit. A process whose transaction
+// was aborted retries after a random pause. A process that dies in a transaction delays readers until the next
+// transaction starts.
 func (t *Table) Replace(ctx context.Context, prefixes []string, seen int64, entries ...Entry) error {
 	if t.cluster.health.away.Load() != 0 {
 		return fmt.Errorf("replace in %s: %w", t.topic, ErrAway)
@@ -61,8 +63,8 @@ func (t *Table) Replace(ctx context.Context, prefixes []string, seen int64, entr
 }
 
 const (
-	// replaceWithin is the timeout for a change while other processes write. It exceeds appendTimeout, the timeout of
-	// one attempt, because Kafka is available in that case.
+	// replaceWithin is the timeout of Replace while other processes write. It exceeds appendTimeout, the timeout of
+	// one attempt, because Kafka is available if other processes can write.
 	replaceWithin = 4 * appendTimeout
 	// replaceCrowd makes the first pause as long as a few transactions. Pauses are random, because processes that retry
 	// at the same time would repeatedly abort each other's transactions.

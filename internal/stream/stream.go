@@ -75,8 +75,8 @@ type Cluster struct {
 	embedded bool // whether the cluster is a Broker
 }
 
-// Dial connects and waits until the cluster responds or ctx ends, because a role may start before Kafka. Rejected
-// credentials are an immediate error.
+// Dial connects and waits until the cluster responds or ctx ends, because a role may start before Kafka. If the
+// credentials are rejected, Dial returns an error immediately.
 func Dial(ctx context.Context, o Options) (*Cluster, error) {
 	opts, err := o.client()
 	if err != nil {

@@ -129,7 +129,7 @@ func (t *Table) Range(prefix string, fn func(key string, value []byte) bool) {
 }
 
 // Put stores the value of a key; a nil value deletes the key. Put returns once this table shows the change. The
-// errors are those of [Publisher.Append] and ctx. Run must be running.
+// errors are those of [Publisher.Append] and ctx. [Table.Run] must be running.
 func (t *Table) Put(ctx context.Context, key string, value []byte) error {
 	at, err := t.publisher.Append(ctx, []byte(key), value, t.partition(key))
 	if err != nil {

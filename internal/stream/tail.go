@@ -120,7 +120,7 @@ func (a *Applied[T]) Add(r Record) {
 	}
 }
 
-// Known returns the change that an input caused if it has arrived and is still kept.
+// Known returns the change that an input caused, and reports whether the change has arrived and is still kept.
 func (a *Applied[T]) Known(input Position) (change T, known bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -156,7 +156,7 @@ func (a *Applied[T]) Wait(ctx context.Context, input Position) (change T, known 
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	at = slices.Index(p.queue, w)
-	if at < 0 { // the result was set at the last moment
+	if at < 0 { // Add has set the result in the meantime
 		return w.out, w.known, nil
 	}
 	p.queue = slices.Delete(p.queue, at, at+1)

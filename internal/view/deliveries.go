@@ -39,7 +39,7 @@ type Delivery struct {
 	Value []byte
 }
 
-// rank orders the versions of one delivery. All ranks have the same length.
+// rank returns a string that orders the versions of one delivery. All ranks have the same length.
 func (d *Delivery) rank() string {
 	final := 0
 	if d.Final {
