@@ -19,7 +19,7 @@ import (
 )
 
 // capabilities lists the features that an integration can use. The list is computed from the operations, the table of
-// errors and the catalogue.
+// errors and the catalogue of factors.
 type capabilities struct {
 	Protocol       string           `json:"protocol"`
 	Version        string           `json:"version"`      // version of this description
@@ -214,7 +214,7 @@ var signalKinds = [...]string{
 	catalogue.KindLab: "lab", catalogue.KindDevice: "device",
 }
 
-// condition describes in words a route's condition on the value.
+// condition describes a route's condition on the value of the signal, such as "Category II".
 func condition(n catalogue.Condition) string {
 	switch n.Kind {
 	case catalogue.NeedsNumber:

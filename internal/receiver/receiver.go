@@ -49,7 +49,7 @@ type Delivery struct {
 	Envelope   `json:"-"`        // displayed fields of the payload
 }
 
-// Envelope contains the fields of a payload's envelope that are displayed.
+// Envelope contains the displayed fields of a payload's envelope.
 type Envelope struct {
 	ID         string `json:"id"`
 	Event      string `json:"event"`

@@ -56,7 +56,7 @@ func byID(all []Subject, id int) (found []placed) {
 	return found
 }
 
-// fault is an error in the format of schema registry clients.
+// fault is an error in the format that schema registry clients expect.
 type fault struct {
 	status  int
 	Code    int    `json:"error_code"`
@@ -137,7 +137,7 @@ func answer(of func(*http.Request) (any, error)) http.HandlerFunc {
 		}
 		body, err := json.Marshal(value)
 		if err != nil {
-			panic(err) // the value has only strings and numbers
+			panic(err) // the value contains only strings and numbers
 		}
 		w.Header().Set("Content-Type", "application/vnd.schemaregistry.v1+json")
 		w.Header().Set("X-Content-Type-Options", "nosniff")
@@ -219,7 +219,7 @@ func (s *server) lookup(r *http.Request) (any, error) {
 	return nil, errSchema
 }
 
-// sameJSON reports whether two JSON texts are equal except for white space.
+// sameJSON reports whether two JSON documents are equal except for white space.
 func sameJSON(a, b string) bool {
 	var x, y any
 	if json.Unmarshal([]byte(a), &x) != nil || json.Unmarshal([]byte(b), &y) != nil {

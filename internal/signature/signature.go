@@ -32,7 +32,7 @@ const (
 	HeaderStandard  = "webhook-signature"
 )
 
-// Prefix begins a secret that is a base64-encoded key.
+// Prefix is the prefix of a secret that is a base64-encoded key.
 const Prefix = "whsec_"
 
 // Body returns the value of X-Svc-Signature.
@@ -43,7 +43,8 @@ func Body(secret string, body []byte) string {
 	return "sha256=" + hex.EncodeToString(mac.Sum(sum[:0]))
 }
 
-// Standard returns one signature for webhook-signature; at is in seconds since 1970.
+// Standard returns one signature for the header webhook-signature. at is the time of the attempt in seconds since
+// 1970.
 func Standard(secret, id string, at int64, body []byte) string {
 	mac := hmac.New(sha256.New, key(secret))
 	head := make([]byte, 0, len(id)+22)
@@ -57,8 +58,8 @@ func Standard(secret, id string, at int64, body []byte) string {
 	return "v1," + base64.StdEncoding.EncodeToString(mac.Sum(sum[:0]))
 }
 
-// key returns the key of Standard Webhooks: the decoded bytes of a generated secret,
-// or the bytes of a secret that a partner chose.
+// key returns the HMAC key for Standard Webhooks: the decoded bytes of a generated secret, or the bytes of a secret
+// that a partner chose.
 func key(secret string) []byte {
 	if encoded, ok := strings.CutPrefix(secret, Prefix); ok {
 		if decoded, err := base64.StdEncoding.DecodeString(encoded); err == nil && len(decoded) > 0 {
@@ -145,15 +146,15 @@ type Checked struct {
 	Secret   int     // index of the secret that made the valid signature; -1: none
 }
 
-// Accepted reports whether the request is from svc. If the Standard Webhooks headers are present, they decide, because
-// their signatures also cover the id and the time and use both secrets during a rotation. X-Svc-Signature has only one
-// signature, whose secret the receiver may not have.
+// Accepted reports whether the request is from svc. If the Standard Webhooks headers are present, only their result
+// counts, because their signatures also cover the id and the time and use both secrets during a rotation.
+// X-Svc-Signature has only one signature, whose secret the receiver may not have.
 func (c Checked) Accepted() bool {
 	return c.Standard == Good || c.Standard == Missing && c.Body == Good
 }
 
-// Check verifies the raw body of a request with the secrets that the receiver has. How long it takes does not depend on
-// which secret matches, if any.
+// Check verifies the raw body of a request with the secrets that the receiver has. The duration of the check does not
+// depend on which secret matches, if any.
 func Check(header http.Header, body []byte, now time.Time, secrets ...string) Checked {
 	c := Checked{Body: Missing, Standard: Missing, Secret: -1}
 	if got := header.Get(HeaderBody); got != "" {

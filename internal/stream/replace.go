@@ -30,7 +30,6 @@ func (t *Table) Seen(key string) int64 {
 	return t.shown[t.partition(key)]
 }
 
-//
 // Replace stores the values of several keys, all or none, and returns once this table has them. The keys have one of
 // the given prefixes and share a partition. [ErrOvertaken] means that a record of a key with such a prefix was
 // written at or after the position seen. Other errors are those of [Publisher.Append]. [Table.Run] must be running.

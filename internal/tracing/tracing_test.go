@@ -249,7 +249,8 @@ func TestCollectorAway(t *testing.T) {
 	}
 }
 
-// TestOffAllocatesNothing calls everything on the path of an observation with traces off, and expects no allocation.
+// TestOffAllocatesNothing calls all tracing functions on the path of an observation while traces are off, and expects
+// no allocation.
 func TestOffAllocatesNothing(t *testing.T) {
 	var tracer *Tracer
 	ctx, at := t.Context(), time.Now()

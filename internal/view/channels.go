@@ -63,7 +63,7 @@ func (f *Watermark) Run(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// applyAnnouncement records the position in an announcement: generation, partition, position.
+// applyAnnouncement records the position in an announcement, which consists of generation, partition and position.
 func (f *Watermark) applyAnnouncement(announcement string) {
 	words := strings.Fields(announcement)
 	if len(words) != 3 {

@@ -95,7 +95,7 @@ func TestNeverAnswered(t *testing.T) {
 // TestHeaderFault checks which headers make a partition readable.
 func TestHeaderFault(t *testing.T) {
 	ms := func(n int) time.Duration { return time.Duration(n) * time.Millisecond }
-	said := func(pulse, asOf, waiting int) header { // pulse and asOf in ms ago, waiting in ms
+	said := func(pulse, asOf, waiting int) header { // pulse and asOf as ms before zero, waiting in ms
 		return header{whole: true, readAt: zero, signs: signs{zero.Add(-ms(pulse)), zero.Add(-ms(asOf)), ms(waiting)}}
 	}
 	torn := said(0, 0, 0)

@@ -226,8 +226,9 @@ func linkNote(token string) note {
 	return note{"", noteLink, hex.EncodeToString(sum[:16])}
 }
 
-// The lists of a partition have a header, as the view does. The header says whether the lists include the whole ledger,
-// and how far the partition's notifier has read its log. It is evaluated in the same way as the view's header.
+// The lists of a partition have a header, as the view does. The header states whether the lists include the whole
+// ledger, and how far the partition's notifier has read its log. It is evaluated in the same way as the view's
+// header.
 
 // ListPulse is the position of a partition's notifier in its log.
 type ListPulse struct {

@@ -11,7 +11,7 @@ import (
 // MaxAttemptsKept is the maximum number of attempts that a delivery lists.
 const MaxAttemptsKept = 20
 
-// Class is the kind of outcome of an attempt.
+// Class classifies the outcome of an attempt.
 type Class string
 
 // The values of [Class].
@@ -71,7 +71,7 @@ type Result struct {
 	Response   string        // start of the response, one line
 }
 
-// Sender sends messages over one channel. Send makes one attempt, and returns when ctx ends at the latest. Between
+// Sender sends messages over one channel. Send makes one attempt, and returns no later than when ctx ends. Between
 // attempts, a Sender does not keep state that a restart would lose.
 type Sender interface {
 	Send(ctx context.Context, m Message) Result

@@ -79,7 +79,8 @@ func (m *mender) mendTopics() (bool, error) {
 	return list != nil, nil
 }
 
-// sameTopics reports whether two lists have the same topics. The broker writes them in arbitrary order when it stops.
+// sameTopics reports whether two lists contain the same topics. The broker writes them in arbitrary order when it
+// stops.
 func sameTopics(a, b []byte) bool {
 	if bytes.Equal(a, b) {
 		return true

@@ -1,9 +1,9 @@
 // Package loadgen generates observations at a constant rate. Benchmarks and tests of the log choose the number of
-// hospitals and rooms; each step is one observation. Patients arrive, move, are examined, receive medications and
-// leave; meanwhile, censuses and staffing are received. All patients are fictitious. The same arguments generate the
-// same observations.
+// hospitals and rooms; each step generates one observation. Patients arrive, move, are examined, receive medications
+// and leave; meanwhile, censuses and staffing are received. All patients are fictitious. The same arguments generate
+// the same observations.
 //
-// The units in internal/analysis/simulate are realistic, so their rate is that of a real unit: 540 requests per day,
+// The units in internal/analysis/simulate are realistic, so they send as many requests as a real unit: 540 per day,
 // and at most 5,600. A benchmark needs 200,000 requests per day in one unit.
 package loadgen
 

@@ -1,5 +1,5 @@
-// Package oidctest is an identity provider for tests: OpenID Connect, the code flow with PKCE, real signatures. On
-// request, it behaves as a hostile or broken provider would.
+// Package oidctest is an OpenID Connect provider for tests. It implements the authorization code flow with PKCE, and
+// signs its tokens. On request, it behaves as a hostile or broken provider would.
 package oidctest
 
 import (
@@ -89,7 +89,7 @@ func New(t testing.TB, now func() time.Time) *Issuer {
 
 func raw(b []byte) string { return base64.RawURLEncoding.EncodeToString(b) }
 
-// token exchanges a code once, for a client that has the verifier.
+// token exchanges an authorization code for a token, once, if the client has the verifier.
 func (i *Issuer) token(w http.ResponseWriter, r *http.Request) {
 	i.Lock()
 	defer i.Unlock()
