@@ -195,8 +195,8 @@ func (b *View) Progress(ctx context.Context, hospital string) (Progress, error) 
 // new records can be distinguished from a stuck reader.
 type Freshness struct {
 	since    time.Time // instant since which the log is queried; zero: unknown
-	position int64     // whether the reader has reached a position
-	any      bool      // the reader has reached a position
+	position int64     // position reached by the reader
+	any      bool      // whether the reader has reached a position
 	asOf     time.Time
 	ends     []logEnd // ends not yet reached, oldest first
 }

@@ -12,8 +12,8 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// node is one Redis: the only one, or one primary of a Redis Cluster. Calls to one node do not suffer from the failures
-// of another.
+// node is one Redis: the only one, or one primary of a Redis Cluster. A failure of one node does not affect calls to
+// the others.
 type node struct {
 	redis *redis.Client
 	now   func() time.Time

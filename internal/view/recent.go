@@ -28,8 +28,9 @@ type recentRoom struct {
 	chart   []byte // encoded; nil: the room was removed
 }
 
-// recentBytes is the maximum size of recent: about eight rooms with five factors each. It is small because every change
-// writes recent, and every reader that requests changes reads it. A reader with an older version reads all rooms.
+// recentBytes is the maximum size of recent: about eight rooms with five factors each. It is small because every
+// change writes recent, and every reader that requests changes reads it. A reader whose version is too old for recent
+// reads all rooms.
 const recentBytes = 2 << 10
 
 // add adds the rooms that the next version changed. If the size exceeds recentBytes, add drops the oldest rooms.

@@ -12,7 +12,7 @@
 // complete. If the header is missing, a read returns [ErrNotWhole], never [ErrNoUnit]. If the header is outdated, a
 // read returns [ErrBehind].
 //
-// These rules keep hospitals and header consistent:
+// These rules keep the hospitals and the header consistent:
 //
 //   - A generation is the topic id of the log. The view of a partition belongs to one generation. Writes of another
 //     generation are refused until a whole projection claims the partition.
@@ -57,12 +57,12 @@ type Config struct {
 	// URL is the address of Redis: redis://user:password@host:6379/0, or rediss:// for TLS. With the parameter
 	// master_name, the host is a Sentinel, each addr parameter is a further Sentinel, and username and password are
 	// parameters, too. With cluster=true, the host and each addr parameter are nodes of a Redis Cluster, whose other
-	// nodes are then found. The user needs access to the keys ~svc:* and the channels &svc:*, and the commands +hmget
-	// +hget +hgetall +hset +hdel +del +sadd +srem +smembers +zadd +zrem +zcard +zrange +zrevrangebyscore +pexpire
-	// +time +info +evalsha +script|load +publish +subscribe +unsubscribe +ping +multi +exec +hello +auth +select; for a
-	// cluster also +cluster|slots.
+	// nodes are discovered through them. The user needs access to the keys ~svc:* and the channels &svc:*, and the
+	// commands +hmget +hget +hgetall +hset +hdel +del +sadd +srem +smembers +zadd +zrem +zcard +zrange
+	// +zrevrangebyscore +pexpire +time +info +evalsha +script|load +publish +subscribe +unsubscribe +ping +multi
+	// +exec +hello +auth +select; for a cluster also +cluster|slots.
 	URL string
-	// CAFile contains the certificate authorities for rediss; if it is empty, the system's are used.
+	// CAFile is the file with the certificate authorities for rediss; if it is empty, the system's are used.
 	CAFile string
 	// Prefix is the prefix of all keys and channels; if empty, it is "svc:".
 	Prefix string
@@ -117,15 +117,15 @@ func (b *View) Derived(word string) *View {
 	return &derived
 }
 
-// Dated returns a view on the same connections and keys that can be read even if it is not current. Its readers compare
-// versions.
+// Dated returns a view on the same connections and keys that can be read even if it is not current. It is for readers
+// that compare versions.
 func (b *View) Dated() *View {
 	dated := *b
 	dated.cfg.Current = false
 	return &dated
 }
 
-// Without this, go-redis writes errors to standard error, although it also returns them to its callers.
+// silence turns off the log of go-redis, which writes errors to standard error although the callers get them, too.
 var silence sync.Once
 
 type silent struct{}
