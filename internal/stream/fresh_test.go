@@ -119,8 +119,8 @@ func TestEnsureWithoutOneBroker(t *testing.T) {
 	})
 }
 
-// If brokers start together, at first only one responds. Topics are not created until there are as many brokers as a
-// topic has replicas, or as the options name.
+// If brokers start together, at first only one responds. A topic is not created until there are as many brokers as
+// the topic has replicas, or as many as the options list.
 func TestEnsureWaitsForBrokersOfReplicas(t *testing.T) {
 	for name, options := range map[string]func(*Options){
 		"asked for":     func(o *Options) { o.Replicas = 3 },

@@ -214,7 +214,7 @@ func (h *hanging) listIdle(ctx context.Context, producers []int64) (all []forgot
 	return all, nil
 }
 
-// findWaiting returns the partitions whose group position waits for a transaction.
+// findWaiting returns the partitions in which a transaction blocks the position of the group.
 func (h *hanging) findWaiting(ctx context.Context, w *Writers) (wait []int32, err error) {
 	if w.Group == "" {
 		return nil, nil

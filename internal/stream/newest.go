@@ -13,7 +13,7 @@ import (
 // thousand keys, so their bytes are allocated in large blocks.
 type newest struct {
 	hash  func(key []byte) uint32
-	first []int32 // for each list, the index in held of its first record; -1: none. The last bits of a hash select the list
+	first []int32 // for each list, selected by the low bits of a hash: index in held of its first record; -1: none
 	held  []heldRecord
 	free  int32  // first unused index; -1: none
 	piece []byte // unused part of the newest block
@@ -98,7 +98,7 @@ func (n *newest) remove(at *int32) {
 	}
 }
 
-// place returns an index for a new key with a hash.
+// place returns the index in held for a new key with the given hash.
 func (n *newest) place(hash uint32) int32 {
 	place := n.free
 	if place >= 0 {

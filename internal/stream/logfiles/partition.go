@@ -109,7 +109,7 @@ func (p *partition) sound() bool {
 	return p.end >= p.reach && !slices.ContainsFunc(p.segments, func(s *segment) bool { return s.torn > 0 || !s.indexed })
 }
 
-// mend removes an incomplete end, fills offsets that were lost although consumers had read them, and rewrites the
+// mend removes an incomplete end, fills offsets that were lost after consumers had read them, and rewrites the
 // indexes.
 func (m *mender) mend(p *partition) error {
 	for i, s := range p.segments {
