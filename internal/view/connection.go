@@ -96,8 +96,8 @@ func (c *connection) exec(ctx context.Context, n *node, pipe redis.Pipeliner) er
 	return c.call(ctx, n, func() error { _, err := pipe.Exec(ctx); return err })
 }
 
-// runScript runs a script on the node that has the keys. If the node has lost the script in a restart, runScript loads it
-// and runs it again.
+// runScript runs a script on the node that has the keys. If the node has lost the script in a restart, runScript
+// loads the script and runs it again.
 func (c *connection) runScript(ctx context.Context, s *redis.Script, keys []string, args ...any) (answer *redis.Cmd, err error) {
 	n := c.nodeOf(ctx, keys[0])
 	err = c.call(ctx, n, func() error {
@@ -244,8 +244,8 @@ type writer struct {
 	what string // name in the log
 	log  *slog.Logger
 	wake chan struct{} // holds a token while there is something to write
-	// retryOn is the channel that ends the pause after a failure: nil or, in a cluster, wake, because the nodes that respond
-	// must not wait for the one that does not.
+	// retryOn is the channel that ends the pause after a failure. It is nil or, in a cluster, wake, because the nodes
+	// that respond must not wait for a node that does not.
 	retryOn <-chan struct{}
 	last    atomic.Pointer[error]
 }

@@ -5,8 +5,8 @@
 //
 //   - partitions/TOPIC-N/BASE.dat contains the records, in batches with checksums. An incomplete last batch is
 //     truncated and saved. Anything else that is not a batch is a [DamageError].
-//   - BASE.idx states for each batch whether it belongs to a transaction. The batches have this information, too, so the
-//     index is rewritten where it differs.
+//   - BASE.idx states for each batch whether it belongs to a transaction. The batches have this information, too, so
+//     the index is rewritten where it differs.
 //   - groups.log contains the positions of consumer groups, each with a checksum. Damaged positions are omitted, so the
 //     previous position of the group applies. If a log ends before a position, the rest of the log was lost. Missing
 //     offsets are filled, because readers would otherwise skip new records.
