@@ -8,8 +8,8 @@ import (
 	"svc/internal/outbound"
 )
 
-// after returns the next event for this queue: the first one after the event in before or, if before is nil, after the
-// cursor. It returns nil if there is none or if events are still being read.
+// after returns the next event for this queue: the first one that follows the event before or, if before is nil, the
+// cursor. It returns nil if there is no such event or if events are still being read.
 func (r *runner) after(before *waiting) *waiting {
 	if r.second() {
 		return r.nextOfJob(before)
@@ -58,7 +58,8 @@ func (r *runner) idle() bool {
 	return r.head == nil && !r.busy && r.queue.Cursor+1 >= r.e.h.floor && len(r.e.h.after(r.queue.Cursor)) == 0
 }
 
-// dropRead drops the events read from the ledger up to and including the given offset, because they are final.
+// dropRead removes the events up to and including the given ledger offset from the events read, because their
+// deliveries are final.
 func (r *runner) dropRead(at int64) {
 	for len(r.own) > 0 && r.own[0].at <= at {
 		r.e.h.owner.n.memory -= r.own[0].size()
@@ -140,8 +141,8 @@ func (r *runner) trimRead(list []*waiting, to int64) ([]*waiting, int64) {
 	return list, to
 }
 
-// readEvents reads a hospital's events from the ledger, beginning at the given offset, until more returns false. The
-// list is complete up to the returned offset.
+// readEvents reads a hospital's events from the ledger, beginning at offset from, until more returns false. The list
+// contains all of the hospital's events in [from, to).
 func (n *Notifier) readEvents(
 	ctx context.Context, partition int32, hospital string, from int64, more func(at int64, found int) bool,
 ) (list []*waiting, to int64, err error) {

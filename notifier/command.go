@@ -9,7 +9,7 @@ import (
 	"svc/notifier/event"
 )
 
-// The reasons for which a command fails.
+// The reasons why a command fails.
 const (
 	reasonEndpoint = "no_endpoint"
 	reasonDelivery = "no_delivery"
@@ -22,7 +22,7 @@ const (
 // progressEvery is how often a long command reports its progress.
 const progressEvery = time.Second
 
-// command is a command in progress.
+// command is an administrator's command, such as a test or a retry, that is in progress.
 type command struct {
 	h       *hospital
 	order   outbound.Order
@@ -82,7 +82,7 @@ func (c *command) write() {
 	})
 }
 
-// countEnd counts one of the command's deliveries that has become final.
+// countEnd counts a delivery of the command whose state has become final.
 func (c *command) countEnd(state outbound.State) {
 	if state == outbound.Delivered {
 		c.order.Progress.Delivered++
@@ -204,7 +204,7 @@ func (c *command) scan(since time.Time, fn func(at int64, entry any), done func(
 	}()
 }
 
-// stop ends the command that this command names.
+// stop ends the other command that this command names.
 func (c *command) stop() {
 	other := c.h.orders[c.order.Command.Command]
 	if other == nil || other == c {

@@ -97,7 +97,7 @@ func (e *endpoint) updateSettings(hook *subscriber.Webhook) {
 // because the queue is disabled.
 func (e *endpoint) paused() bool { return !e.enabled || e.main.queue.Disabled != "" }
 
-// remove ends the queues permanently: an attempt in flight finishes, and pending events are cancelled.
+// remove ends the queues permanently: an attempt in flight finishes, and pending events are canceled.
 func (e *endpoint) remove() {
 	e.gone = true
 	for _, r := range []*runner{&e.main, e.second} {

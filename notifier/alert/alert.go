@@ -38,7 +38,7 @@ type Alert struct {
 // maxUnit is the maximum number of characters of a unit's name that an alert shows.
 const maxUnit = 40
 
-// unit returns the name of the unit on one line.
+// unit returns the unit's name on one line, truncated to maxUnit characters.
 func (a *Alert) unit() string {
 	name := strings.Join(strings.FieldsFunc(a.Unit, func(c rune) bool { return unicode.IsSpace(c) || unicode.IsControl(c) }), " ")
 	if r := []rune(name); len(r) > maxUnit {
@@ -47,8 +47,8 @@ func (a *Alert) unit() string {
 	return name
 }
 
-// level returns the level in capitals. was is the previous level if the level has changed or, for a digest, the worst
-// level.
+// level returns the name of the level in capitals. was is a text with the previous level, if the reason is a change,
+// or with the worst level, for a digest. For all other reasons, was is empty.
 func (a *Alert) level(t *texts) (now, was string) {
 	now = t.level(a.Level)
 	switch a.Reason { //nolint:exhaustive // the other reasons report no change

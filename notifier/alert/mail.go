@@ -112,7 +112,7 @@ type Notice struct {
 	Host     string // never the path, which may contain a secret
 	State    string // name of an endpointqueue.Notice, such as failing_1h
 	Since    time.Time
-	At       time.Time // Since and At are in the hospital's time zone
+	At       time.Time // when the notice is sent; in the hospital's time zone, like Since
 }
 
 // Mail returns the notice as an e-mail in a language, en or es.

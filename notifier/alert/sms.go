@@ -70,8 +70,8 @@ func cutTo(s string) string {
 	}
 }
 
-// basic and extended are the default alphabet of GSM 03.38 without line breaks. A character in extended takes two
-// septets.
+// basic and extended together contain the default alphabet of GSM 03.38, except line breaks. A character in extended
+// takes two septets.
 const (
 	basic = "@£$¥èéùìòÇØøÅåΔ_ΦΓΛΩΠΨΣΘΞÆæßÉ !\"#¤%&'()*+,-./0123456789:;<=>?¡ABCDEFGHIJKLMNOPQRSTUVWXYZÄÖÑÜ§" +
 		"¿abcdefghijklmnopqrstuvwxyzäöñüà"

@@ -51,8 +51,8 @@ func textsIn(language string) *texts {
 	return allTexts[defaultLanguage]
 }
 
-// text returns the text of a key. Pairs of a name and a value replace its placeholders, such as {name}. Placeholders
-// within values are not replaced.
+// text returns the text for a key. pairs alternates the names and values of placeholders: the value of n replaces
+// {n}. Placeholders within values are not replaced.
 func (t *texts) text(key string, pairs ...string) string {
 	text, ok := t.words[key]
 	if !ok {

@@ -16,7 +16,8 @@ import (
 	"svc/notifier/endpointqueue"
 )
 
-// keyCall matches the key of a text in the code; a plus after it means that this is only the beginning of the key.
+// keyCall matches the key of a text in the code. A plus after the string means that the string is only the beginning
+// of the key.
 var keyCall = regexp.MustCompile(`(?:\.text\(|\.short\(t, )"([a-z._]+)"(\+| \+)?(count)?`)
 
 // usedKeys returns the keys that the code of the package uses.

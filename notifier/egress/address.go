@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// verdict is what the rules say about an address, before allow lists are considered.
+// verdict classifies an address by the general rules, before an allow list is applied.
 type verdict uint8
 
 const (
@@ -17,9 +17,9 @@ const (
 // private are the networks that an allow list can permit: RFC 1918, RFC 6598, RFC 4193.
 var private = prefixes("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "100.64.0.0/10", "fc00::/7")
 
-// forbidden are the blocks of the IANA special-purpose registries that are neither globally reachable nor private,
-// and multicast. They include the addresses at which clouds serve credentials, even within ranges that an allow list
-// can permit. Blocks within another listed block are omitted.
+// forbidden contains multicast, and the blocks of the IANA special-purpose registries that are neither globally
+// reachable nor private. It includes the addresses at which clouds serve credentials, even within ranges that an
+// allow list can permit. Blocks within another listed block are omitted.
 var forbidden = prefixes(
 	"0.0.0.0/8",       // this network, RFC 791
 	"127.0.0.0/8",     // loopback, RFC 1122
@@ -52,7 +52,8 @@ var (
 	sixToIV = netip.MustParsePrefix("2002::/16")    // RFC 3056: bytes 2 to 5
 )
 
-// judge returns the verdict on an address, and the address on which it is based.
+// judge returns the verdict on an address, and the address that the verdict refers to: for an IPv4-mapped IPv6
+// address, this is the IPv4 address.
 func judge(a netip.Addr) (verdict, netip.Addr) {
 	if a.Zone() != "" || !a.IsValid() {
 		return never, a

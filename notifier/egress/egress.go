@@ -1,6 +1,6 @@
-// Package egress decides which addresses the service may call for a hospital. Because partners choose the endpoints,
-// an endpoint could otherwise make the service call its own internal network, or the address at which a cloud
-// provider serves credentials (server-side request forgery).
+// Package egress decides which addresses the service may call for a hospital. Partners choose the endpoints, so
+// without these rules an endpoint could make the service call its operator's internal network, or the address at
+// which a cloud provider serves credentials (server-side request forgery).
 //
 // The rules are checked twice. [Guard.Check] gives early feedback when an endpoint is created. [Guard.Control] checks
 // the address in the dialer, right before the connection is made. Only the second check protects the service, because
@@ -21,7 +21,7 @@ import (
 	"time"
 )
 
-// Reason says why an endpoint is refused. Partners and the command line display it.
+// Reason is the reason why an endpoint is refused. It is displayed to partners and on the command line.
 type Reason string
 
 // The reasons for refusals.
@@ -154,8 +154,8 @@ func (g *Guard) URL(hospital, endpoint string) (*url.URL, error) {
 }
 
 // Control returns a [net.Dialer.ControlContext] for a hospital's connections with scheme "https" or "http"; hospital
-// "" means all hospitals without an allow list. It checks the dialed address after name resolution and before
-// the first packet.
+// "" means all hospitals without an allow list. The returned function checks the dialed address after name resolution
+// and before the first packet.
 func (g *Guard) Control(hospital, scheme string) func(context.Context, string, string, syscall.RawConn) error {
 	return func(_ context.Context, _, address string, _ syscall.RawConn) error {
 		a, err := netip.ParseAddrPort(address)

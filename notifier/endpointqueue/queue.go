@@ -30,7 +30,7 @@ const (
 	poisonSize = 10               // number of attempts, all with 5xx responses, before a probe
 	poisonTime = 30 * time.Minute // minimum time between the first of those attempts and a probe
 
-	// Expiry is how long after its creation an event is still sent to a failing endpoint.
+	// Expiry is the age at which an event is no longer sent to a failing endpoint.
 	Expiry = 72 * time.Hour
 
 	disableTime     = 120 * time.Hour
@@ -71,12 +71,12 @@ type Queue struct {
 	NextAt       time.Time // earliest instant of the next attempt
 	FailingSince time.Time // zero: the last attempt was accepted
 	Failures     int       // consecutive failed attempts
-	Disabled     string    // why the queue is disabled; "": it is not
+	Disabled     string    // why the queue is disabled; "" if it is enabled
 	Noticed      Notice    // last notice about the current failure
-	Slow         bool      // the last attempt failed or was slow
+	Slow         bool      // whether the last attempt failed or was slow
 
 	head    head
-	probing bool // the next attempt sends the event after the head
+	probing bool // whether the next attempt sends the event after the head
 	tat     time.Time
 }
 
@@ -89,17 +89,17 @@ type head struct {
 	only5xx  bool
 }
 
-// Verdict is the effect of an attempt's result.
+// Verdict is the effect of an attempt's result on the event and on the queue.
 type Verdict struct {
 	State  outbound.State // state of the sent event after the attempt
 	Reason string         // why the state is final but not Delivered
-	Passed bool           // the probe was accepted, so the head is skipped as a poison event
+	Passed bool           // whether the probe was accepted, so that the head is skipped as a poison event
 	Notice Notice
 	Since  time.Time // when the failure in Notice began
 }
 
-// Resume restores a queue from the ledger, with the attempts to send its head. It limits a NextAt that a wrong clock
-// set too far ahead.
+// Resume restores a queue from the ledger; attempts are the earlier attempts to send its head. If a wrong clock set
+// NextAt too far ahead, Resume reduces it.
 func (q *Queue) Resume(now time.Time, position int64, attempts []sending.Attempt) {
 	if most := now.Add(mostAsked); q.NextAt.After(most) {
 		q.NextAt = most

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// Gate is a proxy to a Redis, for tests of a Redis that is unavailable, refuses connections, or does not respond.
+// Gate is a proxy to Redis, for tests in which Redis is unavailable, refuses connections, or does not respond.
 type Gate struct {
 	URL string // URL of the gate
 
@@ -51,10 +51,10 @@ func NewGate(t *testing.T, url string) *Gate {
 	return g
 }
 
-// Open forwards all bytes again.
+// Open makes the gate forward all bytes again.
 func (g *Gate) Open() { g.set(open) }
 
-// Shut closes every connection, including new ones.
+// Shut closes all existing connections, and makes the gate close every new one.
 func (g *Gate) Shut() { g.set(shut) }
 
 // Mute keeps connections open but drops all bytes.

@@ -13,7 +13,7 @@ import (
 	"svc/internal/view"
 )
 
-// clientOf returns a client of a Redis or, in a cluster, of the node that has the partition of the suite.
+// clientOf returns a client of a Redis server or, in a cluster, of the node that stores the suite's partition.
 func clientOf(t testing.TB, address string) *redis.Client {
 	t.Helper()
 	single, isCluster := strings.CutSuffix(address, "?cluster=true")
@@ -35,8 +35,8 @@ func clientOf(t testing.TB, address string) *redis.Client {
 	return client
 }
 
-// Dump saves the keys with a prefix in a Redis. restore restores exactly that state, just as a restart with an old dump
-// or a failover to a lagging replica does.
+// Dump saves all keys with a prefix. restore restores exactly that state, as if Redis had restarted from an old dump
+// or failed over to a lagging replica.
 func Dump(t testing.TB, url, prefix string) (restore func()) {
 	t.Helper()
 	client := clientOf(t, url)
@@ -157,7 +157,7 @@ func testOlderState(t *testing.T, s Server) {
 	}
 }
 
-// signsAt returns the signs in the header at a key.
+// signsAt returns the signs of a processor (see signs in package view) from the header at a key.
 func signsAt(t *testing.T, url, key string) string {
 	t.Helper()
 	signs, err := clientOf(t, url).HGet(t.Context(), key, "s").Result()
@@ -227,7 +227,7 @@ func testOlderLists(t *testing.T, s Server) {
 	}
 }
 
-// pulse reports that the notifier has read its log to the end, which is the offset reached.
+// pulse reports that the notifier has read its log to the end, at offset reached.
 func pulse(t *testing.T, d *view.Deliveries, at time.Time, reached int64) {
 	t.Helper()
 	d.Pulse(at, map[int32]view.ListPulse{partition: {Reached: reached, End: reached}})

@@ -123,15 +123,15 @@ func testSince(t *testing.T, s Server) {
 	want(at("g1", 9), "all of 9 at 0: north at 9; [{7 room 7 at 9}] -[]")
 }
 
-// testFollowers tests two owners that write in turns, while Redis sometimes loses all data. Readers of the changes must
-// have the committed state at each version.
+// testFollowers tests two owners that write in turns, while Redis sometimes loses all data. At each version, readers
+// that follow the changes must have the committed state.
 func testFollowers(t *testing.T, s Server) {
 	const versions, readers, ids = 600, 4, 12
 	owners := [2]*fixture{start(t, s.URL, "g1"), start(t, s.URL, "g1")}
 	reader := Open(t, s.URL)
 
-	// The log is computed before anything is written. It has the rooms that each version changes, and the state of
-	// the hospital after that version.
+	// The log is computed before anything is written. It contains the rooms that each version changes, and the state
+	// of the hospital after that version.
 	log := make([]view.Unit, versions+1)
 	states := make([]string, versions+1)
 	now := follower{rooms: map[int32]string{}}

@@ -18,11 +18,12 @@ import (
 // Server is a Redis on which the suite runs.
 type Server struct {
 	URL string
-	// Cluster means that the server is a Redis Cluster. Its clients connect to the addresses that its nodes announce, so
-	// the tests that interrupt a connection on its way do not run.
+	// Cluster reports whether the server is a Redis Cluster. Its clients connect directly to the addresses that the
+	// nodes announce and thus bypass a Gate, so tests that need a Gate do not run.
 	Cluster bool
 	Wipe    func(t *testing.T) // deletes all data, as FLUSHALL does
-	// Refuse makes the server refuse writes but serve reads until allow is called. allow may be called again.
+	// Refuse contains, by name, functions that make the server refuse writes but still serve reads until allow is
+	// called. allow may be called more than once.
 	Refuse map[string]func(t *testing.T) (allow func())
 }
 
@@ -81,14 +82,14 @@ type fixture struct {
 	now    func() time.Time
 }
 
-// Open opens a view with its own keys.
+// Open opens a view whose key prefix is the name of the test.
 func Open(t *testing.T, url string) *view.View {
 	t.Helper()
 	return openWith(t, url, func(*view.Config) {})
 }
 
-// openWith opens a view with its own keys and a modified configuration. At the end of the test, the view is closed
-// after everything that uses it.
+// openWith opens a view whose key prefix is the name of the test, with a modified configuration. At the end of the
+// test, the view is closed after everything that uses it.
 func openWith(t *testing.T, url string, change func(*view.Config)) *view.View {
 	t.Helper()
 	cfg := view.Config{
@@ -274,7 +275,7 @@ func testZombie(t *testing.T, s Server) {
 	v.settle(t, 11)
 	late := start(t, s.URL, "g1")
 	late.whole(9, unit("north", 4, 1, 2))
-	late.settle(t, 9) // immediately: the view already has a later position
+	late.settle(t, 9) // returns immediately, because the view already has a later position
 	late.change(10, unit("north", 5, 7))
 	v.change(12, unit("north", 7))
 	v.settle(t, 12)

@@ -34,7 +34,7 @@ func testWait(t *testing.T, s Server) {
 	}
 }
 
-// reachesOnly expects that waiting for a position that never arrives ends with the error want.
+// reachesOnly expects that a wait for a position that is never reached fails with the error want.
 func (v *fixture) reachesOnly(t *testing.T, want error) {
 	t.Helper()
 	within := time.Minute
