@@ -10,12 +10,12 @@ import (
 	"svc/notifier/event"
 )
 
-// fold rebuilds the hospitals of an ownership from its ledger. A final entry overrides a pending one. An entry of an
-// earlier ownership never overrides one of a later ownership, because a process that resumes after having been
-// suspended may still write for a moment.
+// fold rebuilds the state of an ownership's hospitals from the partition's ledger. A final entry overrides a pending
+// one. An entry of an earlier ownership never overrides one of a later ownership, because a process that resumes
+// after having been suspended may still write for a moment.
 type fold struct {
 	ownership *ownership
-	source    int64 // highest offset in the verdicts topic that has an event in the ledger
+	source    int64 // highest offset of a change in the verdicts topic that has an event in the ledger
 	ids       map[string]bool
 	over      map[*hospital]map[string]ended // messages with a final entry, by id
 	entries   int
@@ -103,7 +103,7 @@ func (f *fold) applyEvent(offset int64, e *outbound.Event) {
 	}
 }
 
-// endpoint returns the state of an endpoint, which may be new.
+// endpoint returns the state of an endpoint, which it creates if necessary.
 func (f *fold) endpoint(h *hospital, endpoint string) *foldedEndpoint {
 	l := h.folded[endpoint]
 	if l == nil {

@@ -33,7 +33,7 @@ type ended struct {
 	entry outbound.Entry
 }
 
-// hospital is the state of one hospital in an ownership.
+// hospital is the state of one hospital during an ownership.
 type hospital struct {
 	owner *ownership
 	id    string
@@ -43,8 +43,8 @@ type hospital struct {
 	bytes int // total size of log
 
 	version int64           // version of the last change that has events in the ledger
-	whole   int64           // the ledger has all events up to this version
-	ids     map[string]bool // event ids of the change with that version
+	whole   int64           // version up to which the ledger has all events
+	ids     map[string]bool // ids of the events of that last change
 	level   acuity.Level
 	known   bool
 
@@ -57,7 +57,7 @@ type hospital struct {
 	done     map[string]bool // ids of finished commands, so that they are not executed again
 
 	recordAt  int64     // ledger offset of the hospital's HospitalState, or of its first event; -1: none
-	recordSet time.Time // when that record was passed to the ledger
+	recordSet time.Time // when the record at recordAt was passed to the ledger
 
 	policy    []byte  // stored state of People
 	storing   []int64 // versions with a level change that the ledger has not acknowledged yet
@@ -65,10 +65,10 @@ type hospital struct {
 	commands  []outbound.Command
 	ended     []ended
 	notices   []Notice
-	handed    int64   // oldest ledger entry that the current step processes
+	handed    int64   // ledger offset of the oldest entry that the current step processes
 	unsaved   []int64 // value of handed for each step whose result the ledger has not acknowledged
 	stepping  bool
-	askPeople bool // People must do a step even if there is nothing new
+	askPeople bool // whether People must do a step even without new input
 	wake      timer
 }
 
@@ -216,8 +216,8 @@ func (h *hospital) after(at int64) []*waiting {
 	return h.log[i:]
 }
 
-// trim drops the events that no endpoint waits for. An endpoint that is disabled or further behind reads its events
-// from the ledger.
+// trim drops events that no endpoint waits for from memory. An endpoint that is disabled or further behind reads its
+// events from the ledger.
 func (h *hospital) trim(now time.Time) {
 	least := nothing
 	for _, e := range h.endpoints {
@@ -303,13 +303,13 @@ func (h *hospital) write(stored func()) {
 	})
 }
 
-// rewrite appends old records again, so that a restore need not start far back.
+// rewrite appends old records again, so that a restore can start at a later offset.
 func (h *hospital) rewrite(now time.Time) {
 	if h.owner.stopping {
 		return
 	}
 	if len(h.sent) > keepSent && !h.stepping {
-		clear(h.sent) // needed only after a restart, which restores it from the ledger
+		clear(h.sent) // sent is needed only after a restart, which restores it from the ledger
 	}
 	if h.recordAt >= 0 && now.Sub(h.recordSet) >= rewriteAge {
 		h.write(nil)

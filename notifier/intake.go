@@ -75,7 +75,7 @@ func (n *Notifier) SettingsChanged(hospital string) {
 				m.schedule()
 			}
 		}
-		h.askPeople = true // a tier may have got its first recipient
+		h.askPeople = true // the settings may have added the first recipient of a tier
 		h.consider()
 	}))
 }

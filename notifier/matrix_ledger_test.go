@@ -94,7 +94,8 @@ func TestMatrixKafkaAway(t *testing.T) {
 	})
 }
 
-// TestMatrixPositionWaitsForTheLedger: a position is committed only after the events of the change have been stored.
+// TestMatrixPositionWaitsForTheLedger: the position of a change is committed only after the events of the change have
+// been stored.
 func TestMatrixPositionWaitsForTheLedger(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		r.hook("north", "whk_1")

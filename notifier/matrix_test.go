@@ -12,7 +12,7 @@ import (
 	"svc/notifier"
 )
 
-// The following tests are the rows of the failure matrix that concern the loop. They use the test clock.
+// The following tests cover the rows of the failure matrix that concern the loop. They use the test clock.
 
 // TestMatrixDownAnHour: an endpoint that was down for an hour gets all events, in order, and does not delay other
 // endpoints.
@@ -246,7 +246,7 @@ func TestMatrixPerHost(t *testing.T) {
 	})
 }
 
-// TestMatrixDeleted: when an endpoint is deleted, the attempt in flight ends, pending deliveries are cancelled, and
+// TestMatrixDeleted: when an endpoint is deleted, the attempt in flight ends, pending deliveries are canceled, and
 // nothing more is sent.
 func TestMatrixDeleted(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {

@@ -14,22 +14,22 @@ type ownership struct {
 	number    int64 // term of the ownership, greater than every term in the ledger
 	hospitals map[string]*hospital
 
-	next     int64    // position in the verdicts topic; the ledger has all events before it
+	next     int64    // position in the verdicts topic up to which the ledger has all events
 	waiters  []waiter // in the order of the entries that they wait for
 	begun    int64    // number of entries passed to the ledger
 	saved    int64    // number of entries that the ledger has acknowledged
 	floor    int64    // ledger offset from which the hospitals' events are in memory
 	end      int64    // offset after the last known entry of the ledger
-	catching bool     // the verdicts topic has more changes to read
+	catching bool     // whether the verdicts topic has more changes to read
 
 	saving   context.Context // context of unacknowledged entries; ends when the ownership is lost
 	lost     context.CancelFunc
-	attempts context.Context // context of attempts; cancelled when the drain period has elapsed
+	attempts context.Context // context of attempts; canceled when the drain period has elapsed
 	cut      context.CancelFunc
 	inFlight int
-	stopping bool // no new attempts or steps start
+	stopping bool // set when no new attempts or steps may start
 	gone     bool
-	idle     func() // called once when stopping and nothing is in flight
+	idle     func() // called once, when stopping is set and nothing is in flight
 }
 
 // waiter is a function that is called once the ledger has acknowledged at least the number of entries in after.
@@ -182,7 +182,7 @@ func (n *Notifier) Assign(ctx context.Context, partition int32, committed int64,
 	}
 	f.finish()
 	o.number++
-	// The offset is not source + 1: a change may have several events, and the last of them may not have been written.
+	// o.next is not source + 1: a change may have several events, and the last of them may not have been written.
 	o.next = max(committed, f.source, 0)
 	life := context.WithoutCancel(ctx)
 	o.saving, o.lost = context.WithCancel(life)

@@ -58,7 +58,8 @@ func (h *hospital) consider() {
 	}()
 }
 
-// postponeStep keeps the input of a step for another step at the given instant. Its level changes remain unseen.
+// postponeStep keeps the input of a step for another step at the given instant. The level changes in the input remain
+// unseen.
 func (h *hospital) postponeStep(next time.Time, in *Happening, over []ended) {
 	if h.owner.gone {
 		return
@@ -83,9 +84,9 @@ func (h *hospital) wakeAt(next time.Time) {
 	})
 }
 
-// applyStep executes a step. The state of [People] is stored after the messages. After a crash between the two, the
-// step is repeated; messages with the same id are not sent twice. Until the state is stored, a restore still finds
-// the input of the step. traceparent is the trace of the latest change in that input.
+// applyStep applies the result of a step. The state of [People] is stored after the messages. After a crash between
+// the two, the step is repeated; messages with the same id are not sent twice. Until the state is stored, a restore
+// still finds the input of the step. traceparent is the trace of the latest change in that input.
 func (h *hospital) applyStep(s Step, seen int, traceparent string) {
 	owner := h.owner
 	n := owner.n
@@ -194,7 +195,7 @@ var retries = [...]time.Duration{30 * time.Second, time.Minute, 2 * time.Minute,
 // retryWindow is how long a message is retried after a command has sent it again.
 const retryWindow = 30 * time.Minute
 
-// resume continues a message that was found in the ledger.
+// resume resumes the delivery of a pending message that a restore found in the ledger.
 func (m *message) resume() {
 	m.h.owner.n.cfg.Metrics.Waiting(m.entry.Delivery.Channel, 1)
 	if most := m.h.owner.n.clock.readTime().Add(retryWindow); m.entry.Delivery.NextAttemptAt.After(most) {

@@ -209,7 +209,7 @@ func DeliveryID(event, endpoint string, channel subscriber.Channel) string {
 	return digest("dlv_", event, endpoint, string(channel))
 }
 
-// digest returns a prefix and 32 hexadecimal digits of the hash of all parts, which are separated by NUL.
+// digest returns prefix, followed by 32 hexadecimal digits of the hash of parts. The parts are joined with NUL.
 func digest(prefix string, parts ...string) string {
 	sum := sha256.Sum256([]byte(strings.Join(parts, "\x00")))
 	return prefix + hex.EncodeToString(sum[:16])
@@ -253,9 +253,9 @@ func named[T interface {
 	return 0, false
 }
 
-// Test returns the event for a test command: a ping, or a sample with made-up data, whose summary says that it is a
-// sample. A ping and a sample about a room have the given level, which is the unit's current one; the other samples
-// have a made-up level.
+// Test returns the event for a test command: a ping, or a sample with made-up data. The summary of a sample says that
+// it is a sample. A ping and a sample about a room have the given level, which is the unit's current one; the other
+// samples have a made-up level.
 func Test(c *outbound.Command, level acuity.Level) (outbound.Event, error) {
 	e := outbound.Event{
 		Hospital: c.Hospital, Event: c.Event, Source: -1, RoomID: -1,

@@ -127,8 +127,8 @@ func TestIDs(t *testing.T) {
 	}
 }
 
-// TestAnyChange: for any change, the body is compact JSON with the fields in the order of the envelope and a short
-// summary.
+// TestAnyChange: for any change, the body is compact JSON in the field order of the envelope, and its summary is
+// short.
 func TestAnyChange(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		c := change()

@@ -22,7 +22,7 @@ func NameRoom(id int32, label string) string {
 // maxLabel is the maximum number of characters of a label that is displayed.
 const maxLabel = 24
 
-// IsLabel reports whether a room label is only a label and could not be a person's name.
+// IsLabel reports whether text may be displayed as a room label, because it does not look like a person's name.
 func IsLabel(text string) bool {
 	if text == "" || len(text) > maxLabel {
 		return false

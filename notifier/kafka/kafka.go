@@ -95,7 +95,7 @@ type Ledger struct {
 	id       string // id of the topic
 }
 
-// OpenLedger returns the ledger in a deliveries topic.
+// OpenLedger opens the ledger that is stored in a deliveries topic.
 func OpenLedger(ctx context.Context, cluster *stream.Cluster, topic string) (*Ledger, error) {
 	l := &Ledger{cluster: cluster, topic: topic}
 	var err error

@@ -126,7 +126,7 @@ func (s *Sender) send(ctx context.Context, m sending.Message) sending.Result {
 	relay, err := s.client(func(within context.Context, network, address string) (net.Conn, error) {
 		connection, refusal := s.dial(within, network, address)
 		if refusal == nil {
-			// When the context ends, the dialogue is cut off, because a shutdown must not wait for a relay that has
+			// When the context ends, the connection is closed, because a shutdown must not wait for a relay that has
 			// stopped responding.
 			stop = context.AfterFunc(ctx, func() { connection.Close() }) //nolint:errcheck // the connection is no longer needed
 		}

@@ -37,7 +37,7 @@ type relay struct {
 	hang     chan struct{}
 	login    string // user and password that were received
 	got      []string
-	insecure bool // a command was received without TLS
+	insecure bool // whether a command was received without TLS
 }
 
 type relayOptions struct{ implicit, plain bool }

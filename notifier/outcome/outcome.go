@@ -17,14 +17,14 @@ import (
 	"svc/internal/outbound/sending"
 )
 
-// MaxResponse is the maximum number of characters of a response that are stored. Only administrators see them.
+// MaxResponse is the maximum number of characters of a stored response. Only administrators see stored responses.
 const MaxResponse = 512
 
 // maxRetryAfter is the maximum wait that a receiver can request.
 const maxRetryAfter = time.Hour
 
-// ClassOf classifies an attempt without a response. It relies on error types, because libraries may change their
-// error messages.
+// ClassOf returns the class of an attempt that failed with err and without a response. It relies on error types,
+// because libraries may change their error messages.
 //
 // The default class is reset: the request had started, but ended before a readable response arrived.
 func ClassOf(ctx context.Context, err error) sending.Class {

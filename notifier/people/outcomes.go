@@ -10,9 +10,9 @@ import (
 	"svc/notifier/policy"
 )
 
-// applyNews applies finished messages, acknowledgments and receipts, and then decides. When a decision is repeated
-// after a crash, the input may contain outcomes of messages that this decision sends. Therefore outcomes that do not
-// match any message before the decision are applied again after it.
+// applyNews applies finished messages, acknowledgments and receipts, and then decides which alerts to send. When a
+// decision is repeated after a crash, the input may contain outcomes of messages that this decision sends. Therefore
+// outcomes that do not match any message before the decision are applied again after it.
 func (s *step) applyNews(in *notifier.Happening) {
 	s.recordUnopened(in.Waiting)
 	messages, commands := s.applyOutcomes(in.Ended, in.Commands)

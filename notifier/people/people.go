@@ -69,7 +69,7 @@ const roomsWithin = 200 * time.Millisecond
 // not delay alerts.
 const listedWithin = 500 * time.Millisecond
 
-// The reasons for which a message is not sent or a command fails.
+// The reasons why a message is not sent or a command fails.
 const (
 	reasonRecipient = "no_recipient"
 	reasonAddress   = policy.NoAddress
@@ -88,7 +88,8 @@ func New(c Config) *Alerting { return &Alerting{c} }
 
 var _ notifier.People = (*Alerting)(nil)
 
-// Open implements [notifier.People]. It reads the current address, so the next attempt uses a corrected address.
+// Open implements [notifier.People]. It reads the recipient's current address, so a corrected address takes effect
+// with the next attempt.
 func (d *Alerting) Open(e *outbound.Entry) (m sending.Message, reason string, later bool) {
 	if m.To, reason, later = d.currentAddress(e.Delivery.Hospital, e.Delivery.EndpointID, e.Delivery.Channel); reason != "" {
 		return m, reason, later
@@ -142,8 +143,7 @@ func (d *Alerting) language(hospital, recipient string) string {
 	return r.Language
 }
 
-// sealedName returns the name under which the text of a delivery is sealed: the key
-// of its record.
+// sealedName returns the name under which the text of a delivery is sealed: the key of its record.
 func sealedName(d *outbound.Delivery) string {
 	return d.Hospital + "/" + d.EndpointID + "/" + d.ID
 }

@@ -171,7 +171,7 @@ func (r *rig) commit() {
 	}
 }
 
-// level commits a change of the level, and waits until its immediate effects are complete.
+// level commits a change to the given level, and waits until the immediate effects of the change are complete.
 func (r *rig) level(l acuity.Level) {
 	r.t.Helper()
 	r.hand([]notifier.Change{r.change(l)})

@@ -170,8 +170,8 @@ func (s *step) writeMessage(a *alert.Alert, decision int64, to policy.Addressee,
 	})
 }
 
-// addEvent creates the surge.alert for the webhooks that subscribe to it, and a second one for recipients' webhooks
-// that do not subscribe.
+// addEvent creates the surge.alert event for the webhooks that subscribe to it, and a second one for recipients'
+// webhooks that do not subscribe.
 func (s *step) addEvent(a *alert.Alert, decision int64, hooks []string) {
 	if e, err := a.Event(s.hospital, decision, ""); err == nil {
 		s.out.Events = append(s.out.Events, e)
@@ -235,7 +235,7 @@ func (s *step) ackURL(of policy.Rank) string {
 	return c.PublicURL + "/a/" + token(c.TokenKey, s.hospital, h.Episode, h.Raise)
 }
 
-// listAlertRun adds the open alert run to the lists, and records which alert run its link belongs to.
+// listAlertRun adds the open alert run and its acknowledgment link to the lists.
 func (s *step) listAlertRun() {
 	h, c := &s.memory.History, &s.alerting.config
 	if h.Episode == "" || c.Lists == nil {

@@ -18,7 +18,7 @@ import (
 // field names of earlier releases.
 type History struct {
 	Level acuity.Level
-	Under [3]time.Time // when the level fell below that of tier T1, T2, T3; zero: it is not below
+	Under [3]time.Time // when the level fell below that of tier T1, T2 or T3; zero if it is not below
 
 	// Changes are the instants of the last [FlapChanges] changes of the level since the last digest was closed,
 	// oldest first. Before holds the level before each change.
@@ -34,15 +34,15 @@ type History struct {
 	AskedAt      time.Time
 	AlertedAt    time.Time `json:"ToldAt"` // when the last alert other than a digest was sent
 	Round        int       // number of escalations since the raise
-	Unreached    bool      // no message reached a recipient, so the alert escalates immediately
-	Unaddressed  bool      `json:"Unheard"` // the tiers had no recipient when the raise was sent
+	Unreached    bool      // whether no message reached a recipient, so that the alert escalates immediately
+	Unaddressed  bool      `json:"Unheard"` // whether the tiers had no recipient when the raise was sent
 	AckedAt      time.Time // when the raise was acknowledged
 	AckedBy      string    // id of an API key, "command line" or "link"
 	Reached      []Reached
 	Decisions    int64 // number of decisions that sent an alert, which is also the number of the last alert
 }
 
-// Reached is a recipient who was alerted in the alert run, and the channel.
+// Reached is a recipient who was alerted during the alert run, with the channel of the alert.
 type Reached struct {
 	Recipient string
 	Channel   subscriber.Channel
