@@ -8,8 +8,8 @@ import (
 	"svc/internal/outbound"
 )
 
-// after returns the next event for this queue: the first one that follows the event before or, if before is nil, the
-// cursor. It returns nil if there is no such event or if events are still being read.
+// after returns the next event for this queue. The search starts after the event in before or, if before is nil, after
+// the cursor. The result is nil if there is no such event or if events are still being read.
 func (r *runner) after(before *waiting) *waiting {
 	if r.second() {
 		return r.nextOfJob(before)

@@ -27,9 +27,9 @@ type Ledger interface {
 	// offset; the calls are in the order of the entries. After an error, the partition must be revoked and
 	// reassigned. Append must not block or retain the entry. When ctx ends, unsent entries are discarded.
 	Append(ctx context.Context, partition int32, entry any, stored func(offset int64, err error))
-	// Read calls fn for every entry of a partition, from the given offset on. It stops when fn returns false, or
-	// at the end that the log had when Read started, and returns that end. An entry whose key lacks the prefix is
-	// passed as nil, with its offset.
+	// Read calls fn for every entry of a partition, from the given offset on. It stops when fn returns false, or when
+	// it reaches the end that the log had when Read started. It returns that end. An entry whose key lacks the prefix
+	// is passed as nil, with its offset.
 	Read(ctx context.Context, partition int32, from int64, prefix string, fn func(offset int64, entry any) bool) (end int64, err error)
 	// Restore is like Read, but first appends a mark to the log, so that it also reads entries that the previous
 	// owner had in flight.
@@ -70,7 +70,7 @@ type Happening struct {
 	Hospital string
 	Memory   []byte       // Memory of the previous Step; nil: this is the first Step
 	Level    acuity.Level // last committed level; green if there is none
-	Known    bool         // a change of the level was observed, so Level is not the default
+	Known    bool         // whether a change of the level was observed; if not, Level is the default
 
 	Changes  []LevelChange      // changes of the level since the previous Step, in order
 	Commands []outbound.Command // acknowledgments and receipts since the previous Step, in order
@@ -119,7 +119,7 @@ type Decision struct {
 	Tier   string
 }
 
-// Answer completes a command in the Happening.
+// Answer is the result of a command in the Happening.
 type Answer struct {
 	Command string
 	Reason  string // why the command failed; "": it succeeded
@@ -131,7 +131,7 @@ type Metrics interface {
 	// Attempt counts an attempt. traceID is the trace of the attempt; "": none.
 	Attempt(c subscriber.Channel, class sending.Class, took time.Duration, traceID string)
 	Ended(c subscriber.Channel, state outbound.State)
-	Accepted(sinceChange time.Duration, traceID string) // time from the change to the acceptance of a webhook
+	Accepted(sinceChange time.Duration, traceID string) // sinceChange is the time from the change until its webhook request was accepted
 	Decided(reason string)
-	Waiting(c subscriber.Channel, more int) // more is added to the gauge
+	Waiting(c subscriber.Channel, more int) // adds more, which may be negative, to the gauge
 }

@@ -13,7 +13,7 @@ import (
 // job is the part of a command that the second queue executes: sending some events again.
 type job struct {
 	command *command
-	once    bool                        // each event gets only one attempt
+	once    bool                        // whether each event gets only one attempt
 	tries   map[int64][]sending.Attempt // earlier attempts to send its events, by ledger offset of the event
 	stopped bool
 
@@ -79,7 +79,7 @@ func (c *command) replay() {
 // replayed is an event within the window of a replay, with its delivery to the endpoint.
 type replayed struct {
 	offset int64          // ledger offset of the event
-	state  outbound.State // Delivered if it was ever delivered; "": not sent yet
+	state  outbound.State // Delivered if the event was ever delivered; "" if it has not been sent yet
 	tries  []sending.Attempt
 }
 
@@ -174,7 +174,7 @@ func (j *job) read(r *runner) {
 	})
 }
 
-// countEnded counts a delivery of the job that has become final.
+// countEnded counts a delivery of the job whose state has become final.
 func (j *job) countEnded(w *waiting, state outbound.State) {
 	j.events = slices.DeleteFunc(j.events, func(x *waiting) bool { return x == w })
 	delete(j.tries, w.at)

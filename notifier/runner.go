@@ -19,8 +19,8 @@ type runner struct {
 	queue endpointqueue.Queue
 	timer timer
 
-	busy    bool // an attempt is in flight
-	queued  bool // the attempt waits in notifier.queue
+	busy    bool // whether an attempt is in flight
+	queued  bool // whether the attempt waits in notifier.queue
 	unsaved int  // number of outcomes that the ledger has not acknowledged
 
 	head       *waiting // the next event to finish; nil: not picked yet

@@ -6,11 +6,11 @@
 //
 //	alerted = level of the last alert, tier = its tier, cur = tier of the current level
 //	1. level > alerted, or cur > tier       raised; also when the tier gets its first recipient
-//	2. level < alerted for 10 minutes       lowered, at green cleared
-//	3. 4 changes within 30 minutes          digest, once until 10 minutes are quiet
+//	2. level < alerted for 10 minutes       lowered; cleared if the level is green
+//	3. 4 changes within 30 minutes          digest; no other digest until the level is stable for 10 minutes
 //	4. unanswered or unreached              escalated, at most 3 times
 //	5. repeat interval elapsed, unanswered  repeated
-//	6. otherwise no alert: lowering, flapping, acknowledged, steady
+//	6. otherwise                            no alert: lowering, flapping, acknowledged, steady
 //
 // Every alert, including a digest, names the current level. A higher level is a raise, whatever was sent before.
 package policy
@@ -67,7 +67,7 @@ func (r Reason) SendsAlert() bool {
 	return slices.Contains(Reasons()[:6], r)
 }
 
-// Policy has the tiers of a hospital.
+// Policy contains the tiers of a hospital.
 type Policy struct {
 	Tiers [3]subscriber.Tier // T1, T2, T3; the zero Tier is disabled
 }

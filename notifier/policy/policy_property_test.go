@@ -24,7 +24,7 @@ func policies() *rapid.Generator[Policy] {
 	})
 }
 
-// play draws an hour or more in the life of a unit: levels, waits, acknowledgments.
+// play simulates a unit for an hour or more, with random level changes, waits and acknowledgments.
 func play(t *rapid.T, u *unit, look func()) {
 	for range rapid.IntRange(1, 40).Draw(t, "moves") {
 		switch rapid.IntRange(0, 5).Draw(t, "move") {
