@@ -19,7 +19,7 @@ import (
 	"svc/notifier/outcome"
 )
 
-// Channel is one implementation of [sending.Sender] with a remote side for it.
+// Channel is an implementation of [sending.Sender], together with a remote side for the tests.
 type Channel struct {
 	// Sender creates a sender. address is the address of the remote side, for senders that are configured with it.
 	Sender func(t *testing.T, address string) sending.Sender
@@ -145,7 +145,7 @@ func bounded(t *testing.T, got *sending.Result) {
 	}
 }
 
-// Listen serves every connection to a local address until the test ends.
+// Listen opens a local address and calls serve for every connection to it, until the test ends.
 func Listen(t testing.TB, serve func(net.Conn)) (address string) {
 	t.Helper()
 	listener, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")

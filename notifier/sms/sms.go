@@ -111,7 +111,7 @@ type provider struct {
 	client *http.Client
 }
 
-// timed returns the result of an attempt with its duration.
+// timed calls send, and returns its result with the duration of the call.
 func (p *provider) timed(send func() sending.Result) sending.Result {
 	began := p.config.Now()
 	r := send()

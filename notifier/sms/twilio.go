@@ -120,7 +120,7 @@ func (w *twilio) delayUnclear(r sending.Result) sending.Result {
 // lookUp reports whether the message is in the provider's list. If found is false and the result has a class, the
 // list could not be read.
 func (w *twilio) lookUp(ctx context.Context, m *sending.Message) (found bool, r sending.Result) {
-	since := w.config.Now().UTC().Add(-sameWithin) // the provider only filters by day
+	since := w.config.Now().UTC().Add(-sameWithin) // the provider can filter only by day
 	query := url.Values{"To": {m.To}, "DateSent>": {since.Format(time.DateOnly)}, "PageSize": {"100"}}
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, w.messages()+"?"+query.Encode(), http.NoBody)
 	if err != nil {

@@ -100,8 +100,8 @@ func TestRedirectNamesItsTarget(t *testing.T) {
 	}
 }
 
-// TestMatrixHugeAnswer: a success remains a success whatever its body, and the connection is closed while the
-// receiver is still writing.
+// TestMatrixHugeAnswer: a 2xx response counts as a success whatever its body contains, and the connection is closed
+// while the receiver is still writing.
 func TestMatrixHugeAnswer(t *testing.T) {
 	stopped := make(chan struct{}, 10)
 	a := newAuthority(t)

@@ -81,8 +81,8 @@ func verifyCases(now time.Time) []verifyCase {
 	}
 }
 
-// languages has a test program for each language. The program reads lines of five base64 values and prints true or
-// false for each line.
+// languages contains a test program for each language. The program reads lines of five base64 values and prints true
+// or false for each line.
 var languages = map[string]struct {
 	runtime  string
 	files    func(code string) map[string]string
@@ -138,8 +138,8 @@ done`}
 	}, [][]string{{"sh", "main.sh"}}},
 }
 
-// TestSnippets runs the code of these pages on requests that svc would send and on tampered ones. make test reports
-// missing runtimes.
+// TestSnippets runs the code snippets in the documentation on requests that svc would send, and on tampered ones.
+// make test reports missing runtimes.
 func TestSnippets(t *testing.T) {
 	for language, l := range languages {
 		t.Run(language, func(t *testing.T) {

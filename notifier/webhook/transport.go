@@ -45,7 +45,7 @@ func newTransport(c Config, hospital string, l limits) (*http.Transport, []*net.
 }
 
 // handshakeError is a TLS error. It means that no part of the request was sent. Many errors from crypto/tls have no
-// type of their own, so this type records the stage.
+// type of their own, so this type marks the errors of the handshake.
 type handshakeError struct{ err error }
 
 func (e *handshakeError) Error() string { return "tls: " + e.err.Error() }

@@ -17,8 +17,8 @@ import (
 	"svc/schemas"
 )
 
-// Letters is an in-memory view of the dead-letter topic. It has the position of each rejected record and the reason for
-// the rejection, never the record's content. It is safe for concurrent use.
+// Letters is an in-memory view of the dead-letter topic. It contains the position of each rejected record and the
+// reason for the rejection, never the record's content. It is safe for concurrent use.
 type Letters struct {
 	cluster *stream.Cluster
 	prefix  string // prefix of the topic names
