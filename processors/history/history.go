@@ -25,15 +25,16 @@ const Group = "svc-history"
 
 // Config holds the dependencies of the tasks.
 type Config struct {
-	// Zone returns the time zone of a hospital.
+	// Past calls fn with the value of every committed snapshot that was written to a partition at the instant since
+	// or later.
 	Zone func(hospital string) *time.Location
 	// Past calls fn with the value of every committed snapshot in a partition that was written at or after since.
 	Past func(partition int32, since time.Time, fn func(value []byte) error) error
 	// Older calls fn for every change in a partition that the history processor of the previous build has not read.
 	// It is called only while no model in the partition has a position in the snapshots topic. Older may be nil.
 	Older func(partition int32, fn func(stream.Record) error) error
-	// View receives the models as charts without rooms; it may be nil. A chart has only those fields of a model that
-	// readers need. The chart's version increases with each model.
+	// View receives the models as charts without rooms; it may be nil. A chart contains only those fields of a model
+	// that readers need. The chart's version increases with each model.
 	View verdict.View
 }
 
@@ -211,7 +212,7 @@ func (t *task) Outputs(emit func(key, value []byte)) error {
 	return nil
 }
 
-// encoder encodes one model after the other, of about 40 kB each, and reuses its memory.
+// encoder encodes models one at a time, each about 40 kB long, and reuses its memory.
 type encoder struct {
 	record  schemas.Model // record of the model that was encoded last
 	scratch []byte

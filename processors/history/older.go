@@ -8,10 +8,10 @@ import (
 	"svc/schemas"
 )
 
-// In the previous build, a change contained the snapshot of its hour, and the history processor copied the snapshot to
-// the snapshots topic. The first task for a partition therefore learns and copies what the history processor of that
-// build has not read. It then reads the topic from the beginning, skipping the hours that it knows. This happens once:
-// the next model has a position in the snapshots topic.
+// In the previous build, a change contained the snapshot of its hour, and the history processor copied the snapshot
+// to the snapshots topic. The first task for a partition therefore learns and copies what the history processor of
+// that build has not read. It then reads the topic from the beginning, skipping the hours that it knows. This happens
+// only once, because every model written by this build has a position in the snapshots topic.
 
 // learnOlder learns the snapshots from Older and keeps them for Outputs.
 func (t *task) learnOlder() error {

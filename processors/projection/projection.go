@@ -28,8 +28,8 @@ type Projection struct {
 	partitions map[int32]*partitionCharts
 }
 
-// partitionCharts are the charts of one partition at an input position, owned by one task. Once another task owns the
-// partition, calls are ignored.
+// partitionCharts contains the charts of one partition at an input position. It belongs to one task; once another
+// task owns the partition, calls from the former task are ignored.
 type partitionCharts struct {
 	view      *Projection
 	partition int32
@@ -137,7 +137,8 @@ func unitOf(c verdict.Chart) view.Unit {
 	return view.Unit{Hospital: c.Hospital, Version: c.Version, Chart: c.Unit, Rooms: c.Rooms, LocalSettings: c.LocalSettings}
 }
 
-// merge returns a unit after a change: the old unit with the changed rooms and settings, of which nil ones are removed.
+// merge returns a unit after a change: the old unit, updated with the changed rooms and settings. A changed room or
+// setting that is nil is removed.
 func merge(old, changed view.Unit) view.Unit {
 	changed.Rooms = merged(old.Rooms, changed.Rooms)
 	changed.LocalSettings = merged(old.LocalSettings, changed.LocalSettings)

@@ -10,8 +10,8 @@ import (
 	"svc/schemas"
 )
 
-// The staffing in a batch is in the log and in the changelog: snapshots made after a restart include the staffing, even
-// if a later batch begins another backfill.
+// TestPastStaffingSurvivesARestart: the staffing in a batch is in the log and in the changelog. Snapshots made after
+// a restart include the staffing, even if a later batch begins another backfill.
 func TestPastStaffingSurvivesARestart(t *testing.T) {
 	l := newLog(t)
 	send := func(offset int64, at acuity.Instant, change func(o *acuity.Observation)) {

@@ -34,7 +34,7 @@ func (t *task) recordSnapshot(h *hospitalEntry, s *acuity.Snapshot, seconds []in
 type LevelTime struct {
 	seen  bool
 	level acuity.Level
-	since acuity.Instant // spent includes the time up to this instant
+	since acuity.Instant // instant up to which spent includes the time
 	spent [acuity.LevelRed + 1]int64
 }
 
