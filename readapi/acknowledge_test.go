@@ -25,7 +25,7 @@ type fakeAlerts struct {
 	orders  []outbound.Command
 	away    bool
 	behind  error  // not nil: the state of the alert run may be outdated
-	busy    bool   // the notifier has not executed the command yet
+	busy    bool   // whether the notifier has yet to execute the command
 	refused string // reason why the notifier refuses the command
 }
 

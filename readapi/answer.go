@@ -25,7 +25,7 @@ type rendered struct {
 	pieces [][]byte // parts of the data, in the order of the response
 	etag   []string // a single tag, as a header value
 
-	asked atomic.Bool            // an earlier request has received the data
+	asked atomic.Bool            // whether an earlier request has received the data
 	whole func() json.RawMessage // joins the pieces, at most once
 }
 

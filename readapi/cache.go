@@ -32,7 +32,7 @@ type cachedUnit struct {
 	size int64         // counted in Reads.cachedBytes and guarded by Reads.mu
 
 	mu   sync.Mutex
-	next *validation // for the waiting requests; nil: none waits
+	next *validation // shared by the waiting requests; nil if no request waits
 
 	details unitDetails
 

@@ -38,7 +38,8 @@ func drawRoom(t *rapid.T, id int32, clock acuity.Instant) acuity.RoomChart {
 	return r
 }
 
-// drawChart draws a chart that changes, adds and removes rooms of an earlier one; before may be nil.
+// drawChart draws a chart in which rooms are changed, added or removed. before contains the rooms of the previous
+// chart; it may be nil.
 func drawChart(t *rapid.T, version int64, clock acuity.Instant, before []acuity.RoomChart) *acuity.Chart {
 	c := &acuity.Chart{Hospital: "north", Unit: acuity.UnitChart{Version: version, Since: clock, Clock: clock, HasCensus: true, TotalRooms: 5}}
 	c.Unit.Run = acuity.LevelRun{Since: clock.Add(-20 * minutes), Prior: acuity.LevelRed, HasPrior: rapid.Bool().Draw(t, "had a level")}

@@ -120,7 +120,7 @@ func (c *chart) whole(hospital string) *acuity.Chart {
 	return whole
 }
 
-// roomChart is the chart of a room. States share the charts of unchanged rooms.
+// roomChart is the chart of a room. Successive states share the charts of unchanged rooms.
 type roomChart struct {
 	id      int32
 	encoded string
@@ -160,8 +160,8 @@ func decode(charts Charts, state *State, before []*roomChart) (*chart, error) {
 	return c, nil
 }
 
-// judgedRoom is the verdict on a room with the interval during which it is valid. Judgments share the verdicts of
-// unchanged rooms.
+// judgedRoom is the verdict on a room with the interval during which it is valid. Successive judgments share the
+// verdicts of unchanged rooms.
 type judgedRoom struct {
 	*roomChart
 	verdict     score.RoomVerdict

@@ -7,8 +7,8 @@ import (
 	"svc/acuity"
 )
 
-// A snapshot has the seconds spent at each level in the previous hour, as far as the task has observed them. A task
-// that has just been restored has not observed any.
+// TestSnapshotsSayHowLongEachLevelWas: a snapshot contains the seconds spent at each level in the previous hour, as
+// far as the task has observed that hour. A task that has just been restored has not observed any of it.
 func TestSnapshotsSayHowLongEachLevelWas(t *testing.T) {
 	const start = 492_000 // an hour of the year 2026
 	at := func(hour int32, minutes int64) acuity.Instant {

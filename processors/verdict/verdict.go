@@ -33,7 +33,8 @@ const (
 	kindSnapshot   = "snapshot"
 )
 
-// DeadLetterKey returns the key of the dead letter that the change with the given version in a hospital caused.
+// DeadLetterKey returns the key of a hospital's dead letter. version is the version of the change that rejected the
+// record.
 func DeadLetterKey(hospital string, version int64) []byte {
 	return []byte(schemas.Key{Hospital: hospital, Kind: kindDeadLetter, ID: strconv.FormatInt(version, 10)}.String())
 }
@@ -56,7 +57,7 @@ type View interface {
 
 // OwnedView is a partition of the view that a task owns.
 type OwnedView interface {
-	// Show passes the charts that one transaction changed.
+	// Show passes to the view the charts that one transaction changed.
 	Show(applied int64, charts []Chart)
 	// Disown ends the ownership.
 	Disown()
@@ -68,7 +69,8 @@ type Chart struct {
 	Version  int64
 	Unit     []byte
 	Rooms    map[int32][]byte // nil value: the room was deleted
-	// LocalSettings holds the records that administrators list. Its keys omit the hospital; nil means deleted.
+	// LocalSettings contains the records that administrators list. The keys omit the hospital; a nil value means that
+	// the record was deleted.
 	LocalSettings map[string][]byte
 }
 
@@ -312,7 +314,7 @@ func (t *task) keepRecord(record []byte) []byte {
 	return slices.Clip(t.piece[begin:])
 }
 
-// emitStates emits the state records that fn passes to its argument. A nil record marks the deletion of its key.
+// emitStates emits the state records that fn passes to its callback. A nil record marks the deletion of its key.
 func (t *task) emitStates(fn func(func([]byte, facts.Record)), emit func(key, value []byte)) (err error) {
 	fn(func(key []byte, s facts.Record) {
 		key = t.keepRecord(key)

@@ -26,7 +26,7 @@ type log struct {
 	next      int64
 	changelog []stream.Record
 	letters   []schemas.DeadLetter
-	snapshots map[int]schemas.Snapshot // keyed by the index, in the changelog, of the change that has the snapshot
+	snapshots map[int]schemas.Snapshot // by changelog index of the change that has the snapshot
 }
 
 func newLog(t *testing.T) *log {
