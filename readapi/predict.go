@@ -99,7 +99,7 @@ type peak struct {
 	NursesP90 decimal      `json:"nursesP90"`
 }
 
-// calibration is the accuracy of recent forecasts for the hospital. Its numbers are null while the status is prior.
+// calibration is the accuracy of recent forecasts for the hospital. Its numbers are null while the status is "prior".
 type calibration struct {
 	Status         string   `json:"status"`
 	Coverage80     *decimal `json:"coverage80"`
@@ -137,7 +137,7 @@ func (s *Reads) predictUnit(ctx context.Context, hospital string) (*judgment, *f
 	return j, f, err
 }
 
-// forecastFrom returns the forecast for a hospital that is based on a judgment.
+// forecastFrom returns the forecast that is based on a judgment of a hospital.
 func (s *Reads) forecastFrom(ctx context.Context, hospital string, j *judgment) (*forecast.Forecast, error) {
 	model, err := s.cfg.Forecasts.Model(ctx, hospital)
 	if err != nil {
@@ -146,8 +146,8 @@ func (s *Reads) forecastFrom(ctx context.Context, hospital string, j *judgment) 
 	return s.predictWith(model, hospital, j)
 }
 
-// predictWith returns a model's forecast. The forecast starts on the minute, so that requests within a minute get the
-// same result, or at a later change, so that the unit has not changed since the start.
+// predictWith returns a model's forecast. The forecast starts with the current minute, so that all requests within a
+// minute get the same result. If the unit has changed since then, the forecast starts at the change.
 func (s *Reads) predictWith(model *forecast.Model, hospital string, j *judgment) (*forecast.Forecast, error) {
 	at := max(PredictAt(s.cfg.Shell.Now()), j.from)
 	f, err := forecast.Predict(model, forecast.UnitOf(j.whole(hospital), at, s.cfg.Forecasts.Zone(hospital)))

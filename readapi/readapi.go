@@ -51,8 +51,8 @@ type State struct {
 	Token
 	Unit  string
 	Rooms []Room // in order of ID
-	// Partial means that the state contains only changes: Rooms has the rooms that differ from the state of the
-	// caller, and Gone the ids of removed rooms. All other rooms are unchanged.
+	// Partial means that the state contains only changes: Rooms contains the rooms that differ from the caller's
+	// state, and Gone contains the ids of removed rooms. All other rooms are unchanged.
 	Partial bool
 	Gone    []int32
 }
@@ -112,7 +112,7 @@ func Reason(err error) string {
 // retryAfter is the value of Retry-After while the view is unavailable. A view is rebuilt within about a second.
 const retryAfter = 2 * time.Second
 
-// Config has the dependencies of the role.
+// Config holds the dependencies of the role.
 type Config struct {
 	Charts        Charts
 	Dated         Charts // the same charts, readable even while outdated; nil: outdated charts are not read

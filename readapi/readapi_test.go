@@ -42,8 +42,8 @@ type fixture struct {
 	chart   *acuity.Chart
 	token   readapi.Token
 	err     error
-	behind  error         // error when reading current charts; charts of earlier instants can be read
-	partial bool          // Read returns only the difference from the reader's state
+	behind  error         // error when current charts are read; charts of earlier instants can still be read
+	partial bool          // whether Read returns only the difference from the reader's state
 	last    readapi.State // the last returned state, in full
 	given   atomic.Int32  // number of returned states
 	decoded atomic.Int32  // number of decoded rooms
@@ -240,7 +240,7 @@ func worked(t testing.TB) *acuity.Chart {
 func golden(t *testing.T, name, got string) {
 	t.Helper()
 	var pretty bytes.Buffer
-	got = strings.Replace(got, catalogue.Default().Version(), "the version of the rules", 1) // a change of any rule changes the version
+	got = strings.Replace(got, catalogue.Default().Version(), "the version of the rules", 1) // a change to any rule changes the version
 	if err := json.Indent(&pretty, []byte(got), "", "  "); err != nil {
 		t.Fatal(err)
 	}

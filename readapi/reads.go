@@ -26,7 +26,8 @@ func (s *Reads) Verdict(ctx context.Context, hospital string) (*score.Verdict, e
 	return j.verdict, nil
 }
 
-// name returns an id for the state that was judged, from the version of the chart and the start of the validity.
+// name returns an id for the state that was judged. It is derived from the version of the chart and the instant from
+// which the judgment is valid.
 func (j *judgment) name() string {
 	return fmt.Sprintf("%s.%d.%d", j.token.Generation, j.token.Version, j.from)
 }
@@ -54,7 +55,7 @@ type Unit struct {
 type Feed struct {
 	Channel      string
 	LastReceived time.Time // zero: never
-	Late         bool      // the feed has been silent for longer than usual
+	Late         bool      // whether the feed has been silent for longer than usual
 	Stale        bool
 }
 
@@ -177,8 +178,8 @@ func (s *Reads) Room(ctx context.Context, hospital string, id int32, within time
 	return nil, nil //nolint:nilnil // as documented
 }
 
-// ages returns the age of each channel, from the source that sent most recently. A channel is late or stale if one of
-// its sources is.
+// ages returns, for each channel, when any of its sources last sent data. A channel is late or stale if one of its
+// sources is.
 func ages(all []feeds.History, now time.Time) (list []Feed) {
 	for i := range all {
 		h := &all[i]

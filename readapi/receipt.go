@@ -18,7 +18,7 @@ import (
 const receiptAtMost = 16 << 10
 
 // receiptReader parses and verifies a receipt that an SMS provider posted. forged reports whether the signature is
-// not the provider's.
+// invalid.
 type receiptReader func(r *http.Request, body []byte) (c outbound.Command, forged bool, err error)
 
 // Receipts processes the delivery reports of SMS providers.

@@ -34,8 +34,8 @@ type Pipeline struct {
 	Topics      []Topic
 	Heartbeat   time.Time // heartbeat of the processor that serves the hospital; zero: no heartbeat yet
 	DeadLetters int       // number of dead letters of the hospital
-	LogAway     bool      // Kafka does not respond, so the lags are unknown
-	LogFull     bool      // the disk of the log is full
+	LogAway     bool      // whether Kafka does not respond, so that the lags are unknown
+	LogFull     bool      // whether the disk of the log is full
 }
 
 // Topic is one topic of the pipeline.
@@ -74,8 +74,8 @@ var statusReasons = []struct{ reason, status string }{
 	{"dead_letters", statusDegraded},   // some records could not be applied
 }
 
-// heartbeatWithin is the maximum age of the processor's heartbeat, and appliedWithin that of the oldest pending
-// record, if the status is to be ok. Both are defaults of this project.
+// heartbeatWithin is the maximum age of the processor's heartbeat for the status ok; appliedWithin is the maximum age
+// of the oldest pending record. Both are defaults of this project.
 const (
 	heartbeatWithin = 5 * time.Second
 	appliedWithin   = 2 * time.Second
@@ -306,8 +306,8 @@ type notice struct {
 	EventType *string      `json:"eventType"` // event type of an HL7 message without effect, such as A05; null for any other
 }
 
-// listFeeds returns the counts for each feed of a hospital. Settings that administrators change have no rhythm, so they are
-// not feeds that could fall silent.
+// listFeeds returns the counts for each feed of a hospital. It omits settings that administrators change, because
+// they arrive irregularly, so their silence is not a fault.
 func (s *Reads) listFeeds(ctx context.Context, hospital string) ([]feeds.History, error) {
 	all, err := s.cfg.Health.Feeds(ctx, hospital)
 	return slices.DeleteFunc(all, func(h feeds.History) bool { return acuity.Channel(h.Channel).IsSetting() }), err

@@ -114,7 +114,7 @@ func (l Links) Link(ctx context.Context, token string) (link outbound.AckLink, o
 	if ok, err = decodeNote(value, err, &link); ok || err != nil {
 		return link, ok, err
 	}
-	// The hospital of a missing link is unknown, so the link is known not to exist only if the lists of all
+	// The hospital of a missing link is unknown, so the absence of the link is certain only if the lists of all
 	// partitions are complete.
 	faults, err := l.Lists.Faults(ctx, l.Partitions)
 	return link, false, convertViewError(errors.Join(err, view.PartitionFaults(faults, int(l.Partitions))))
