@@ -53,7 +53,7 @@ func (r *runner) after(before *waiting) *waiting {
 }
 
 // idle reports whether the hospital has no events after the cursor. Events that the ledger has not yet acknowledged
-// do not count, because the ledger will append them at its end.
+// do not count, because the ledger will append them after its current end.
 func (r *runner) idle() bool {
 	return r.head == nil && !r.busy && r.queue.Cursor+1 >= r.e.h.floor && len(r.e.h.after(r.queue.Cursor)) == 0
 }
@@ -102,8 +102,8 @@ func (r *runner) startRead(from int64) {
 	})
 }
 
-// readConcurrently runs a read of the ledger in a separate goroutine, at most readsAtOnce at a time, because each
-// read needs a Kafka reader, and after a restart every queue that is far behind has to read.
+// readConcurrently runs a read of the ledger in a separate goroutine. At most readsAtOnce reads run at a time,
+// because each needs a Kafka reader, and after a restart every queue that is far behind reads the ledger.
 func (n *Notifier) readConcurrently(read func()) {
 	if n.reads == readsAtOnce {
 		n.toRead = append(n.toRead, read)

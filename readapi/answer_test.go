@@ -9,8 +9,8 @@ import (
 	"svc/acuity/catalogue"
 )
 
-// TestAnswersAreLent: an answer always has the same bytes and the same tag, however many pieces it has. Its memory is
-// not reused for another answer before the call returns.
+// TestAnswersAreLent: an answer always has the same bytes and the same tag, regardless of the number of its pieces.
+// Its memory is not reused for another answer until lend returns.
 func TestAnswersAreLent(t *testing.T) {
 	const many = 20
 	whole := func(n int) string { return strings.Repeat(fmt.Sprint("room ", n, ","), 3+n) }

@@ -168,7 +168,7 @@ func (s *Reads) cachedUnitOf(hospital string) *cachedUnit {
 }
 
 // store caches a unit and counts its bytes. Beyond the limit, it evicts other units, which are evaluated again when
-// next read. If u was evicted in the meantime, the map may have a different entry for the hospital.
+// they are next read. If u was evicted in the meantime, the map may contain a different entry for the hospital.
 func (s *Reads) store(hospital string, u *cachedUnit, size int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

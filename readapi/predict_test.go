@@ -143,7 +143,7 @@ func TestPredictRefusals(t *testing.T) {
 	}
 }
 
-// TestPredictHonoursPlans: a future plan changes the shortfalls from its start on.
+// TestPredictHonoursPlans: a future plan changes the shortfalls of the hours after its start.
 func TestPredictHonoursPlans(t *testing.T) {
 	chart := worked(t)
 	chart.Unit.ObservedAt = noon

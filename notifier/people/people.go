@@ -65,8 +65,8 @@ type Config struct {
 // roomsWithin is the timeout for Rooms. It is short because an alert must not wait.
 const roomsWithin = 200 * time.Millisecond
 
-// listedWithin is the timeout for storing the page behind the acknowledgment link, so that an unavailable store does
-// not delay alerts.
+// listedWithin is the timeout for storing the data of the page behind the acknowledgment link. It is short so that an
+// unavailable store does not delay alerts.
 const listedWithin = 500 * time.Millisecond
 
 // The reasons why a message is not sent or a command fails.

@@ -68,8 +68,8 @@ func (a *Ages) Each(fn func(partition int32, oldest time.Duration)) {
 	}
 }
 
-// Run queries the end of the log every second until ctx ends. known returns, by partition, the offsets that another
-// source, such as the view, reports as applied; it may return nil.
+// Run queries the end of the log every second until ctx ends. known returns the applied offset of each partition
+// according to another source, such as the view; it may return nil.
 func (a *Ages) Run(ctx context.Context, inputs Log, known func(context.Context) map[int32]int64, log *slog.Logger) error {
 	all := make([]int32, len(a.partitions))
 	for i := range all {

@@ -38,7 +38,8 @@ type partitionCharts struct {
 	fresh     view.Freshness // freshness of the committed inputs, whether or not they are written to Redis
 }
 
-// New returns the projection from a processor to a view. generation is the id of the topic that the processor writes.
+// New returns a projection that writes a processor's state to a view. generation is the id of the topic to which the
+// processor writes.
 func New(v *view.View, generation string, now func() time.Time) *Projection {
 	p := &Projection{now: now, took: make(chan struct{}, 1), partitions: map[int32]*partitionCharts{}}
 	p.Projector = v.Projector(generation, p.rewrite)

@@ -18,7 +18,7 @@ type follower struct {
 	token view.Token
 	chart string
 	rooms map[int32]string
-	parts int // reads that returned only changes
+	parts int // number of reads that returned only changes
 }
 
 // read updates the follower to the current state of a hospital.
