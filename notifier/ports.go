@@ -74,7 +74,7 @@ type Happening struct {
 
 	Changes  []LevelChange      // changes of the level since the previous Step, in order
 	Commands []outbound.Command // acknowledgments and receipts since the previous Step, in order
-	Ended    []outbound.Entry   // e-mails and SMS that became final since the previous Step; after a restart, possibly older ones too
+	Ended    []outbound.Entry   // e-mails and SMS that became final since the previous Step; after a restart, may include older ones
 	Waiting  []outbound.Entry   // e-mails and SMS that are not final yet
 	Notices  []Notice           // notices about endpoints since the previous Step
 }

@@ -58,8 +58,8 @@ type auditItem struct {
 	By      string       `json:"by"` // id of the API key or user, or "command line"
 	Action  string       `json:"action"`
 	Subject string       `json:"subject"`
-	Before  *string      `json:"before"` // version of the subject before the act; null: it did not exist
-	After   *string      `json:"after"`  // version of the subject after the act; null: it no longer exists
+	Before  *string      `json:"before"` // version of the subject before the action; null: the subject did not exist
+	After   *string      `json:"after"`  // version of the subject after the action; null: the subject no longer exists
 	Reason  *string      `json:"reason"` // stable code for why something was refused or a session ended; null: none
 }
 

@@ -19,7 +19,7 @@ import (
 	"svc/readapi"
 )
 
-// drawnFactors are factors whose verdict changes with time.
+// drawnFactors are factors with which a verdict can change as time passes.
 var drawnFactors = []string{"labor-standard", "triage-initial", "triage-admit", "pp-couplet", "pp-recovery-stable", "high-mag", "high-hemorrhage", "mews-active", "labor-vaginal-birth", "high-eclampsia"}
 
 func drawRoom(t *rapid.T, id int32, clock acuity.Instant) acuity.RoomChart {

@@ -27,7 +27,7 @@ type Room struct {
 	Nursing string // "1:2"
 }
 
-// Peak is the instant at which the need for nurses is expected to be greatest.
+// Peak is the instant at which the need for nurses is expected to be greatest, with that need.
 type Peak struct {
 	At     time.Time
 	Nurses float64 // 90th percentile of the nurses needed

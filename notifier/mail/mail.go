@@ -32,7 +32,7 @@ const (
 type Config struct {
 	Host     string
 	Port     int
-	Implicit bool   // TLS from the first byte (port 465); false: STARTTLS is required
+	Implicit bool   // whether TLS starts with the first byte (port 465); if not, STARTTLS is required
 	User     string // "": no login; a login is always inside TLS
 	Password string
 	From     string // sender address, such as "svc@mercy.example" or "Maternity <svc@mercy.example>"

@@ -134,8 +134,9 @@ func (d *Letters) Retried(ctx context.Context, hospital, id string) error {
 	return d.table.Put(ctx, string(verdict.DeadLetterKey(hospital, letter.Version)), value)
 }
 
-// Observation returns the observation that a dead letter refers to. The error is [ErrNone], a [stream.PoisonError] if
-// retention has deleted the record or this release still cannot read it, or a Kafka error.
+// Observation returns the observation that a dead letter refers to. The error is [ErrNone] if there is no such dead
+// letter, and a [stream.PoisonError] if retention has deleted the record or this release still cannot read it. All
+// other errors come from Kafka.
 func (d *Letters) Observation(ctx context.Context, hospital, id string) (*acuity.Observation, error) {
 	all := d.OfHospital(hospital)
 	at := slices.IndexFunc(all, func(l Letter) bool { return l.ID() == id })

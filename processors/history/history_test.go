@@ -375,7 +375,7 @@ func TestPoison(t *testing.T) {
 	}
 }
 
-// TestShownModel: the view has the models from the last commit, without the fields that readers do not need.
+// TestShownModel: the view contains the models from the last commit, without the fields that readers do not need.
 func TestShownModel(t *testing.T) {
 	l := newLog(t)
 	for n := range int32(30) {

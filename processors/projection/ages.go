@@ -128,8 +128,8 @@ func (a *Ages) askOldest(ctx context.Context, inputs Log, log *slog.Logger) {
 	}
 }
 
-// stuck returns, by partition, the applied offset if the next input has been pending for a long time and the
-// timestamp of that input has not been queried yet.
+// stuck returns, by partition, the applied offsets of partitions whose next input has been pending for a long time.
+// It omits partitions in which the timestamp of that input has already been queried.
 func (a *Ages) stuck() map[int32]int64 {
 	a.mu.Lock()
 	defer a.mu.Unlock()

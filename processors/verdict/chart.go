@@ -29,7 +29,7 @@ func fullChart(h *hospitalEntry) (Chart, error) {
 	return encoded, err
 }
 
-// changedChart encodes the changes of a hospital's chart since the last call.
+// changedChart encodes the changes to a hospital's chart since the last call.
 func changedChart(h *hospitalEntry) (Chart, error) {
 	encoded, err := encodeUnit(h, &h.unit.Chart().Unit)
 	for _, id := range h.local.rooms {

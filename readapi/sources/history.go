@@ -74,8 +74,8 @@ type Forecasts struct {
 	Zones func(hospital string) *time.Location
 }
 
-// Model implements [readapi.Forecasts]. A hospital for which nothing has been learned has an empty model. It returns
-// an error if this release cannot read the model.
+// Model implements [readapi.Forecasts]. A hospital for which nothing has been learned has an empty model. Model
+// returns an error if this release cannot read the model.
 func (f Forecasts) Model(ctx context.Context, hospital string) (*forecast.Model, error) {
 	s, err := f.View.Read(ctx, hospital)
 	if errors.Is(err, view.ErrNoUnit) {
