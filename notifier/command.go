@@ -176,8 +176,8 @@ func (c *command) retry() {
 	})
 }
 
-// scan reads the hospital's ledger entries in a separate goroutine, beginning one minute before since, and calls fn
-// for each entry. Afterwards, the notifier's loop calls done.
+// scan reads the hospital's ledger entries in a separate goroutine, beginning one minute before the instant since,
+// and calls fn for each entry. Afterwards, the notifier's loop calls done.
 func (c *command) scan(since time.Time, fn func(at int64, entry any), done func()) {
 	owner := c.h.owner
 	go func() {

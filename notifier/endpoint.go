@@ -205,8 +205,8 @@ func wants(hook *subscriber.Webhook, w *waiting) bool {
 	return subscribed(hook, hook.Events, w.Event)
 }
 
-// subscribed reports whether events contains the name of e and, if e is about a room, whether the endpoint includes
-// that room.
+// subscribed reports whether the name of the event e is in events and, if e is about a room, whether the endpoint
+// includes that room.
 func subscribed(hook *subscriber.Webhook, events []string, e *outbound.Event) bool {
 	return slices.Contains(events, e.Event) && (e.Event != outbound.RoomRescored || hook.Rooms == nil || slices.Contains(hook.Rooms, e.RoomID))
 }

@@ -216,8 +216,8 @@ func (h *hospital) after(at int64) []*waiting {
 	return h.log[i:]
 }
 
-// trim drops events that no endpoint waits for from memory. An endpoint that is disabled or further behind reads its
-// events from the ledger.
+// trim removes from memory the events that no endpoint waits for. An endpoint that is disabled or further behind
+// reads its events from the ledger.
 func (h *hospital) trim(now time.Time) {
 	least := nothing
 	for _, e := range h.endpoints {

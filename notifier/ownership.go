@@ -54,8 +54,8 @@ func (o *ownership) addChanges(all []Change, through int64, behind bool) {
 	})
 }
 
-// low returns the ledger offset from which a restore may start: the oldest record of a queue or a hospital, or the
-// oldest pending message or command, whichever is first.
+// low returns the ledger offset from which a restore may start: that of the oldest record of a queue or a hospital,
+// or that of the oldest pending message or command, whichever is lower.
 func (o *ownership) low() int64 {
 	low := o.end
 	for _, h := range o.hospitals {

@@ -52,10 +52,10 @@ type DeliveryList interface {
 // People decides which recipients to alert to a change, and how. The notifier decides when to call it, sends the
 // resulting messages and stores its state. People writes all texts. Its methods are safe for concurrent use.
 type People interface {
-	// Step makes the decisions for one hospital. The notifier calls it when the hospital's level has changed, after the
-	// last record of a poll and never while catching up. It also calls Step for a command, a receipt, a notice, a
-	// message that has become final, and at the instant Next of the previous Step. Calls run in their own goroutines,
-	// at most one at a time for each hospital. Step may block for some 100 ms.
+	// Step makes the decisions for one hospital. The notifier calls it when the hospital's level has changed, but
+	// only after the last record of a poll, and never while it is catching up. It also calls Step for a command, a
+	// receipt, a notice or a message that has become final, and at the instant Next that the previous Step returned.
+	// Calls run in their own goroutines, at most one at a time for each hospital. Step may block for some 100 ms.
 	Step(ctx context.Context, now time.Time, h Happening) Step
 	// Open decrypts the sealed part of a delivery and returns the message to send, with To, Subject, Text and HTML. A
 	// nonempty reason means that the message cannot be sent. The delivery then fails permanently, unless later is

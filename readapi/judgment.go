@@ -25,7 +25,7 @@ type judgment struct {
 	unit, level func() *rendered // each is rendered at most once, when first requested
 }
 
-// holds reports whether the judgment is valid at now.
+// holds reports whether the judgment is valid at the instant now.
 func (j *judgment) holds(now acuity.Instant) bool { return holds(j.from, j.until, now) }
 
 // holds reports whether now is in [from, until). An until of 0 means forever.
@@ -33,8 +33,8 @@ func holds(from, until, now acuity.Instant) bool {
 	return now >= from && (until == 0 || now < until)
 }
 
-// judge computes the verdict at now. The chart is evaluated first for the time at which it was written, and then at
-// each later instant at which a timer changes the verdict; asOf is the last of these instants.
+// judge computes the verdict at the instant now. The chart is evaluated first for the time at which it was written,
+// and then at each later instant at which a timer changes the verdict; asOf is the last of these instants.
 //
 // If the local clock is behind that of the chart's writer, the verdict is for the time at which the chart was
 // written. before is an earlier judgment, whose verdicts the new judgment reuses, or nil.

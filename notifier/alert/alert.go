@@ -1,7 +1,8 @@
 // Package alert writes the alerts about a unit as e-mails, text messages or surge.alert events.
 //
-// Its input is the unit's name, the local time, levels, the driving axis, nurses and room labels. It has no field for
-// a factor, code, visit or person. A room label that may contain anything else is replaced by the room number.
+// Its input is the unit's name, the local time, levels, the driving axis, nurses and room labels. The input has no
+// field for a factor, code, visit or person. A room label that may contain anything else is replaced by the room
+// number.
 package alert
 
 import (

@@ -15,8 +15,8 @@ const maxSMS = 160
 // SMS returns the alert as the text of a single SMS in a language, en or es. If the text is too long, SMS omits the
 // axis, then truncates the unit's name, then omits the nurses. It never omits the level or the link.
 //
-// The text has only characters of the GSM alphabet, because a single other character, such as á, í, ó or ú, would
-// reduce the capacity of the SMS from 160 septets to 70 characters (UCS-2), and the alert would be split.
+// The text contains only characters of the GSM alphabet, because a single other character, such as á, í, ó or ú,
+// would reduce the capacity of the SMS from 160 septets to 70 characters (UCS-2), and the alert would be split.
 func (a *Alert) SMS(language string) string {
 	t := textsIn(language)
 	now, was := a.level(t)

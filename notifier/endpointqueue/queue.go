@@ -152,8 +152,8 @@ func interval(rate float64) time.Duration {
 	return time.Duration(float64(time.Second) / rate)
 }
 
-// Expired reports whether an event that expires at until must no longer be sent. Events expire only while the queue
-// is failing.
+// Expired reports whether an event must no longer be sent; until is the event's expiry. Events expire only while the
+// queue is failing.
 func (q *Queue) Expired(now, until time.Time) bool {
 	return !q.FailingSince.IsZero() && !until.IsZero() && !now.Before(until)
 }
@@ -164,7 +164,7 @@ func (q *Queue) Skip(position int64) {
 	q.head, q.probing = head{}, false
 }
 
-// End records the result of an attempt to send the event at a position; the event expires at until. spread is a
+// End records the result of an attempt to send the event at a position. until is the event's expiry, and spread is a
 // random number in [0, 1).
 func (q *Queue) End(now time.Time, position int64, until time.Time, r sending.Result, spread float64) Verdict {
 	if r.Class == sending.ClassInterrupted {

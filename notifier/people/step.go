@@ -224,7 +224,7 @@ func (s *step) alert(t *sentAlert) alert.Alert {
 	return a
 }
 
-// ackURL returns the link that acknowledges an alert. It returns "" if no acknowledgment is needed or the alert has
+// ackURL returns the link that acknowledges an alert. It returns "" if no acknowledgment is needed, if the alert has
 // already been acknowledged, or if links are not configured.
 func (s *step) ackURL(of policy.Rank) string {
 	h, c := &s.memory.History, &s.alerting.config

@@ -1,6 +1,6 @@
 // Package policy decides when people are alerted to the level of a unit.
 //
-// It is one pure function, [Step]. From the settings of a hospital, its [History] and the instant, Step computes the
+// Its core is one pure function, [Step]. From the settings of a hospital, its [History] and the instant, Step computes the
 // alert to send now, its reason, and the instant at which the result changes if nothing happens before. Webhooks get
 // every change; people get a raise immediately and everything else damped.
 //

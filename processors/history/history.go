@@ -25,12 +25,12 @@ const Group = "svc-history"
 
 // Config holds the dependencies of the tasks.
 type Config struct {
-	// Past calls fn with the value of every committed snapshot that was written to a partition at the instant since
-	// or later.
+	// Past calls fn with the value of every committed snapshot that was written to a partition since the given
+	// instant.
 	Zone func(hospital string) *time.Location
 	// Past calls fn with the value of every committed snapshot in a partition that was written at or after since.
 	Past func(partition int32, since time.Time, fn func(value []byte) error) error
-	// Older calls fn for every change in a partition that the history processor of the previous build has not read.
+	// Older calls fn for those changes in a partition that the history processor of the previous build has not read.
 	// It is called only while no model in the partition has a position in the snapshots topic. Older may be nil.
 	Older func(partition int32, fn func(stream.Record) error) error
 	// View receives the models as charts without rooms; it may be nil. A chart contains only those fields of a model
@@ -229,8 +229,8 @@ func (e *encoder) encodeModel(h *hospital) ([]byte, error) {
 	return e.encode(&e.record)
 }
 
-// encodeChart returns the chart of the hospital whose model was encoded last. The chart has the model's record without
-// the fields that readers do not need.
+// encodeChart returns the chart of the hospital whose model was encoded last. The chart contains the model's record
+// without the fields that readers do not need.
 func (e *encoder) encodeChart(h *hospital) (verdict.Chart, error) {
 	m := e.record
 	m.Copied, m.PastHour, m.PastGeneration, m.Pending = 0, 0, 0, nil

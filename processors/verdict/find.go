@@ -47,8 +47,8 @@ func (l Log) Change(ctx context.Context, hospital string, version int64, at acui
 	return nil, ErrNoChange
 }
 
-// changeSince returns the change with the given version if its record was written at or after since, and [ErrNoChange]
-// if not. The search ends at a later change of the hospital.
+// changeSince returns the change with the given version if its record was written since the given instant, and
+// [ErrNoChange] if not. The search ends at a later change of the hospital.
 func (l Log) changeSince(
 	ctx context.Context, partition int32, since time.Time, hospital string, version int64,
 ) (found *acuity.Change, err error) {

@@ -223,7 +223,7 @@ func weigh(c *acuity.Change) int {
 	return weight
 }
 
-// fireDue processes the due instants of a hospital that are not after upTo. most is the maximum number to process; a
+// fireDue processes the due instants of a hospital up to and including upTo. most is the maximum number to process; a
 // negative most means all.
 func (t *task) fireDue(h *hospitalEntry, upTo acuity.Instant, most int) error {
 	for ; most != 0; most-- {

@@ -60,8 +60,8 @@ func testHeaderReads(t *testing.T, s Server) {
 	}
 }
 
-// testWatch tests that a watcher is notified of each new version of its hospitals, even after a lost connection, but
-// not of other hospitals. After its context has ended, it gets no notices.
+// testWatch tests that a watcher is notified of each new version of its hospitals, but not of other hospitals. It
+// gets notices even after a lost connection, but none after its context has ended.
 func testWatch(t *testing.T, s Server) {
 	gate := NewGate(t, s.URL)
 	v := start(t, s.URL, "g1")
