@@ -15,7 +15,7 @@ import (
 // after having been suspended may still write for a moment.
 type fold struct {
 	ownership *ownership
-	source    int64 // highest offset of a change in the verdicts topic that has an event in the ledger
+	source    int64 // highest offset, in the verdicts topic, of a change with an event in the ledger
 	ids       map[string]bool
 	over      map[*hospital]map[string]ended // messages with a final entry, by id
 	entries   int

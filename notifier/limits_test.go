@@ -89,8 +89,7 @@ func TestReplayAtHalfTheRate(t *testing.T) {
 	})
 }
 
-// TestRestoreIsShort: a restore does not start earlier because of an idle queue, however old the record of that queue
-// is.
+// TestRestoreIsShort: an idle queue does not make a restore start earlier, however old the queue's record is.
 func TestRestoreIsShort(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		r.hook("north", "whk_busy")

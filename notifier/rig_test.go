@@ -178,7 +178,8 @@ func (r *rig) end() {
 	r.kill()
 }
 
-// change commits a change of a hospital's level and of the given rooms, and passes it to the notifier.
+// change commits a change to a hospital's level and to the given rooms, and passes it to the notifier. It returns the
+// ids of the change's events.
 func (r *rig) change(hospital string, rooms ...int32) []string {
 	r.t.Helper()
 	c, ids := r.make(hospital, rooms...)

@@ -62,7 +62,7 @@ func busyChart() *acuity.Chart {
 }
 
 // BenchmarkReadChanged measures the cost of a changed unit, without reading its chart: judging all rooms, and
-// rendering each response. It also measures both together if only one room has changed.
+// rendering each response. It also measures both steps together when only one room has changed.
 func BenchmarkReadChanged(b *testing.B) {
 	c := busyChart()
 	v := score.Judge(c, c.Unit.Clock)

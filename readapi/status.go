@@ -34,7 +34,7 @@ type Pipeline struct {
 	Topics      []Topic
 	Heartbeat   time.Time // heartbeat of the processor that serves the hospital; zero: no heartbeat yet
 	DeadLetters int       // number of dead letters of the hospital
-	LogAway     bool      // whether Kafka does not respond, so that the lags are unknown
+	LogAway     bool      // whether Kafka fails to respond, so that the lags are unknown
 	LogFull     bool      // whether the disk of the log is full
 }
 

@@ -160,8 +160,8 @@ func TestDevelopmentAllowsNoMore(t *testing.T) {
 	}
 }
 
-// TestMixedName: a name with a private and a public address is refused when the endpoint is created, and later dialed
-// only at the public address.
+// TestMixedName: an endpoint whose name has both a private and a public address is refused when it is created. If
+// such a name is dialed later, only the public address is used.
 func TestMixedName(t *testing.T) {
 	names := &egresstest.Names{}
 	names.Set("mixed.test", netip.MustParseAddr("10.0.0.1"), netip.MustParseAddr("8.8.8.8"))

@@ -113,7 +113,7 @@ func TestRejectedAtTheThirdRefusal(t *testing.T) {
 	}
 }
 
-// TestPoison: an event is skipped as poison after ten attempts over half an hour that all returned 5xx, once the next
+// TestPoison: after ten attempts over half an hour have all returned 5xx, an event is skipped as poison once the next
 // event has been accepted.
 func TestPoison(t *testing.T) {
 	r := run{t: t, now: start}

@@ -135,7 +135,7 @@ func TestMatrixHugeAnswer(t *testing.T) {
 			<-stopped // the connection is closed, so the receiver can neither continue to write nor wait
 		})
 	}
-	// Each of the two limits, on bytes and on time, also applies alone.
+	// Each of the two limits, on bytes and on time, also applies without the other.
 	t.Run("bytes", func(t *testing.T) {
 		const most = 64 << 20 // more than bodyMost and the buffers of two sockets
 		wrote := make(chan int, 1)

@@ -25,10 +25,10 @@ const Group = "svc-history"
 
 // Config holds the dependencies of the tasks.
 type Config struct {
+	// Zone returns the time zone of a hospital.
+	Zone func(hospital string) *time.Location
 	// Past calls fn with the value of every committed snapshot that was written to a partition since the given
 	// instant.
-	Zone func(hospital string) *time.Location
-	// Past calls fn with the value of every committed snapshot in a partition that was written at or after since.
 	Past func(partition int32, since time.Time, fn func(value []byte) error) error
 	// Older calls fn for those changes in a partition that the history processor of the previous build has not read.
 	// It is called only while no model in the partition has a position in the snapshots topic. Older may be nil.

@@ -31,8 +31,8 @@ func wards(t testing.TB, hospitals, rooms int) (records []stream.Record) {
 	return records
 }
 
-// TestHourIsCutInSlices: an hourly snapshot is due at many hospitals at once. Their snapshots are made in slices,
-// exactly one for each hospital.
+// TestHourIsCutInSlices: an hourly snapshot is due at many hospitals at once. The snapshots, exactly one for each
+// hospital, are made in slices.
 func TestHourIsCutInSlices(t *testing.T) {
 	const hospitals = 100
 	l := newLog(t)
