@@ -80,7 +80,7 @@ func (s *fakeSettings) DecodeState(encoded string) (facts.Record, error) {
 
 func (*fakeSettings) Hospital(string) (access.Hospital, bool) { return access.Hospital{}, false }
 
-// someCodes returns three codes without a meaning, which were received 14 times within 24 hours, and two other codes.
+// someCodes returns three unmapped codes, which were received 14 times in total within 24 hours, and two other codes.
 func someCodes() []facts.Record {
 	hour := func(ago, count int32) []facts.HourCount {
 		return []facts.HourCount{{Hour: noon.Hour() - ago, Count: count}}
@@ -89,7 +89,7 @@ func someCodes() []facts.Record {
 		&facts.CodeState{System: "local", Code: "A", Kind: catalogue.KindObservation, Hours: hour(1, 9)},
 		&facts.CodeState{System: "local", Code: "B", Kind: catalogue.KindObservation, Hours: hour(25, 50)},
 		&facts.CodeState{System: "local", Code: "C", Kind: catalogue.KindObservation, Hours: hour(0, 5)},
-		&facts.MappingState{Mapping: acuity.Mapping{ID: "map-1", System: "local", Code: "C", Kind: catalogue.KindMedication}}, // the mapping has a different kind than the code
+		&facts.MappingState{Mapping: acuity.Mapping{ID: "map-1", System: "local", Code: "C", Kind: catalogue.KindMedication}}, // not the kind of code C
 		&facts.CodeState{System: "local", Code: "D", Kind: catalogue.KindObservation, Ignored: true, Hours: hour(1, 70)},
 		&facts.CodeState{System: "local", Code: "EE", Kind: catalogue.KindObservation, Hours: hour(1, 90)},
 		&facts.MappingState{Mapping: acuity.Mapping{ID: "map-2", System: "local", Code: "E*"}},
@@ -188,8 +188,8 @@ const wellStatus = `{"status":"ok","reasons":[],` +
 	`"unitState":{"recorded":true,"version":7,"level":"green","asOf":"2031-04-05T11:59:51.000Z","ageSeconds":5,"roomsKnown":2,"roomsOccupied":1,"unplacedPatients":2,"cancelsWaiting":1},` +
 	`"terminology":{"unmappedCodes":3,"unmappedHits24h":14,"unknownLocations":4}}`
 
-// TestSourceStatus: the answer has the feeds of one source, with their refusals and warnings, and nothing from any
-// other source or hospital.
+// TestSourceStatus: the answer contains the feeds of one source, with their refusals and warnings, and nothing from
+// any other source or hospital.
 func TestSourceStatus(t *testing.T) {
 	now := noon.Time()
 	other := hourly(now, time.Hour)
@@ -229,7 +229,7 @@ func TestSourceStatus(t *testing.T) {
 	}
 }
 
-// TestStatusPage checks that docs/feeds.md lists the reasons.
+// TestStatusPage checks that docs/feeds.md lists every reason for a status.
 func TestStatusPage(t *testing.T) {
 	page, err := os.ReadFile("../docs/feeds.md")
 	if err != nil {

@@ -20,7 +20,7 @@ import (
 // noFactor is the factorId for codes that are known to have no meaning.
 const noFactor = "none"
 
-// kindNames are the names of the kinds of mappings and codes. "" is returned as null.
+// kindNames maps each kind of mapping or code to its name. "" is returned as null.
 var kindNames = [...]string{
 	"", catalogue.KindMedication: "medication", catalogue.KindObservation: "observation", catalogue.KindLab: "lab",
 	catalogue.KindDevice: "device", catalogue.KindCondition: "diagnosis",
@@ -36,8 +36,8 @@ type mappingItem struct {
 	Code     string        `json:"code"`
 	FactorID string        `json:"factorId"`
 	Label    string        `json:"label"` // label of the factor
-	Kind     *string       `json:"kind"`  // null: both diagnoses and signals
-	Value    *mappingValue `json:"value"` // null: any value
+	Kind     *string       `json:"kind"`  // null: applies to both diagnoses and signals
+	Value    *mappingValue `json:"value"` // null: applies to any value
 	Comment  string        `json:"comment"`
 	authored
 }

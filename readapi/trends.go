@@ -19,14 +19,14 @@ import (
 )
 
 // Hours returns the hourly records of a hospital in (since, until], in any order. The result may include records that
-// a later generation replaces. Any error is or wraps [ErrAway].
+// a later generation has replaced. Any error is or wraps [ErrAway].
 type Hours func(ctx context.Context, hospital string, since, until time.Time) ([]Hour, error)
 
 // Hour is the recorded state of a unit at one hour mark.
 type Hour struct {
 	At           time.Time
-	Generation   int32 // a later generation of an hour replaces an earlier one
-	Observed     bool  // a fact about a patient was received within the last 12 hours
+	Generation   int32 // of several records of the same hour, the highest generation counts
+	Observed     bool  // whether a fact about a patient was received within the last 12 hours
 	Level        acuity.Level
 	Required     catalogue.Demand
 	OnDuty       int32   // -1: unknown
@@ -99,12 +99,12 @@ func (h *Hour) levels() (m LevelMinutes) {
 	} else {
 		left -= unseen
 	}
-	m.Minutes[h.Level] += left // plus the minute that rounding leaves over
+	m.Minutes[h.Level] += left // including the minute that rounding leaves over
 	return m
 }
 
-// span returns the first and the last hour mark in a period. The last one is not later than now, and the first one is
-// at most TrendDays earlier.
+// span returns the first and the last hour mark in a period. The last hour mark is not later than now, and the first
+// is at most TrendDays earlier.
 func span(since, until, now time.Time) (from, to time.Time) {
 	to = now
 	if !until.IsZero() && until.Before(now) {
@@ -205,7 +205,7 @@ type keptTrends struct {
 
 // trendsCache caches the results of [Reads.Trends] and limits concurrent reads.
 type trendsCache struct {
-	busy chan struct{} // has one element for each read in progress
+	busy chan struct{} // contains one element for each read in progress
 
 	mu   sync.Mutex
 	kept map[trendsKey]keptTrends
@@ -251,7 +251,7 @@ func (s *Reads) Trends(ctx context.Context, hospital string, since, until time.T
 	case errors.As(err, &insufficient):
 		fresh = trendsEarly
 	default:
-		return t, nil // only the hours are known, not the score, so the result is not cached
+		return t, nil // the forecast's score is unknown, so the result is not cached
 	}
 	cache.mu.Lock()
 	defer cache.mu.Unlock()
@@ -288,7 +288,7 @@ type trendsAnswer struct {
 
 type trendHour struct {
 	At             httpapi.Time `json:"at"`
-	Observed       bool         `json:"observed"` // a fact about a patient was received within the last 12 hours
+	Observed       bool         `json:"observed"` // whether a fact about a patient was received within the last 12 hours
 	Level          string       `json:"level"`
 	NursesRequired decimal      `json:"nursesRequired"`
 	NursesOnDuty   *int32       `json:"nursesOnDuty"`   // null: unknown

@@ -19,8 +19,8 @@ type level struct {
 	RatioShortfall   int32  `json:"ratioShortfall"` // in whole nurses
 }
 
-// unitState is the data of GET /api/v1/unit-state. It does not depend on the request, for example on its time, so
-// that equal states have equal entity tags.
+// unitState is the data of GET /api/v1/unit-state. It contains nothing that depends on the request, such as the
+// request's time, so that equal states have equal entity tags.
 type unitState struct {
 	Level     string `json:"level"`
 	LevelRank uint8  `json:"levelRank"`
@@ -77,7 +77,7 @@ type room struct {
 	Factors        []factor     `json:"factors"`
 	NextChangeAt   httpapi.Time `json:"nextChangeAt"`
 	Stale          bool         `json:"stale"`
-	DataQuality    []quality    `json:"dataQuality"` // reasons that concern only this room
+	DataQuality    []quality    `json:"dataQuality"` // reasons why the verdict on this room, but not on other rooms, may be unreliable
 }
 
 type factor struct {
@@ -207,8 +207,8 @@ var (
 	comma      = []byte{','}
 )
 
-// pieces returns the response in order: each room, and the bytes before, between and after the rooms, so that the
-// rooms are not copied.
+// pieces returns the response as consecutive byte slices: each room, and the bytes before, between and after the
+// rooms. The rooms are not copied.
 func (u *unitState) pieces() [][]byte {
 	bare := *u
 	bare.Rooms = []raw{}

@@ -11,7 +11,7 @@ import (
 	"svc/acuity/score"
 )
 
-// TestPiecesAreTheAnswer: joined, the pieces of an answer equal the output of encoding/json.
+// TestPiecesAreTheAnswer: the joined pieces of an answer equal the output of encoding/json.
 func TestPiecesAreTheAnswer(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		v := anyVerdict(t)
@@ -25,7 +25,7 @@ func TestPiecesAreTheAnswer(t *testing.T) {
 	})
 }
 
-// anyVerdict draws a random verdict: any that the types allow, consistent or not.
+// anyVerdict draws a random verdict. It may be any verdict that the types allow, even an inconsistent one.
 func anyVerdict(t *rapid.T) *score.Verdict {
 	text := rapid.OneOf(rapid.SampledFrom([]string{"LDR 4", "a<b>&c", `q"\`, "\x00\t\n\x7f", "Kreißsaal", "\u2028", "\xff"}), rapid.String())
 	at := rapid.Custom(func(t *rapid.T) acuity.Instant {

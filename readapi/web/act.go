@@ -22,21 +22,22 @@ import (
 	"svc/readapi/web/page"
 )
 
-// API executes the acts that people perform on a unit's pages. It calls the ingest and administration API, so that
-// each act is validated and audited in one place.
+// API performs the actions that people take on a unit's pages. It calls the ingest and administration API, so that
+// each action is validated and audited in one place.
 type API struct {
 	Handler http.Handler
-	// StaffToken and AckToken return API keys that are valid for a minute and allow a person a single operation.
+	// StaffToken and AckToken return API keys that are valid for one minute and permit one operation on behalf of a
+	// user.
 	StaffToken, AckToken func(hospital, user string) string
 	Alerts               func(ctx context.Context, hospital string) ([]outbound.AlertRun, error)
 	Audit                audit.Record
 	Now                  func() time.Time
 }
 
-// ActStaff is the audit log's action for setting the nurses on duty.
+// ActStaff is the audit log action for setting the nurses on duty.
 const ActStaff = "staffing.set"
 
-// setStaffing sets the nurses on duty. If the API refuses them, it returns the refusal, otherwise nil.
+// setStaffing sets the nurses on duty. It returns the API's refusal, or nil if the API accepts the values.
 func (a *API) setStaffing(ctx context.Context, s *auth.Session, nurses json.RawMessage, call acuity.Tristate) (*apicall.Refusal, error) {
 	act := audit.Act{Hospital: s.Hospital, At: a.Now(), By: s.User, Action: ActStaff, Subject: "staffing"}
 	if err := a.Audit(ctx, act); err != nil {
@@ -57,8 +58,8 @@ func (a *API) setStaffing(ctx context.Context, s *auth.Session, nurses json.RawM
 	return refused, err
 }
 
-// acknowledge acknowledges an alert on behalf of a person. If the API refuses to, it returns the refusal, otherwise
-// nil. The API writes the audit record.
+// acknowledge acknowledges an alert on behalf of a person. It returns the API's refusal, or nil if the API accepts
+// the acknowledgment. The API writes the audit record.
 func (a *API) acknowledge(ctx context.Context, s *auth.Session, episode string) (*apicall.Refusal, error) {
 	return a.post(ctx, "/api/admin/alerts/episodes/"+episode+"/ack", a.AckToken(s.Hospital, s.User), map[string]any{})
 }
@@ -72,7 +73,7 @@ func (a *API) post(ctx context.Context, path, token string, body any) (*apicall.
 	return said.Refused, nil
 }
 
-// explain returns why the API refuses an act, in the language of the page.
+// explain returns the API's reasons for a refusal, in the language of the page.
 func (p *writer) explain(refused *apicall.Refusal) string {
 	if len(refused.Details) == 0 {
 		return p.ExplainRefusal(refused.Code, refused.Message)
@@ -84,7 +85,7 @@ func (p *writer) explain(refused *apicall.Refusal) string {
 	return strings.Join(words, " ")
 }
 
-// requireActs calls next if acts are enabled on these pages. If not, it sends a page that says so.
+// requireActs calls next if actions are enabled on these pages. If they are disabled, it sends a page that says so.
 func (s *site) requireActs(next page.Handler) page.Handler {
 	return func(w http.ResponseWriter, r *http.Request, session *auth.Session) {
 		if s.Acts == nil {
@@ -132,7 +133,7 @@ func parseCall(word string) acuity.Tristate {
 
 const (
 	formAtMost   = 4096
-	typedAtMost  = 12   // maximum number of characters of an entered value that is shown again
+	typedAtMost  = 12   // maximum length, in bytes, of an entered value that the form shows again
 	nursesAtMost = 1000 // maximum number of nurses that the API accepts
 )
 
@@ -178,7 +179,7 @@ type alertsPage struct {
 
 type alertRow struct {
 	ID, Level, Opened, State string
-	Ask                      bool // the alert is not acknowledged yet
+	Ask                      bool // whether to show the button that acknowledges the alert
 }
 
 // alertsPoll is the refresh interval of the alerts page, in seconds.

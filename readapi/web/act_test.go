@@ -62,7 +62,7 @@ func TestStaffing(t *testing.T) {
 	const refusal = `{"ok":false,"error":{"code":"invalid","message":"The body breaks a rule.","details":[{"path":"nursesOnDuty","rule":"range:0-1000"}]}}`
 	done := []string{"north usr_charge " + ActStaff}
 	for name, tt := range map[string]struct {
-		form, body string // the submitted form, and the body that the API gets; "": it gets nothing
+		form, body string // submitted form, and the body that the API receives; "": the API receives nothing
 		status     int    // status of the API's answer
 		answer     string
 		code       int

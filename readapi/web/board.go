@@ -17,7 +17,7 @@ import (
 	"svc/readapi/web/page"
 )
 
-// showBoard responds with the page that walls display.
+// showBoard responds with the board, which is the page that walls display.
 func (s *site) showBoard(w http.ResponseWriter, r *http.Request, session *auth.Session) {
 	u, ok := s.readUnit(w, r, session)
 	if !ok {
@@ -26,14 +26,13 @@ func (s *site) showBoard(w http.ResponseWriter, r *http.Request, session *auth.S
 	p := s.writer(r, session)
 	frame := s.NewFrame(r, p.Writer, session, p.T("title.board"))
 	followStream(&frame, u, "/board/events", false)
-	if frame.Theme == "" && session.Wall != "" { // a wall has no user who could choose
+	if frame.Theme == "" && session.Wall != "" { // a wall has no user who could choose a theme
 		frame.Theme, frame.Auto = chooseWallTheme(p.Zone, u.At), true
 	}
 	page.WritePage(w, r, http.StatusOK, templates.Render("board", p.newUnitPage(frame, u, s.findLayout(session.Hospital), true)))
 }
 
-// A wall uses the light theme from morning to evening, in hours of the hospital's time zone, and the dark theme at
-// night.
+// The hours, in the hospital's time zone, at which a wall changes to the light theme and to the dark theme.
 const (
 	morning = 6
 	evening = 20
@@ -82,9 +81,9 @@ func (s *site) showWallLink(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// findWallLink returns the wall that a link belongs to if the link may be used here. If it returns false, it has sent
-// an error response. A browser with a signed-in person cannot become a screen, because the board would show the
-// link's unit to the next person who signs in with that browser.
+// findWallLink returns the wall that a link belongs to and reports whether the browser may use the link. If not, it
+// has sent an error response. A browser with a signed-in person cannot become a screen, because the board would show
+// the link's unit to the next person who signs in with that browser.
 func (s *site) findWallLink(w http.ResponseWriter, r *http.Request, token string) (wall walls.Wall, ok bool) {
 	if s.Walls != nil && s.Seals != nil {
 		wall, ok = s.Walls.Lookup(token)
@@ -126,7 +125,8 @@ func (s *site) openWall(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// readWall returns the wall of a request, or false if the request has none or the wall has been revoked.
+// readWall returns the wall of a request. It returns false if the request has no valid wall cookie or the wall has
+// been revoked.
 func (s *site) readWall(r *http.Request) (walls.Wall, bool) {
 	var kept wallValue
 	if s.Walls == nil || !s.Cookies.Open(r, wallCookie, &kept) {
@@ -137,7 +137,7 @@ func (s *site) readWall(r *http.Request) (walls.Wall, bool) {
 }
 
 // requireWall calls next for a person who may view the board, or for a wall. A signed-in person sees the board of
-// their own hospital, even in a browser that was a wall's screen.
+// their own hospital, even in a browser that also has the cookie of a wall.
 func (s *site) requireWall(next page.Handler) http.HandlerFunc {
 	person := s.RequireRole(users.Viewer, next)
 	return func(w http.ResponseWriter, r *http.Request) {

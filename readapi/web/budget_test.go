@@ -16,7 +16,7 @@ import (
 	"svc/internal/admin/users"
 )
 
-// TestWeight: a page and its assets are small when transferred.
+// TestWeight: the compressed size of a page and its assets is within the budget.
 func TestWeight(t *testing.T) {
 	w := newWard(t, rooms(40))
 	w.forms = usual
@@ -93,8 +93,8 @@ func BenchmarkUnitsOf2700(b *testing.B) {
 	}
 }
 
-// BenchmarkStreams has 500 browsers follow a unit that changes four times a second. It measures the time from a
-// change until the last browser has received it, and the memory of all streams.
+// BenchmarkStreams lets 500 browsers follow a unit that changes four times a second. It measures the time from a
+// change until the last browser has received the change, and the memory that all streams use.
 func BenchmarkStreams(b *testing.B) {
 	w := newWard(b, rooms(40))
 	w.live()
@@ -125,7 +125,7 @@ func BenchmarkStreams(b *testing.B) {
 	b.ReportMetric(grown, "MiB")
 }
 
-// watchSignals follows the unit using little memory: it only signals that a state has arrived.
+// watchSignals follows the unit without storing the states, to save memory. It only signals that a state has arrived.
 func watchSignals(b *testing.B, server *httptest.Server, w *ward) chan struct{} {
 	r, err := http.NewRequestWithContext(b.Context(), http.MethodGet, server.URL+"/app/events", http.NoBody)
 	if err != nil {

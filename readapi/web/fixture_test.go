@@ -74,12 +74,12 @@ func (p *pages) mount() {
 // route is one method of one path of the pages. In path, the parameters of the pattern are replaced by values.
 type route struct{ method, pattern, path string }
 
-// open are the routes that do not need a session.
+// open has the routes that do not need a session.
 var open = map[string]bool{
 	"GET /": true, "GET /assets/*": true, "GET /signin/{token}": true, "POST /signin/{token}": true, "POST /signout": true, "POST /theme": true, "GET /board/{token}": true, "POST /board/{token}": true,
 }
 
-// needs maps routes to the role that they need, if that is more than viewer.
+// needs maps routes to the minimum role that they need. All other routes need the role viewer.
 var needs = map[string]users.Role{"POST /app/staffing": users.Charge, "GET /app/alerts": users.Charge, "POST /app/alerts/{id}": users.Charge}
 
 // guarded returns the routes that need a session.
@@ -113,7 +113,7 @@ func (r route) streams() bool { return strings.HasSuffix(r.pattern, "events") }
 
 var errAway = fmt.Errorf("redis: %w", readapi.ErrAway)
 
-// Trends implements [Reads]. No hour is recorded.
+// Trends implements [Reads]. It returns no recorded hours.
 func (f *fakeUnits) Trends(_ context.Context, _ string, since, until time.Time) (*readapi.Trends, error) {
 	return &readapi.Trends{Since: since, Until: until, Zone: time.UTC}, nil
 }

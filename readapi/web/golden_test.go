@@ -19,7 +19,7 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files anew")
 
-// states are the states of a unit, each with a function that sets it up in the ward.
+// states maps the name of each tested state of a unit to a function that puts the ward into that state.
 var states = map[string]func(*ward){
 	"usual":    func(*ward) {},
 	"drawn":    func(w *ward) { w.layouts["north"] = drawn() },
@@ -73,8 +73,8 @@ var (
 	ruleName  = regexp.MustCompile(`Rules [0-9]+-[0-9a-f]+|Reglas [0-9]+-[0-9a-f]+`)
 )
 
-// TestGolden compares each page of the usual unit with reviewed golden files. For every other state and language, it
-// compares only the parts that differ from the usual page.
+// TestGolden compares each page of the usual unit with a reviewed golden file. For every other state and language, it
+// compares only the lines that differ from the usual page.
 func TestGolden(t *testing.T) {
 	for name := range states {
 		for _, path := range []string{"/board", "/app", "/app/rooms/13", "/app/print"} {
@@ -107,11 +107,11 @@ func TestGolden(t *testing.T) {
 // planClass matches the arrangement of the rooms on a floor plan.
 var planClass = regexp.MustCompile(`<div class="plan [^"]*"`)
 
-// mostDifferent is the maximum number of differing lines of a page that a golden file contains. They include the
+// mostDifferent is the maximum number of differing lines that the golden file of a page contains. They include the
 // level, which is at the top of the page.
 const mostDifferent = 40
 
-// listDifferent returns the lines of html that other does not have, but at most the first mostDifferent lines.
+// listDifferent returns the lines of html that other does not contain, up to mostDifferent lines.
 func listDifferent(html, other string) string {
 	have := map[string]bool{}
 	for line := range strings.Lines(splitTags(other)) {
@@ -153,12 +153,11 @@ func golden(t *testing.T, name, html string) {
 	}
 }
 
-// TestNoGreenThatIsNotKnown: if the current state is unknown, a page that says green also says since when the current
-// state has been unknown.
+// TestNoGreenThatIsNotKnown: if the current state is unknown, no page shows an unqualified green level.
 func TestNoGreenThatIsNotKnown(t *testing.T) {
 	for name, want := range map[string]struct {
 		status int
-		says   string // text of the page
+		says   string // text that the page must contain
 		never  string
 	}{
 		"norecord":       {http.StatusOK, "No data yet", `class="level green`},
@@ -199,8 +198,8 @@ func TestWallShowsNoPatientData(t *testing.T) {
 	}
 }
 
-// TestAnotherHospital: a person with access to several hospitals sees each of them under its own path, with links
-// within that hospital. Any other hospital is not found.
+// TestAnotherHospital: a person with access to several hospitals sees each of them under its own path, and the links
+// on the page stay within that hospital. A hospital to which the person has no access is not found.
 func TestAnotherHospital(t *testing.T) {
 	w := inState(t, "usual")
 	w.charts["south"] = rooms(30)

@@ -13,8 +13,8 @@ import (
 	"svc/readapi/web/text"
 )
 
-// hub follows the hospitals that open pages display. It reads each hospital once for all pages, and renders it once
-// for each variant.
+// hub follows the hospitals that open pages display. It reads each hospital once for all of its pages, and renders
+// the hospital once for each variant of a page.
 type hub struct {
 	cfg *Config
 
@@ -37,7 +37,7 @@ type followedHospital struct {
 	clients map[*client]struct{}
 	unit    *readapi.Unit // last state read; nil: never read
 	frames  map[variant]*frame
-	lost    bool // the unit is unknown
+	lost    bool // whether the unit's current state is unknown
 }
 
 // client is one browser that displays a hospital.
@@ -49,7 +49,7 @@ type client struct {
 
 	has   string // id of the last state sent
 	feeds string // last feeds event sent
-	lost  bool   // the browser was informed that the unit is unknown
+	lost  bool   // whether the browser was informed that the unit's state is unknown
 }
 
 // streamShare is a limit on the number of streams, for a session or wall, or for a hospital.
@@ -67,8 +67,8 @@ func streamShares(session *auth.Session) []streamShare {
 	return append(shares, streamShare{"session " + session.ID, mostOfSession})
 }
 
-// addStream counts a stream. It returns false if the process or one of the shares already has its maximum number of
-// streams.
+// addStream counts a stream. It returns false if the process or one of the given shares already has its maximum
+// number of streams.
 func (h *hub) addStream(shares []streamShare) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -142,7 +142,7 @@ func (h *hub) durationUntilNext(f *followedHospital) time.Duration {
 		return readEvery
 	}
 	next := f.unit.Verdict.Next.Time()
-	if !next.After(f.unit.At) { // no timer changes the unit, or its input has stopped
+	if !next.After(f.unit.At) { // no timer will change the unit, or the unit's input has stopped
 		return readEvery
 	}
 	return min(readEvery, max(next.Sub(h.cfg.Now()), 0))
@@ -179,13 +179,13 @@ func (h *hub) readHospital(ctx context.Context, f *followedHospital) {
 			f.frames[v] = &again
 			continue
 		}
-		h.mu.Unlock() // the mutex is free while this goroutine renders
+		h.mu.Unlock() // the mutex is unlocked while this goroutine renders
 		fresh := h.renderFrame(f.hospital, v, u, before[v])
 		h.mu.Lock()
 		f.frames[v] = fresh
 	}
 	f.lost, f.unit = false, u
-	for v := range f.listVariants() { // for browsers that have connected during the rendering
+	for v := range f.listVariants() { // browsers may have connected during the rendering
 		if f.frames[v] == nil || f.frames[v].ID != formatStateID(u) {
 			f.frames[v] = h.renderFrame(f.hospital, v, u, nil)
 		}
@@ -193,7 +193,7 @@ func (h *hub) readHospital(ctx context.Context, f *followedHospital) {
 	f.wakeClients()
 }
 
-// listVariants returns the variants that are displayed.
+// listVariants returns the variants of the pages that browsers display.
 func (f *followedHospital) listVariants() map[variant]bool {
 	all := map[variant]bool{}
 	for c := range f.clients {
@@ -210,7 +210,8 @@ func (h *hub) newWriter(hospital, language string) *writer {
 	return &writer{page.NewWriter(text.In(language), h.cfg.Hospitals, hospital)}
 }
 
-// wakeClients wakes all browsers. A browser that has not received the previous events yet gets only the latest.
+// wakeClients wakes all browsers. A browser that has not yet received the previous events will receive only the
+// latest ones.
 func (f *followedHospital) wakeClients() {
 	for c := range f.clients {
 		select {
@@ -220,7 +221,7 @@ func (f *followedHospital) wakeClients() {
 	}
 }
 
-// drainEvents returns the events that the browser has not received.
+// drainEvents returns the events that the browser has not received yet.
 func (c *client) drainEvents() string {
 	c.hub.mu.Lock()
 	defer c.hub.mu.Unlock()
@@ -236,7 +237,7 @@ func (c *client) drainEvents() string {
 		return ""
 	}
 	events := frame.eventsAfter(c.has)
-	if c.lost && events == "" { // the unit is known again, in the same state
+	if c.lost && events == "" { // the unit's state is known again and has not changed
 		events = frame.whole
 	}
 	c.lost, c.has = false, frame.ID

@@ -13,7 +13,8 @@ import (
 	"svc/internal/seal"
 )
 
-// Tokens creates and verifies tokens for people, which are valid for one minute. The API treats a token like a key.
+// Tokens creates and verifies API tokens for people. A token is valid for one minute. The API treats a token like a
+// key.
 type Tokens struct {
 	seals    *seal.Keyring
 	users    *users.Register
@@ -30,7 +31,7 @@ const (
 	burst    = 4 * access.DefaultRate
 )
 
-// New returns the [Tokens] of an installation. If seals is nil, people cannot perform acts.
+// New returns the [Tokens] of an installation. If seals is nil, people cannot act on the pages.
 func New(seals *seal.Keyring, people *users.Register, register *access.Register, now func() time.Time) *Tokens {
 	return &Tokens{seals: seals, users: people, register: register, now: now}
 }
@@ -41,7 +42,7 @@ type actor struct {
 	Hospital string         `json:"h"`
 	Scopes   []access.Scope `json:"s"`
 	Until    int64          `json:"t"` // Unix milliseconds
-	// Role is the minimum role that the person must still have; "" means charge.
+	// Role is the role that the person must still have at least; "" means charge.
 	Role users.Role `json:"r,omitempty"`
 }
 

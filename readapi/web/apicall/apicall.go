@@ -26,7 +26,7 @@ type Refusal struct {
 	Details []RefusedField
 }
 
-// RefusedField is a rule that a field broke; Path is the field's path in the body.
+// RefusedField is a field that breaks a rule. Path is the field's path in the body.
 type RefusedField struct{ Path, Rule string }
 
 // IsOvertaken reports whether another user changed the resource since it was displayed.

@@ -36,7 +36,7 @@ func TestAnswers(t *testing.T) {
 		status     int
 		body       string
 		unclear    bool
-		page       int // status of the page; 0 if not refused
+		page       int // expected status of the page; 0 if not refused
 		overtaken  bool
 		wantDetail string
 	}{
@@ -75,7 +75,7 @@ func TestAnswers(t *testing.T) {
 	}
 }
 
-// TestBodies: whatever the value from the page, a body is encoded as JSON exactly once.
+// TestBodies: a body is encoded as JSON exactly once, whatever type of value the page passes.
 func TestBodies(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -112,7 +112,7 @@ func TestNotSent(t *testing.T) {
 	}
 }
 
-// TestReaderLeaves: the request to the API ends when the request for the page does.
+// TestReaderLeaves: the request to the API ends when the request for the page ends.
 func TestReaderLeaves(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())

@@ -26,9 +26,9 @@ type Cookies struct {
 	Seals  Seals // nil: sign-in is disabled
 	Users  Users
 	Now    func() time.Time
-	Secure bool // the pages are served over HTTPS
-	// Await waits briefly until this process has read the settings up to a position. nil means that this process has
-	// always read all settings.
+	Secure bool // whether the pages are served over HTTPS
+	// Await waits briefly until this process has read the settings up to a position. It is nil if this process always
+	// has all settings.
 	Await func(ctx context.Context, position int64)
 	// Position returns the position up to which this process has read the settings. It is nil if this is the only
 	// process.

@@ -61,8 +61,8 @@ func (s *Session) EndsAt() time.Time {
 	return idle
 }
 
-// FreshFor is the maximum age of a person's authentication for an act that grants rights, sets addresses, or displays
-// or revokes a secret. It is a default of this project.
+// FreshFor is the maximum age of a person's authentication for an act that grants permissions, sets addresses, or
+// displays or revokes a secret. It is a default of this project.
 const FreshFor = 60 * time.Minute
 
 // clockSkew is the maximum difference between the clocks of instances and providers.
@@ -80,7 +80,7 @@ var (
 	ErrEnded     = errors.New("the session was ended") // by the person or an administrator
 )
 
-// Users provides the current rights of people.
+// Users provides the current permissions of people.
 type Users interface {
 	// User returns a user of a hospital, or false if there is none.
 	User(hospital, id string) (users.User, bool)
@@ -145,7 +145,7 @@ func (c *Cookies) ListHospitals(s *Session) (all []string) {
 	return all
 }
 
-// BeginSession sends a new session to the browser.
+// BeginSession sends the cookie of a new session to the browser.
 func (c *Cookies) BeginSession(w http.ResponseWriter, s *users.Session) {
 	kept := cookie{ID: s.ID, Seen: c.Now().Unix(), User: s.User, Hospital: s.Hospital}
 	if c.Position != nil {
@@ -162,10 +162,10 @@ func (c *Cookies) SessionID(r *http.Request) string {
 	return kept.ID
 }
 
-// EndSession deletes the session cookie from the browser. [users.Office] ends the session's record.
+// EndSession deletes the session cookie from the browser. The session's record is ended by [users.Office].
 func (c *Cookies) EndSession(w http.ResponseWriter) { c.Remove(w, sessionCookie) }
 
-// TouchSession records a request by the person of a session.
+// TouchSession records that the person of a session has made a request.
 func (c *Cookies) TouchSession(w http.ResponseWriter, r *http.Request, s *Session) {
 	if !isByPerson(r) {
 		return

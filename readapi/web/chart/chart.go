@@ -35,7 +35,7 @@ func (c *canvas) add(format string, values ...any) {
 // path draws the SVG path d, as a line or as a filled area, depending on the class.
 func (c *canvas) path(class, d string) { c.add(`<path class="%s" d="%s"/>`, class, d) }
 
-// line draws a line through points.
+// line draws a line through the given points.
 func (c *canvas) line(class string, points ...point) { c.path(class, line(points...)) }
 
 // dot marks a point.
@@ -59,7 +59,7 @@ func (c *canvas) text(class, anchor string, x, y float64, words string) {
 	c.add(`<text%s x="%s" y="%s"%s>%s</text>`, class, number(x), number(y), anchor, html.EscapeString(words))
 }
 
-// shape draws the shape of a level in a square.
+// shape draws the shape of a level, scaled to a square.
 func (c *canvas) shape(level int, x, y, size float64) {
 	of := letters[level]
 	c.add(`<svg class="sw f%s" x="%s" y="%s" width="%[4]s" height="%[4]s"><use href="#%[1]s"/></svg>`, of, number(x), number(y), number(size))
@@ -86,7 +86,7 @@ func (c *canvas) done() template.HTML {
 	return template.HTML(c.String()) //nolint:gosec // all text is escaped
 }
 
-// letters has a letter for each level, green first, which names the level's shape and color.
+// letters has a letter for each level, green first. The letter names the level's shape and color.
 var letters = [...]string{"g", "y", "o", "r"}
 
 // number formats a coordinate with at most one decimal.
@@ -97,7 +97,7 @@ func number(v float64) string {
 // point is a place on the canvas.
 type point struct{ x, y float64 }
 
-// line returns the path through points.
+// line returns the path through the given points.
 func line(points ...point) string {
 	all := make([]string, len(points))
 	for i, p := range points {
@@ -111,7 +111,8 @@ func block(left, right, top, foot float64) string {
 	return fmt.Sprintf("M%s %sH%sV%sH%[1]sz", number(left), number(top), number(right), number(foot))
 }
 
-// held returns the corners of a stepped line: each value applies until the next one, and the last one until end.
+// held returns the corners of a stepped line through n values. Each value applies until the next one, and the last
+// one until end.
 func held(n int, at func(i int) point, end float64) (points []point) {
 	for i := range n {
 		p, until := at(i), end
@@ -137,7 +138,7 @@ func timeScale(from, to time.Time, begin, end float64) scale {
 
 func (s scale) atTime(t time.Time) float64 { return s.at(float64(t.Unix())) }
 
-// ticks returns about count round numbers. The first is at most low, the last at least high.
+// ticks returns about count evenly spaced, round numbers. The first is at most low, and the last is at least high.
 func ticks(low, high float64, count int) []float64 {
 	if high <= low {
 		high = low + 1
@@ -151,7 +152,7 @@ func ticks(low, high float64, count int) []float64 {
 			break
 		}
 	}
-	step = max(step, 1) // at least a whole nurse
+	step = max(step, 1) // at least one whole nurse
 	first, last := math.Floor(low/step)*step, math.Ceil(high/step)*step
 	var all []float64
 	for v := first; v <= last+step/2; v += step {

@@ -84,7 +84,7 @@ func wellFormed(t interface{ Fatal(...any) }, svg template.HTML) {
 	}
 }
 
-// TestAnyForecast: whatever the numbers, the figure is well-formed, and all elements are inside it.
+// TestAnyForecast: for any values, the figure is well-formed and all elements are inside it.
 func TestAnyForecast(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		nurses := rapid.Float64Range(0, 200)

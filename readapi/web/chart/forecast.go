@@ -12,17 +12,17 @@ import (
 type Forecast struct {
 	Title string // the content of the chart as text
 	Now   time.Time
-	// Past has the recorded need, oldest first; each value applies until the next, but for at most an hour.
+	// Past has the recorded need, oldest first. Each value applies until the next one, but for at most one hour.
 	Past []Sample
 	// Ahead has the forecast need; the first value is for the current moment.
 	Ahead []Band
-	// OnDuty has the nurses on duty, oldest first; each value applies until the next. Before the first value, the
-	// number is unknown.
+	// OnDuty has the nurses on duty, oldest first. Each value applies until the next one. The number before the first
+	// value is unknown.
 	OnDuty []Sample
-	Clock  func(time.Time) string // time of day in the unit
+	Clock  func(time.Time) string // formats the time of day in the unit's time zone
 	Words  ForecastWords
-	Wall   bool // the chart is read from a distance: less text, and larger
-	Narrow bool // the chart has the width of a phone, with the legend below it
+	Wall   bool // whether the chart is read from a distance; it then has less text, in a larger font
+	Narrow bool // whether the chart has the width of a phone, with the legend below it
 }
 
 // ForecastWords has the text labels of the chart.
@@ -39,7 +39,7 @@ type Sample struct {
 	Nurses float64
 }
 
-// Band is the need at an instant: with a probability of 80%, it is between Low and High.
+// Band is the need at an instant. The need is between Low and High with a probability of 80%.
 type Band struct {
 	At                time.Time
 	Low, Likely, High float64
@@ -119,7 +119,7 @@ func (g *forecastFigure) endOfPlot() float64 {
 // legendIndent returns the distance between the plot area and the text of the legend.
 func (g *forecastFigure) legendIndent() float64 { return 18 + g.words }
 
-// bounds returns the lowest and highest of all values, with a margin of one nurse below.
+// bounds returns the lowest value, minus a margin of one nurse, and the highest value.
 func (f *Forecast) bounds() (low, high float64) {
 	low, high = math.Inf(1), math.Inf(-1)
 	see := func(v float64) { low, high = math.Min(low, v), math.Max(high, v) }
@@ -133,7 +133,7 @@ func (f *Forecast) bounds() (low, high float64) {
 	return math.Max(low-1, 0), high
 }
 
-// planWithin returns the nurses on duty, limited to the visible range.
+// planWithin returns the nurses on duty between begin and end, as steps.
 func (f *Forecast) planWithin(begin, end time.Time) (all []step) {
 	for i, s := range f.OnDuty {
 		one := step{s.At, end, s.Nurses}
@@ -260,8 +260,8 @@ func (g *forecastFigure) likelyLine() []point {
 	return line
 }
 
-// labelLines labels the current time, the peak, and the nurses on duty. A label without free space is omitted,
-// because the heading and the table contain the same information.
+// labelLines labels the current time, the peak, and the nurses on duty. A label for which there is no space is
+// omitted, because the heading and the table contain the same information.
 func (g *forecastFigure) labelLines() {
 	l := &labeler{canvas: g.canvas, left: g.left, right: g.right, top: fieldTop - 4, foot: g.foot, size: g.words}
 	if len(g.duty) > 0 {
@@ -288,7 +288,7 @@ func (g *forecastFigure) labelLines() {
 	}
 	l.place(g.Words.Highest, spots...)
 
-	first := len(g.Words.OnDuty) - len(g.duty) // steps before the visible range have labels, too
+	first := len(g.Words.OnDuty) - len(g.duty) // steps before the visible range also have labels, which are skipped
 	for i := len(g.duty) - 1; i >= 0 && first >= 0; i-- {
 		d := g.duty[i]
 		from, to, height := g.x.atTime(d.from)+8, g.x.atTime(d.to)-8, g.y.at(d.nurses)
@@ -309,8 +309,8 @@ func (g *forecastFigure) labelLines() {
 	}
 }
 
-// drawLegend draws the legend of the fills: below a narrow chart, or to the right of a wide one, from the line of the
-// nurses on duty upward.
+// drawLegend draws the legend of the fills. In a narrow chart, the legend is below the plot area. In a wide one, it
+// is to the right and extends upward from the line of the nurses on duty.
 func (g *forecastFigure) drawLegend(base float64) {
 	row := g.words * 1.6
 	if g.Narrow {

@@ -49,7 +49,7 @@ func (l *labeler) box(words string, at spot) labelBox {
 	return labelBox{left, left + width, at.y - l.size*.85, at.y + l.size*.3}
 }
 
-// avoid adds a line to those that labels avoid.
+// avoid adds the line through the given points to the lines that labels avoid.
 func (l *labeler) avoid(points []point) {
 	for i := 1; i < len(points); i++ {
 		a, b := points[i-1], points[i]
@@ -57,8 +57,9 @@ func (l *labeler) avoid(points []point) {
 	}
 }
 
-// place draws a label at the first free spot without a line or, if there is none, at the first free spot. It moves
-// the label horizontally into the chart. If no spot is free, it draws nothing.
+// place draws a label at the first free spot that no line crosses. If there is none, it draws the label at the first
+// free spot. If no spot is free, it draws nothing. A label that would extend beyond the plot area is moved
+// horizontally into it.
 func (l *labeler) place(words string, spots ...spot) {
 	if !l.placeAt(words, spots, l.lines) {
 		l.placeAt(words, spots, nil)

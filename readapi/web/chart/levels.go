@@ -13,14 +13,14 @@ type Levels struct {
 	Narrow  bool // the chart has the width of a phone
 }
 
-// LevelColumn is one instant, or one span of time. Shares, green first, and Unknown add up to at most 1; the
-// remainder was not recorded. Likely is the level with which the column is marked, or -1 for none; Unsure adds a
+// LevelColumn is one instant or one span of time. Shares, green first, and Unknown add up to at most 1; the remainder
+// was not recorded. Likely is the level that marks the column, or -1 for none. If Unsure is true, the mark has a
 // question mark.
 type LevelColumn struct {
 	At      string
 	Shares  [4]float64
 	Likely  int
-	Unknown float64 // part with an unknown level, drawn striped; if Likely is -1, with a question mark above
+	Unknown float64 // fraction with an unknown level, drawn striped; if Likely is -1, with a question mark above
 	Unsure  bool    // the level may be worse than Likely
 }
 

@@ -13,7 +13,7 @@ type rows struct {
 	*canvas
 
 	narrow            bool
-	width, left, foot float64 // size of the chart, and where the bars begin
+	width, left, foot float64 // size of the chart, and x coordinate at which the bars begin
 }
 
 // These are the dimensions of a chart with rows.
@@ -76,8 +76,8 @@ func widthOf(words string) float64 {
 	return letterWidth * 13 * float64(utf8.RuneCountInString(words)) //nolint:mnd // the font size
 }
 
-// Ladder is a chart of the demand of each factor of a room, in nurses. The largest demand applies, and
-// additional demand is added to it.
+// Ladder is a chart of the demand of each factor in a room, in nurses. The largest demand counts, plus any additional
+// demand.
 type Ladder struct {
 	Title       string
 	Rungs       []Rung
@@ -159,7 +159,7 @@ func (r *Rung) drawLabel(c *rows, i int, begin, end float64) {
 	}
 }
 
-// Sum is a chart of parts that add up, each as a fraction of what the previous parts left.
+// Sum is a chart of parts that add up. Each part is a fraction of what the previous parts left.
 type Sum struct {
 	Title string
 	Most  float64
@@ -226,7 +226,7 @@ func (s *Score) SVG() template.HTML {
 	x := scale{0, 100, 0, width}
 	half := widthOf(s.NextLabel) / 2
 	next := min(max(x.at(float64(s.Next)), half), width-half)
-	bound := func(anchor string, at int) { // the label of the next score comes first
+	bound := func(anchor string, at int) { // the label of the next score takes precedence over labels that would overlap it
 		if label := strconv.Itoa(at); s.NextLabel == "" || math.Abs(x.at(float64(at))-next) > half+widthOf(label) {
 			c.text("", anchor, x.at(float64(at)), words, label)
 		}
@@ -263,7 +263,7 @@ func (s *Score) SVG() template.HTML {
 	return c.done()
 }
 
-// Steps is a chart of the need from now on, as the known timers will change it.
+// Steps is a chart of the need from now on, including the changes that known timers will cause.
 type Steps struct {
 	Title    string
 	From, To time.Time
@@ -272,7 +272,7 @@ type Steps struct {
 	Narrow   bool // the chart has the width of a phone
 }
 
-// Step is a need that applies from an instant on.
+// Step is a number of nurses that is needed from an instant on.
 type Step struct {
 	At     time.Time
 	Nurses float64
@@ -313,8 +313,8 @@ func (s *Steps) SVG() template.HTML {
 	return c.done()
 }
 
-// drawLabels marks each step. Its label is on the right or, near the edge of the chart, on the left; if neither side
-// has space, the step has no label.
+// drawLabels marks each step. A step's label is to the right of the step or, near the edge of the chart, to the left.
+// If neither side has space, the step has no label.
 func (s *Steps) drawLabels(c *canvas, place func(i int) point, free, width float64) {
 	for i, step := range s.Steps {
 		if i == 0 {

@@ -25,8 +25,8 @@ type drawnRoom struct {
 }
 
 // TestLabelsOfRoomsKeepApart draws the figures of 500 rooms and their hours of a week, for desktops and phones, with
-// the longest labels of both languages. No label overlaps another one or passes the edge of its figure, and no label
-// in the color of the background lies beside the dark bar that it is written on.
+// the longest labels of both languages. No label overlaps another one or extends beyond its figure. A label in the
+// color of the background lies entirely on a dark bar.
 func TestLabelsOfRoomsKeepApart(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 4))
 	for n := range 500 {
@@ -57,7 +57,7 @@ func checkRoomFigure(t *testing.T, name string, svg template.HTML) {
 				t.Errorf("%s: %q at %v,%v meets %q at %v,%v", name, a.Words, a.X, a.Y, b.Words, b.X, b.Y)
 			}
 		}
-		dark := 0.0 // width of the label that dark bars cover
+		dark := 0.0 // width of the part of the label that lies on dark bars
 		for _, bar := range figure.Bars {
 			if bar.Class == "fi" && bar.Y < a.Y && bar.Y+28 > a.Y {
 				dark += max(0, min(right, bar.X+bar.Width)-max(left, bar.X))

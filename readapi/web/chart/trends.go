@@ -101,10 +101,10 @@ func (p *Past) steps(x, y scale, of func(PastHour) float64) (d string) {
 type Week struct {
 	Title  string
 	Days   [7]WeekDay
-	Narrow bool // the chart has the width of a phone: the hours are its rows
+	Narrow bool // whether the chart has the width of a phone; its rows are then the hours
 }
 
-// WeekDay is one row of a week.
+// WeekDay is one day of a week.
 type WeekDay struct {
 	Name  string
 	Hours [24]WeekCell
@@ -154,7 +154,7 @@ func (w *Week) SVG() template.HTML {
 type weekFigure struct {
 	*canvas
 
-	left, wide, high float64 // where the cells begin, and their size
+	left, wide, high float64 // coordinate at which the cells begin, and the size of a cell
 }
 
 // weekTop is the y coordinate at which the cells of a week begin.

@@ -47,7 +47,7 @@ func TestGoldenTrends(t *testing.T) {
 	}
 }
 
-// TestPastIsAlwaysAPicture: whatever the hours, no coordinate is NaN or far outside the figure.
+// TestPastIsAlwaysAPicture: for any hours, no coordinate is NaN or far outside the figure.
 func TestPastIsAlwaysAPicture(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		p := &chart.Past{From: noon, To: noon.Add(28 * 24 * time.Hour)}

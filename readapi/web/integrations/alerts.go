@@ -88,8 +88,9 @@ func showAlertsAdmin(d *adminRequest) {
 	d.show("alerts.list", &out)
 }
 
-// nameEscalation names the recipients to whom a tier escalates if it has no escalation recipients of its own: those
-// of the next higher tier that has any or, if there is none, those of this tier and the lower ones.
+// nameEscalation returns a text that names the recipients to whom a tier without escalation recipients escalates.
+// They are the recipients of the next higher enabled tier that has any. If there is none, the recipients of this tier
+// and the lower tiers are notified again.
 func nameEscalation(d *adminRequest, tiers []apiTier, i int) string {
 	for _, above := range tiers[i+1:] {
 		if above.Enabled && len(above.Recipients) > 0 {
@@ -104,8 +105,8 @@ func nameEscalation(d *adminRequest, tiers []apiTier, i int) string {
 	return d.T("tiers.nobody")
 }
 
-// listNotified returns the ids of the recipients that an alert of a tier notifies, and a text for them: the recipients of
-// the tier or, if it has none, those of the enabled tiers below it.
+// listNotified returns the ids of the recipients that an alert of a tier notifies, and a text that names them. They
+// are the recipients of the tier or, if the tier has none, those of the enabled tiers below it.
 func listNotified(d *adminRequest, tiers []apiTier, i int, people []apiRecipient) (ids []string, names string) {
 	if ids = tiers[i].Recipients; len(ids) > 0 {
 		return ids, joinLabels(ids, people)
@@ -119,7 +120,7 @@ func listNotified(d *adminRequest, tiers []apiTier, i int, people []apiRecipient
 	return ids, d.T("tiers.recipientsof", "tier", strings.Join(below, ", "))
 }
 
-// listUnaddressed returns the recipients that have no address for any of the channels, each once.
+// listUnaddressed returns the recipients that have no address for any of the channels, without duplicates.
 func listUnaddressed(ids, channels []string, people []apiRecipient) (all []string) {
 	for _, id := range ids {
 		p := findRow(people, func(p *apiRecipient) bool { return p.ID == id })
@@ -182,7 +183,7 @@ type tierPage struct {
 	adminPage
 	ID                 string
 	Level              colored
-	Recipients, Others []option // notified first, and notified if no one acknowledges
+	Recipients, Others []option // Recipients are notified first; Others are notified if no one acknowledges the alert
 	Channels           []option
 }
 
@@ -237,7 +238,7 @@ func showTier(d *adminRequest) {
 	d.show("alerts.tier", &out)
 }
 
-// keepOrder returns the selected ids: first the previous ones, in their order, and then the new ones.
+// keepOrder returns the selected ids. Ids that were selected before keep their order; the new ids follow.
 func keepOrder(chosen, before []string) []string {
 	out := []string{}
 	for _, id := range before {

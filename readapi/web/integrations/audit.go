@@ -23,7 +23,7 @@ type apiAct struct {
 	Reason              *string
 }
 
-// actList is a page of acts in an API response.
+// actList is one page of a list of acts in an API response.
 type actList struct {
 	Items      []apiAct
 	NextCursor *string
@@ -44,7 +44,7 @@ var auditGroups = []string{
 	"wall", "user", "link", "session", "act", "staffing",
 }
 
-// readAuditQuery converts the query of the page to a query for the API.
+// readAuditQuery converts the page's query parameters to those of the API.
 func readAuditQuery(d *adminRequest) url.Values {
 	given, q := d.r.URL.Query(), url.Values{}
 	for _, name := range []string{"action", "cursor"} {
@@ -62,8 +62,8 @@ func readAuditQuery(d *adminRequest) url.Values {
 	return q
 }
 
-// readActs returns a page of acts. If it returns false, it has sent an error response, for example because the query
-// breaks a rule.
+// readActs returns one page of the list of acts. If it returns false, it has sent an error response, for example
+// because a query parameter is invalid.
 func readActs(d *adminRequest, q url.Values) (all actList, ok bool) {
 	refused, ok := d.send(http.MethodGet, auditAPI+"?"+q.Encode(), "", nil, &all)
 	if refused != nil {
@@ -129,7 +129,7 @@ func showAudit(d *adminRequest) {
 	d.show("audit.list", &out)
 }
 
-// auditCSVPages is the maximum size of the downloaded file, in pages of the API.
+// auditCSVPages is the maximum size of the downloaded file, counted in pages of the API's response.
 const auditCSVPages = 500
 
 // downloadAudit responds with a file of all acts that match the filter.

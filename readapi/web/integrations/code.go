@@ -10,15 +10,15 @@ import (
 type codePage struct {
 	adminPage
 	Code        codeRow
-	CodeKind    string // kind in the API
+	CodeKind    string // kind, as the API names it
 	Suggestions []suggestionRow
 	Factors     []option
 	Kinds       []option
 	Ops         []option
 	Row         *mapRow // current row of the map; nil: none
 	Effect      *effect // effect of the mapping; nil: not requested
-	Before      string  // factor in the row before the last change; "": the row is new
-	Undo        bool    // the row was just created or changed
+	Before      string  // factor of the row before the last change; "": the row is new
+	Undo        bool    // whether to offer an undo, because the row was just created or changed
 	Status      string
 }
 
@@ -40,7 +40,7 @@ func readCode(d *adminRequest, system, code, kind string) (c apiCode, ok bool) {
 	return apiCode{System: system, Code: code, Kind: kind}, true
 }
 
-// showCodeOfQuery shows the code given in the query.
+// showCodeOfQuery shows the code that the query parameters identify.
 func showCodeOfQuery(d *adminRequest) {
 	q := d.r.URL.Query()
 	showCode(d, q.Get("system"), q.Get("code"), q.Get("kind"))
@@ -96,8 +96,8 @@ func showCode(d *adminRequest, system, code, kind string) {
 	d.show("terms.code", &out)
 }
 
-// findMapping returns the map row to show on the page of a code, chosen by the entered values or the query, or nil if
-// there is none.
+// findMapping returns the map row to show on the page of a code, or nil if there is none. The entered values
+// determine the row or, if no form was submitted, the id in the query.
 func findMapping(d *adminRequest, all []apiMapping, system, code, kind string) (row *apiMapping) {
 	typed, id := d.r.PostForm, d.r.URL.Query().Get("id")
 	for i := range all {
@@ -150,7 +150,7 @@ func chooseFactor(d *adminRequest, out *codePage, c *apiCode) {
 	}
 }
 
-// readMappingForm returns the row from a form, in the API's format.
+// readMappingForm returns the map row from a submitted form, in the API's format.
 func readMappingForm(f url.Values) map[string]any {
 	factor := f.Get("factor")
 	if other := f.Get("other"); other != "" {
@@ -198,7 +198,7 @@ type mappingIDs struct {
 	Mappings []struct{ ID, FactorID string }
 }
 
-// leaveApplied redirects to the page of the code, with its new meaning and an undo link.
+// leaveApplied redirects to the page of the code, which shows the new meaning and an undo link.
 func leaveApplied(d *adminRequest, made *mappingIDs, f url.Values) {
 	q := url.Values{"system": {f.Get("system")}, "code": {f.Get("code")}, "kind": {f.Get("kind")}}
 	if len(made.Mappings) > 0 {
@@ -213,7 +213,7 @@ func leaveApplied(d *adminRequest, made *mappingIDs, f url.Values) {
 	d.leaveFlash(d.pathTo("code")+"?"+q.Encode(), flash{Done: done, Kept: f.Get("was.comment")})
 }
 
-// markCode removes a code from the worklist, or restores it.
+// markCode marks a code on the worklist as ignored, or restores it.
 func markCode(d *adminRequest, system, code, kind, verb string, again func(*adminRequest)) {
 	mark := map[string]any{"system": system, "code": code}
 	if kind != "" {

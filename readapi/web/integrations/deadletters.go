@@ -23,7 +23,7 @@ type apiDeadLetter struct {
 type deadLettersPage struct {
 	adminPage
 	Reasons []reasonRow
-	Reason  string // only records with this reason are displayed; "": any
+	Reason  string // if set, only records with this reason are displayed
 	Rows    []deadLetterRow
 	Open    int // number of displayed records that can be retried
 }

@@ -47,7 +47,7 @@ var deliveryStates = []string{
 
 type deliveryRow struct {
 	ID, At, Event, Tries, Answer, State, Next string
-	Bad                                       bool // the delivery ended without success
+	Bad                                       bool // whether the delivery ended without success
 	Attempts                                  []attemptRow
 }
 
@@ -95,7 +95,7 @@ type deliveryPage struct {
 	Command *apiCommand
 	Counted string
 	Only    []option
-	Ready   bool // the deliveries have been counted, so the replay may begin
+	Ready   bool // whether the deliveries have been counted, so that the replay can be started
 }
 
 func showDelivery(d *adminRequest) {
@@ -133,8 +133,8 @@ type apiCommand struct {
 	DeliveryID      *string
 }
 
-// readCommand returns a command for its page. A command that was issued just now may be unknown to the notifier; it
-// is treated as unfinished. If readCommand returns false, it has sent an error response.
+// readCommand returns a command for its page. The notifier may not know a command yet that was issued just now; such
+// a command is treated as unfinished. If readCommand returns false, it has sent an error response.
 func (d *adminRequest) readCommand(id string) (c *apiCommand, ok bool) {
 	path := commandsAPI + url.PathEscape(id)
 	if verb := d.orderedVerb(); verb != "" && d.isMissing(path) {
@@ -150,7 +150,7 @@ func testWebhook(d *adminRequest) {
 	orderCommand(d, path, outbound.VerbTest, body, showRefusal)
 }
 
-// orderCommand issues a command through the API for the endpoint in the path, and redirects to the page of the
+// orderCommand issues a command for the endpoint in the path through the API, and redirects to the page of the
 // command.
 func orderCommand(d *adminRequest, path string, verb outbound.Verb, body any, showForm func(*adminRequest)) {
 	var ordered apiCommand
@@ -200,8 +200,8 @@ func showCommand(d *adminRequest) {
 	d.show("webhooks.command", &out)
 }
 
-// makeTestRequest returns the last request of a test, with its signatures, or "" if the command is not a test or the
-// request cannot be rebuilt.
+// makeTestRequest returns the last request of a webhook test, with its signatures. It returns "" if the command is
+// not a test or the request cannot be rebuilt.
 func makeTestRequest(d *adminRequest, c *apiCommand, v *apiDelivery) string {
 	n, again := len(v.Attempts), d.Administration.TestRequest
 	if c.Verb != string(outbound.VerbTest) || again == nil || n == 0 || v.Attempts[n-1].At == nil || v.OccurredAt == nil {
@@ -217,7 +217,8 @@ func stopCommand(d *adminRequest) {
 	}
 }
 
-// parseLocalTime returns a time from a form in the API's format. The API interprets it in the hospital's time zone.
+// parseLocalTime converts a time from a form to the API's format. The API interprets the time in the hospital's time
+// zone.
 func parseLocalTime(typed string) any {
 	switch typed = strings.TrimSpace(typed); {
 	case typed == "":
@@ -228,8 +229,8 @@ func parseLocalTime(typed string) any {
 	return typed
 }
 
-// showReplay shows the form for a time window. The page then says how many deliveries would be sent again, and offers
-// to start the replay.
+// showReplay shows the form for a time window. After the form is submitted, the page says how many deliveries would
+// be sent again, and offers to start the replay.
 func showReplay(d *adminRequest) {
 	w, _, ok := readWebhook(d)
 	if !ok {

@@ -36,7 +36,7 @@ type apiFeed struct {
 	Stale                bool
 	Windows              map[string]apiCounts
 
-	Refusals, Warnings, Routine []apiNotice // only in the status of one source
+	Refusals, Warnings, Routine []apiNotice // set only in the status of a single source
 }
 
 type apiCounts struct {
@@ -84,7 +84,7 @@ type feedsPage struct {
 	Status   string
 	Reasons  []string
 	Rows     []feedLine
-	Unknown  bool // the stored data about the feeds cannot be read
+	Unknown  bool // whether the stored data about the feeds cannot be read
 	Pipeline []pipelineRow
 	Facts    []factRow
 }
@@ -125,7 +125,7 @@ func showFeeds(d *adminRequest) {
 	for _, reason := range s.Reasons {
 		out.Reasons = append(out.Reasons, d.Or("feeds.reason."+strings.ReplaceAll(reason, "_", ""), reason))
 	}
-	if len(s.Reasons) > 0 && s.Reasons[0] == "nothing_recorded" { // no feed has stopped, because none has ever sent anything
+	if len(s.Reasons) > 0 && s.Reasons[0] == "nothing_recorded" { // no feed is reported as stopped, because no feed has ever sent anything
 		out.Status, out.Reasons = out.Reasons[0], out.Reasons[1:]
 	}
 	for i := range s.Feeds {
@@ -247,7 +247,7 @@ func listNotices(d *adminRequest, all []apiNotice) (rows []noticeRow) {
 	return rows
 }
 
-// connectPage tells an engineer how to connect each feed.
+// connectPage shows an engineer how to connect each feed.
 type connectPage struct {
 	adminPage
 	Feeds []connectFeed
@@ -255,7 +255,7 @@ type connectPage struct {
 	At    string // address at which this process listens for MLLP; "": another process listens
 }
 
-// connectFeed is the address, the headers and a sample message of one feed. The API accepts the sample as displayed.
+// connectFeed has the address, the headers and a sample message of one feed. The API accepts the sample as displayed.
 type connectFeed struct {
 	ID, Name, Scope string
 	Address, Header string

@@ -13,8 +13,8 @@ import (
 )
 
 // form is a form with the entered values and the API's errors. Its template calls {{template "admin.field"
-// (.Form.Field "name" "keys.name")}}. "keys.name" is the key of the label. If there is a text
-// whose key is that of the label followed by ".about", it explains what to enter.
+// (.Form.Field "name" "keys.name")}}, where "keys.name" is the text key of the label. If the key followed by ".about"
+// also has a text, that text explains what to enter.
 type form struct {
 	texts   *text.Texts
 	typed   url.Values
@@ -64,7 +64,7 @@ type field struct {
 // Value returns the value of a field.
 func (f *form) Value(name string) string { return f.typed.Get(name) }
 
-// Has reports whether a checkbox, or an option of a list, is selected.
+// Has reports whether a checkbox or an option of a list is selected.
 func (f *form) Has(name, value string) bool { return slices.Contains(f.typed[name], value) }
 
 // Field returns a field with its label and its errors.
@@ -169,8 +169,8 @@ func (f *form) listRefusals() (all []string) {
 type overtaken struct{ Name, Was, Now, Yours string }
 
 // compareValues returns the fields that another user has changed since the form was displayed. It compares the
-// displayed values, which the form sends as was.<name>, with the current values in now. For an act without values, it
-// returns nothing.
+// displayed values, which the form sends as was.<name>, with the current values in now. If no values were submitted,
+// it returns nothing.
 func (d *adminRequest) compareValues(now url.Values, fields []formField) (all []overtaken) {
 	typed := d.r.PostForm
 	for _, f := range fields {
@@ -188,8 +188,8 @@ type option struct {
 	Chosen      bool
 }
 
-// parseNumber returns an entered number in the format of the API, or nil if nothing was entered. Text that is not a
-// number is returned unchanged, so that the API refuses it.
+// parseNumber converts an entered number to the format of the API. It returns nil if nothing was entered. Text that
+// is not a number is returned unchanged, so that the API refuses it.
 func parseNumber(typed string) any {
 	typed = strings.TrimSpace(typed)
 	var n json.Number

@@ -31,8 +31,7 @@ func withHooks(t *testing.T) (*admins, *http.Cookie) {
 	return a, a.Cookie("north", "usr_admin")
 }
 
-// TestHooks: the pages show why an endpoint is disabled, its deliveries, and the result of a test
-// with its request.
+// TestHooks: the pages show why an endpoint is disabled, its deliveries, and the result and request of a test.
 func TestHooks(t *testing.T) {
 	t.Parallel()
 	a, cookie := withHooks(t)
@@ -57,7 +56,7 @@ func TestHooks(t *testing.T) {
 	}
 }
 
-// TestHookActs: each form sends one request to the API, with the version that the form was based on.
+// TestHookActs: each form sends one request to the API, with the version of the endpoint that the form displayed.
 func TestHookActs(t *testing.T) {
 	t.Parallel()
 	all := `"enabled":true,"events":["ping"],"ratePerSecond":50,"readerKeyIds":["key_a","key_b"],"rooms":[1,"x"],"timeoutSeconds":10,"url":"https://ops.example/new"`
@@ -291,8 +290,8 @@ func TestAuditPages(t *testing.T) {
 	}
 }
 
-// TestSecretsStayOut: a secret is contained only in the page that shows it, and not in any other answer or in a
-// header.
+// TestSecretsStayOut: a secret is contained only in the page that shows it. No other response and no header contains
+// it.
 func TestSecretsStayOut(t *testing.T) {
 	t.Parallel()
 	a, cookie := withHooks(t)
