@@ -21,7 +21,7 @@ import (
 
 var anyTag = regexp.MustCompile(`<[^>]*>`)
 
-// readWords returns the text of a part of a page.
+// readWords returns the text of the part of a page between two strings.
 func readWords(page, from, to string) string {
 	_, page, _ = strings.Cut(page, from)
 	if to != "" {
@@ -31,8 +31,8 @@ func readWords(page, from, to string) string {
 }
 
 // TestPagesStateWhatIsKnown compares the page of a unit, the wall display, the downtime sheet and the list of units
-// with the API's verdict: without data, with some data, and with all data. No level, count or sentence may claim to
-// know what the verdict leaves unknown.
+// with the API's verdict: without data, with some data, and with all data. No level, count or sentence may state
+// something that is unknown in the verdict.
 func TestPagesStateWhatIsKnown(t *testing.T) {
 	for _, staffed := range []bool{false, true} {
 		for _, counted := range []bool{false, true} {
@@ -55,7 +55,7 @@ func TestPagesStateWhatIsKnown(t *testing.T) {
 	}
 }
 
-// partlyKnown returns a unit about which only some data is known.
+// partlyKnown returns a unit for which only some of the data is known.
 func partlyKnown(staffed, counted, rostered bool, occupied int) *acuity.Chart {
 	c := unit()
 	if !staffed {
@@ -73,7 +73,7 @@ func partlyKnown(staffed, counted, rostered bool, occupied int) *acuity.Chart {
 	return c
 }
 
-// headlines are the parts of pages that contain the headline.
+// headlines has, by path, the strings before and after the headline of each page.
 var headlines = map[string][2]string{"/app": {`id="level"`, "<main"}, "/board": {`id="level"`, "<main"}, "/app/print": {`<p class="sum">`, "</p>"}, "/app/units": {`id="u-north"`, "</tr>"}}
 
 func checkHeadline(t *testing.T, path, page string, v *score.Verdict) {
@@ -106,7 +106,7 @@ func checkHeadline(t *testing.T, path, page string, v *score.Verdict) {
 	}
 }
 
-// checkMeasures: an unknown measure has no level and is shown as unknown.
+// checkMeasures checks that an unknown measure has no level and is shown as unknown.
 func checkMeasures(t *testing.T, page string, v *score.Verdict) {
 	t.Helper()
 	_, list, _ := strings.Cut(page, `<ol class="axes">`)
@@ -134,7 +134,7 @@ func checkMeasures(t *testing.T, page string, v *score.Verdict) {
 	}
 }
 
-// TestFormHoldsWhatHolds: the form for the nurses on duty contains the current values and follows their changes.
+// TestFormHoldsWhatHolds: the form for the nurses on duty contains the current values, even after they change.
 func TestFormHoldsWhatHolds(t *testing.T) {
 	w := newWard(t, unit())
 	for _, tt := range []struct {
@@ -191,10 +191,10 @@ func TestFeedsStateWhatIsKnown(t *testing.T) {
 	}
 }
 
-// TestPastFactors: a factor without a current demand is shown only in the table of its room.
+// TestPastFactors: a factor that currently has no demand is shown only in the table of its room.
 func TestPastFactors(t *testing.T) {
 	c := unit()
-	// A newborn that has been with its mother for 50 hours, without an update since.
+	// The newborn has been with its mother for 50 hours, and there has been no update since.
 	c.Rooms[17] = bed(18, "P12", "Postpartum", "pp-couplet@50h", "nb-stabilization@50h")
 	w := newWard(t, c)
 	for _, path := range []string{"/app", "/app/print", "/board"} {
@@ -239,8 +239,8 @@ func (d drawnHours) Trends(_ context.Context, _ string, since, _ time.Time) (*re
 	return t, nil
 }
 
-// TestTrendsStateWhatIsKnown: for any record, the sentences and the table count only hours in which the number of
-// nurses on duty is known, and never count time at a level that depends on unknown data.
+// TestTrendsStateWhatIsKnown: for any recorded hours, the sentences and the table count only hours in which the
+// number of nurses on duty is known. They never count time at a level that depends on unknown data.
 func TestTrendsStateWhatIsKnown(t *testing.T) {
 	w := newWard(t, unit())
 	rapid.Check(t, func(r *rapid.T) {

@@ -16,7 +16,7 @@ import (
 	"svc/readapi"
 )
 
-// levelOf is a unit at a level since an instant, or a unit that cannot be read.
+// levelOf is a unit that has been at a level since an instant, or a unit that cannot be read.
 type levelOf struct {
 	*fakeUnits
 
@@ -32,9 +32,9 @@ func (l *levelOf) Unit(ctx context.Context, hospital string) (*readapi.Unit, err
 	return u, err
 }
 
-// TestAlertsStateWhatIsKnown compares the page of alerts with the alerts and the unit: without alerts, with a unit that
-// cannot be read or has another level, and with all data. The page claims that there is no active alert only if the
-// alerts are known, and names when a level began only if the unit says so.
+// TestAlertsStateWhatIsKnown compares the page of alerts with the alerts and the unit: without alerts, with a unit
+// that cannot be read or has another level, and with all data. The page claims that there is no active alert only if
+// the alerts are known. It says when a level began only if the unit's data includes that time.
 func TestAlertsStateWhatIsKnown(t *testing.T) {
 	t.Parallel()
 	p, f := withAPI(t)

@@ -19,8 +19,8 @@ import (
 	"svc/readapi/web/text"
 )
 
-// drawOutlook draws a random forecast of a unit as the API could return it: an hour's shortfall is known only if the
-// current or planned nurses on duty are, and past hours may be missing.
+// drawOutlook draws a random forecast of a unit, as the API could return it. An hour's shortfall is known only if the
+// current or planned number of nurses on duty is known. Past hours may be missing.
 func drawOutlook(r *rapid.T, v *score.Verdict) (*forecast.Forecast, []acuity.Staffing) {
 	f := outlook(float64(v.Required)/60, v.OnDuty)
 	f.Calibration.Status = rapid.SampledFrom([]forecast.CalibrationStatus{forecast.Prior, forecast.Learning, forecast.Calibrated}).Draw(r, "calibration")
@@ -61,8 +61,8 @@ func drawOutlook(r *rapid.T, v *score.Verdict) (*forecast.Forecast, []acuity.Sta
 
 // TestForecastStatesWhatIsKnown compares what the unit page, the wall display and the list of units say about the
 // next eight hours with the API's forecast: with an unknown number of nurses on duty, with a plan for later, without
-// a census, and with all data. No heading, number, color or level is shown for an hour for which the API does not
-// know it.
+// a census, and with all data. No heading, number, color or level is shown for an hour for which it is unknown in the
+// API's forecast.
 func TestForecastStatesWhatIsKnown(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		staffed, counted := rapid.Bool().Draw(r, "staffed"), rapid.Bool().Draw(r, "counted")
@@ -121,7 +121,7 @@ var (
 	saidNow    = regexp.MustCompile(`(?i)short ([0-9]+) now`)
 )
 
-// checkOutlook compares the sentence and the figure about the next few hours with the forecast.
+// checkOutlook compares the page's sentence and figure about the next few hours with the forecast.
 func checkOutlook(r *rapid.T, path, page string, u *readapi.Unit) {
 	begin, end := `id="outlook"`, "</h2>"
 	words := readWords(page, begin, end)
@@ -184,15 +184,15 @@ func checkOutlook(r *rapid.T, path, page string, u *readapi.Unit) {
 	checkBand(r, path, page, figure, u, known)
 }
 
-// part returns a part of a page with its tags.
+// part returns the HTML of a page between two strings.
 func part(page, from, to string) string {
 	_, page, _ = strings.Cut(page, from)
 	page, _, _ = strings.Cut(page, to)
 	return page
 }
 
-// checkBand: shortfall colors appear only where the number of nurses on duty is known, and the lines for past hours
-// only where the hours were measured.
+// checkBand checks that shortfall colors appear only where the number of nurses on duty is known, and that lines for
+// past hours appear only where the hours were measured.
 func checkBand(r *rapid.T, path, page, figure string, u *readapi.Unit, known int) {
 	band := part(part(page, `id="outlook"`, "</section>"), `class="soft">`, "</g>")
 	colored := regexp.MustCompile(`class="f[gyor]"`).MatchString(band)
@@ -218,7 +218,7 @@ func checkBand(r *rapid.T, path, page, figure string, u *readapi.Unit, known int
 	}
 }
 
-// checkOutlookTable: the table has the shortfall of each hour, or says that it is unknown.
+// checkOutlookTable checks that the table has the shortfall of each hour, or says that the shortfall is unknown.
 func checkOutlookTable(r *rapid.T, page string, u *readapi.Unit) {
 	words := part(page, `id="outlook"`, "</section>")
 	if says := strings.Contains(words, "The range contained the actual need"); says != (u.Forecast.Calibration.Status != forecast.Prior) {
@@ -247,8 +247,8 @@ func checkOutlookTable(r *rapid.T, page string, u *readapi.Unit) {
 	}
 }
 
-// checkLevels: a future level that unknown data could raise has a question mark, and its part of the column is
-// striped.
+// checkLevels checks that a future level has a question mark if unknown data could raise it, and that its part of the
+// column is then striped.
 func checkLevels(r *rapid.T, page string, u *readapi.Unit) {
 	section := part(page, `id="levels"`, "</section>")
 	heading := readWords(section, "<h2>", "</h2>")

@@ -70,8 +70,8 @@ func TestStreamEnds(t *testing.T) {
 	}
 }
 
-// TestStreamsEndWithTheProcess: a process that is asked to stop ends its streams at once, so that it need not wait
-// for them. The streams do not report that the session has ended.
+// TestStreamsEndWithTheProcess: a process that is asked to stop ends its streams immediately instead of waiting for
+// them. The streams do not report that the session has ended.
 func TestStreamsEndWithTheProcess(t *testing.T) {
 	t.Parallel()
 	for _, path := range []string{"/board/events", "/app/events", "/app/units/events"} {
@@ -90,7 +90,7 @@ func TestStreamsEndWithTheProcess(t *testing.T) {
 			answer, _ := p.openStream(server, path, cookie)
 			lines := bufio.NewScanner(answer.Body)
 			lines.Buffer(nil, 1<<20)
-			for lines.Scan() { // in this test, only the stop ends the stream
+			for lines.Scan() { // the stream ends only because the process stops
 				switch line := lines.Text(); {
 				case strings.HasPrefix(line, "event: beat"):
 					stop()
@@ -105,7 +105,7 @@ func TestStreamsEndWithTheProcess(t *testing.T) {
 	}
 }
 
-// openStream opens a stream; end closes it.
+// openStream opens a stream. The returned end function closes it.
 func (p *pages) openStream(server *httptest.Server, path string, cookie *http.Cookie) (answer *http.Response, end func()) {
 	p.Helper()
 	ctx, end := context.WithCancel(p.Context())
@@ -124,8 +124,7 @@ func (p *pages) openStream(server *httptest.Server, path string, cookie *http.Co
 	return answer, end
 }
 
-// TestStreamsOfAWallAreBounded: many screens with one widely shared link do not lock out other
-// viewers.
+// TestStreamsOfAWallAreBounded: many screens that use the same link of a wall do not block other viewers.
 func TestStreamsOfAWallAreBounded(t *testing.T) {
 	t.Parallel()
 	p, register, cookie := withWall(t)
@@ -165,7 +164,7 @@ func TestStreamsOfAWallAreBounded(t *testing.T) {
 	}
 }
 
-// endSessions ends the sessions of a user by raising the user's epoch.
+// endSessions ends the sessions of a user by incrementing the user's epoch.
 func (p *pages) endSessions(hospital, user string) {
 	u, _ := p.Users.User(hospital, user)
 	u.Epoch++

@@ -16,17 +16,17 @@ import (
 	"svc/readapi/web/page"
 )
 
-// The parameters of streams, all of which are defaults of this project.
+// The parameters of the event streams, all of which are defaults of this project.
 const (
-	readEvery      = 5 * time.Second        // interval between reads if no notice arrives, because notices may be lost
+	readEvery      = 5 * time.Second        // interval between reads if no change is announced; needed because announcements may be lost
 	leastBetween   = 250 * time.Millisecond // minimum interval between two states of one hospital
 	feedsEvery     = 10 * time.Second
 	beatEvery      = 15 * time.Second
 	holdsEvery     = 500 * time.Millisecond // interval at which a stream checks whether its session or wall has ended
 	writeWithin    = 5 * time.Second
-	streamFor      = 25 * time.Minute // maximum age of a stream, plus up to streamMore, so that browsers do not all reconnect at once
+	streamFor      = 25 * time.Minute // maximum age of a stream; up to streamMore is added at random, so that browsers do not all reconnect at once
 	streamMore     = 10 * time.Minute
-	mostStreams    = 1000 // maximum per process; further browsers reload the page periodically instead
+	mostStreams    = 1000 // maximum per process; additional browsers reload the page periodically instead
 	mostOfHospital = 200  // maximum per hospital in one process
 	mostOfSession  = 20   // maximum per session
 	mostOfWall     = 10   // maximum per wall
@@ -38,14 +38,14 @@ type Changes interface {
 	Watch(ctx context.Context, hospitals ...string) <-chan string
 }
 
-// formatStateID returns the id of a state. Pages with the same id are equal. The id includes the minute, because
-// forecasts start on the minute.
+// formatStateID returns the id of a state. If two states have the same id, their pages are equal. The id includes the
+// minute, because forecasts start on the minute.
 func formatStateID(u *readapi.Unit) string {
 	return u.Version + "." + strconv.FormatInt(u.At.Unix()/60, 36) + heldState(u)
 }
 
-// followStream makes a page follow a stream of events. If whole is true, the browser reloads the page after each
-// change.
+// followStream makes a page follow a stream of events. If whole is true, the browser reloads the whole page after
+// each change.
 func followStream(f *page.Frame, u *readapi.Unit, events string, whole bool) {
 	f.Events, f.Whole, f.State, f.Held, f.Refresh = events, whole, formatStateID(u), heldState(u), page.RefreshSeconds
 }
@@ -57,8 +57,8 @@ type variant struct {
 	base     string // prefix of the paths
 }
 
-// The ids of the page elements that a stream updates. Each element is rendered by the template of the same name; on
-// the wall, the template name has a prefix.
+// The ids of the page elements that a stream updates. Each element is rendered by the template of the same name; for
+// the wall, that name has a prefix.
 var (
 	appElements  = []string{"level", "rooms", "outlook", "levels", "look", "help", "axes", "quality", "duty"}
 	wallElements = []string{"level", "rooms", "outlook", "changed"}
@@ -79,7 +79,7 @@ func renderElements(p *unitPage, wall bool) map[string]string {
 // state is the data of a state event.
 type state struct {
 	ID    string            `json:"id"`
-	From  string            `json:"from,omitempty"` // id of the previous state, if only changed parts are sent; "": all parts are sent
+	From  string            `json:"from,omitempty"` // id of the previous state if only changed parts are sent; "": all parts are sent
 	AsOf  string            `json:"asOf"`
 	Level string            `json:"level"`
 	Held  string            `json:"held,omitempty"`
@@ -87,7 +87,7 @@ type state struct {
 	Parts map[string]string `json:"parts"`
 }
 
-// frame is a state of a hospital, rendered in one variant. Its strings are formatted events.
+// frame is one state of a hospital, rendered in one variant. Its strings are formatted events, except before.
 type frame struct {
 	state
 	whole   string // event with all parts
@@ -170,8 +170,8 @@ func (o *eventWriter) sendEvents(text string) bool {
 	return o.ctrl.Flush() == nil
 }
 
-// beginStream starts a stream. If there are too many, it sends an error response and returns false. The returned
-// context ends when the browser should reconnect.
+// beginStream starts a stream. If too many streams are open, it sends an error response and returns false. The
+// returned context ends when the browser should reconnect.
 func (s *site) beginStream(
 	w http.ResponseWriter, r *http.Request, session *auth.Session,
 ) (ctx context.Context, o *eventWriter, end func(), ok bool) {
@@ -213,15 +213,15 @@ func formatBeat(now time.Time, left time.Duration) string {
 	}{now.UTC().Format(time.RFC3339), int64(left / time.Second)})
 }
 
-// Events without data: the session has ended, or the unit is unknown.
+// Events without data: gone means that the session has ended, and lost that the state of the unit is unknown.
 var (
 	gone = formatEvent("gone", "", struct{}{})
 	lost = formatEvent("lost", "", struct{}{})
 )
 
 // sendStream sends events until the browser disconnects, the session ends, or the stream reaches its maximum age. It
-// collects events every [holdsEvery] and whenever it is woken. left returns the remaining time of the session, or false
-// if the session has ended.
+// calls events every [holdsEvery] and whenever wake receives a value. left returns the remaining time of the session,
+// or false if the session has ended.
 func (s *site) sendStream(
 	ctx context.Context, o *eventWriter, left func() (time.Duration, bool), wake <-chan struct{}, events func() string,
 ) {
@@ -260,7 +260,7 @@ func (s *site) streamUnit(
 	s.sendStream(ctx, o, left, c.wake, c.drainEvents)
 }
 
-// waitFor returns after a duration, when it is woken, or when the context ends.
+// waitFor returns after a duration, when wake receives a value, or when the context ends, whichever comes first.
 func waitFor[T any](ctx context.Context, d time.Duration, wake <-chan T) {
 	pause, stop := context.WithTimeout(ctx, d)
 	defer stop()

@@ -15,7 +15,7 @@ import (
 	"svc/readapi/web/apicall"
 )
 
-// importPage has the form for a file with many rows.
+// importPage has the form with which an administrator imports many rows from a file.
 type importPage struct {
 	adminPage // Version is the version of the table that was previewed
 
@@ -25,9 +25,9 @@ type importPage struct {
 	Text        string // text of the file; "": the file was refused
 	Rows        int
 	Faults      []string
-	Ready       bool // the file can be applied
+	Ready       bool // whether the file can be applied
 	Effect      *effect
-	Was         string // rows of the previewed table that the file also has, as JSON by id
+	Was         string // rows of the previewed table that are also in the file: a JSON object, keyed by row id
 }
 
 func newImportPage(d *adminRequest, title, tab string, parts ...string) importPage {
@@ -62,7 +62,7 @@ const rowsAtOnce = 5000
 // listed finds the index of the row in the path of an API error.
 var listed = regexp.MustCompile(`^(?:mappings|locations)\[(\d+)\]\.?`)
 
-// listFaults returns the API's errors for the rows of a file, with their lines in the file.
+// listFaults returns the API's errors for the rows of a file, each with its line number in the file.
 func listFaults(d *adminRequest, refused *apicall.Refusal, line func(row int) int) (all []string) {
 	for _, detail := range refused.Details {
 		where := detail.Path
@@ -79,7 +79,7 @@ func listFaults(d *adminRequest, refused *apicall.Refusal, line func(row int) in
 	return all
 }
 
-// explainFault returns an error in a file, in the language of the page.
+// explainFault describes an error in a file, in the language of the page.
 func explainFault(d *adminRequest, err error) string {
 	var f *spreadsheet.Fault
 	if !errors.As(err, &f) {
@@ -103,9 +103,9 @@ func explainFault(d *adminRequest, err error) string {
 
 // table is a table whose rows can be imported from a file.
 type table[T any] struct {
-	path, name string // path in the API, and name of the list in the body
+	path, name string // path in the API, and name of the list in the request body
 	read       func(in io.Reader, most int) ([]sheets.Line[T], []*spreadsheet.Fault, error)
-	now        func() (rows map[string]*T, version int64, err error) // current rows of the table by id, and its version
+	now        func() (rows map[string]*T, version int64, err error) // returns the table's current rows by id, and the table's version
 	about      func(*T) string                                       // returns a short name of a row
 	says       func(*T) string                                       // returns the values of a row as text
 	back, done string
@@ -141,7 +141,7 @@ func sendFile[T any](d *adminRequest, out *importPage, of *table[T]) {
 		all[i] = rows[i].Row
 	}
 	body := map[string]any{of.name: all}
-	// Without a version, there was no preview, so nothing can be applied yet.
+	// A form without a version has had no preview, so nothing can be applied yet.
 	if d.r.PostForm.Get("do") == "apply" && d.formVersion() != "" {
 		refused, ok := d.send(http.MethodPost, of.path, d.formVersion(), body, nil)
 		switch {
@@ -176,7 +176,7 @@ func showFileFaults[T any](d *adminRequest, out *importPage, rows []sheets.Line[
 // previewFile shows the changes that a file would make to the table, and any changes that another user has made since
 // the last preview.
 func previewFile[T any](d *adminRequest, out *importPage, of *table[T], rows []sheets.Line[T], body any) {
-	now, version, err := of.now() // before the dry run, so that the API refuses the file if the table changes later
+	now, version, err := of.now() // read before the dry run, so that the API refuses the file if the table changes after this read
 	if err != nil {
 		d.ShowUnavailable(d.w, d.r, d.session, "not read", err)
 		return
@@ -200,6 +200,7 @@ func previewFile[T any](d *adminRequest, out *importPage, of *table[T], rows []s
 	}
 	before, says := map[string]string{}, map[string]string{}
 	if d.refused != nil {
+		// this page encoded the value; if it is invalid JSON, no row matches
 		//nolint:errcheck // this page wrote it; invalid JSON matches no row
 		json.Unmarshal([]byte(d.r.PostForm.Get("was")), &before)
 	}

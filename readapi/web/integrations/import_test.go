@@ -18,8 +18,8 @@ import (
 // hidden matches the hidden fields of a form.
 var hidden = regexp.MustCompile(`<input type="hidden" name="(version|was)" value="([^"]*)">`)
 
-// TestFileOvertaken: the preview of a file contains the version of the table. If the table has changed before the
-// file is applied, the file is refused, and the page shows each row's old, current and new value. The next attempt is
+// TestFileOvertaken: the preview of a file contains the version of the table. If the table changes before the file is
+// applied, the API refuses the file, and the page shows each row's old, current and new value. The next attempt is
 // based on the current table.
 func TestFileOvertaken(t *testing.T) {
 	t.Parallel()
@@ -52,7 +52,7 @@ func TestFileOvertaken(t *testing.T) {
 					form.Set(m[1], html.UnescapeString(m[2]))
 				}
 			}
-			// Applying a file without a preview shows the preview.
+			// The first attempt to apply a file without a preview shows the preview.
 			got := a.Ask("POST", "/app/integrations/"+tt.page, cookie, form.Encode())
 			carry(got.Body.String())
 			if got.Code != http.StatusOK || len(a.acts()) != 1 || form.Get("version") != "4503599627370497" {
@@ -113,7 +113,7 @@ func TestFileFaultsInSpanish(t *testing.T) {
 	}
 }
 
-// TestFiles: an exported table can be imported again, as a file or as pasted text.
+// TestFiles: an exported table can be imported again, either as a file or as pasted text.
 func TestFiles(t *testing.T) {
 	t.Parallel()
 	a, cookie := local(t)
@@ -157,7 +157,7 @@ func TestFiles(t *testing.T) {
 	}
 }
 
-// TestInvalidFiles: the page refuses text that is not a table, without a request to the API.
+// TestInvalidFiles: the page refuses text that is not a table without sending a request to the API.
 func TestInvalidFiles(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct{ rows, says string }{
@@ -219,8 +219,8 @@ func TestFewImportsAtOnce(t *testing.T) {
 	}
 }
 
-// TestFewImportsOfAProcess: a process runs imports for at most eight hospitals at once. The next hospital is refused
-// because the service is busy, and is accepted once an import has ended.
+// TestFewImportsOfAProcess: a process runs the imports of at most eight hospitals at once. The next import is refused
+// because the service is busy, and is accepted once another import has ended.
 func TestFewImportsOfAProcess(t *testing.T) {
 	t.Parallel()
 	var all imports

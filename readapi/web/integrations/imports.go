@@ -16,16 +16,16 @@ const (
 	importRetryAfter   = 5 * time.Second
 )
 
-// imports counts running imports to limit their memory and their effect on other hospitals. The zero value is ready
-// to use.
+// imports counts running imports, to limit the memory that they use and their effect on other hospitals. The zero
+// value is ready to use.
 type imports struct {
 	mu        sync.Mutex
 	all       int
-	hospitals map[string]int // only hospitals with running imports
+	hospitals map[string]int // running imports by hospital; contains only hospitals that have any
 }
 
-// begin counts an import of a hospital until end is called. If a limit is reached, end is nil, and status and the
-// text key give the reason: 429 for the hospital's limit, 503 for the process's.
+// begin counts an import of a hospital as running until end is called. If a limit is reached, end is nil. status is
+// then 429 for the hospital's limit or 503 for that of the process, and key is the text key of the reason.
 func (i *imports) begin(hospital string) (end func(), status int, key string) {
 	i.mu.Lock()
 	defer i.mu.Unlock()

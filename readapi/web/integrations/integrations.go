@@ -2,19 +2,19 @@
 //
 // To add a section:
 //
-//  1. Write <name>.go with a function that returns the [section], and add it to [sections]. Its name is part of the
-//     path, and "int.<name>" is the key of its title.
-//  2. Write a function of an [adminRequest] for each page. It reads the API with [adminRequest.read] or a [list],
-//     fills a struct that embeds the [adminPage] of [adminRequest.newPage], and shows it with [adminRequest.show]. A
-//     page with a form describes its fields to [adminRequest.useForm]. The template is templates/<name>.html. It starts
-//     with {{template "admin" .}} and ends with {{template "admin.end" .}}. Its name starts with the name of the
-//     section.
-//  3. Execute acts with [adminRequest.do] and the version in the form. If the API refuses, the function that shows
-//     the form shows it again, with the API's errors at the fields. After success, it waits until this process shows
-//     the change ([list.wait]) and ends with [adminRequest.leaveNotice], a redirect with a notice, or
-//     [adminRequest.leaveSecret], which displays a secret once.
+//  1. Write <name>.go with a function that returns the [section], and call that function in [sections]. The section's
+//     name is part of the path, and "int.<name>" is the key of its title.
+//  2. For each page, write a function that takes an [adminRequest]. The function reads the API with
+//     [adminRequest.read] or a [list], fills a struct that embeds the [adminPage] of [adminRequest.newPage], and shows
+//     the struct with [adminRequest.show]. A page with a form describes the form's fields to [adminRequest.useForm].
+//     The template is templates/<name>.html. It starts with {{template "admin" .}} and ends with
+//     {{template "admin.end" .}}. The template's name starts with the name of the section.
+//  3. For each act, write a function that executes the act with [adminRequest.do] and the version in the form. If the
+//     API refuses the act, [adminRequest.do] shows the form again, with the API's errors at the fields. After success,
+//     the function waits until this process shows the change ([list.wait]). It then redirects with
+//     [adminRequest.leaveNotice], which shows a notice, or [adminRequest.leaveSecret], which displays a secret once.
 //  4. Add each act to the table of package page, which says whether the act requires a sign-in within the last hour.
-//     An act that is missing there requires it.
+//     An act that is missing from the table requires it.
 //  5. Add the operations that the section covers to TestEveryOperationHasAPage.
 package integrations
 
@@ -37,18 +37,18 @@ import (
 // rootPath is the prefix of the paths of these pages, below the base of the pages of a hospital.
 const rootPath = "/integrations"
 
-// Administration holds the API and the other dependencies of the pages.
+// Administration has the API and the other dependencies of the pages.
 type Administration struct {
-	// API serves every request, both reads and writes.
+	// API handles every request of the pages, both reads and writes.
 	API http.Handler
-	// Token returns an API key with which this process acts as an administrator for a minute.
+	// Token returns an API key that is valid for one minute and represents an administrator.
 	Token func(hospital, user string) string
-	// Counts returns the number of a hospital's resources, by section name.
+	// Counts returns how many resources of each kind a hospital has, by section name.
 	Counts func(hospital string) map[string]int
 	// ShowOnce records that a session displays the secret that was created at madeAt. The error is [users.ErrShown]
 	// if the session has already displayed the secret. A nil ShowOnce means that nothing is recorded.
 	ShowOnce func(ctx context.Context, session string, madeAt time.Time) error
-	// Past tries rules on recorded observations. If it is nil, the pages do not offer such trials.
+	// Past tries changed rules on recorded observations. If it is nil, the pages do not offer such trials.
 	Past Past
 	// URL is the base URL of the API for senders, without a path; if it is "", the URL of the page is used.
 	URL string
@@ -57,22 +57,22 @@ type Administration struct {
 	// TestRequest rebuilds the request that a webhook test sent, with its signatures. It returns "" if the request
 	// cannot be rebuilt. A nil TestRequest means that no request can be rebuilt.
 	TestRequest func(ctx context.Context, hospital, webhook, command, event string, occurred, sent time.Time) string
-	// Operations are the operations of the API, with a sample of each body.
+	// Operations are the operations of the API, with a sample of each request body.
 	Operations []contract.Operation
 }
 
 // Config has the dependencies of the pages for administrators.
 type Config struct {
-	Administration *Administration // nil: the process cannot change settings
-	// Verdict returns the verdict of a hospital, or nil if nothing was recorded. An error means that the verdict is
-	// currently unknown.
+	Administration *Administration // if nil, the process cannot change settings
+	// Verdict returns the current verdict on a hospital, or nil if nothing has been recorded. An error means that the
+	// verdict is currently unknown.
 	Verdict func(ctx context.Context, hospital string) (*score.Verdict, error)
-	Secure  bool // the pages are served over HTTPS
+	Secure  bool // whether the pages are served over HTTPS
 	Now     func() time.Time
 	Log     *slog.Logger
 }
 
-// site provides what the pages for administrators share.
+// site has what all pages for administrators share.
 type site struct {
 	*page.Site
 	Config
@@ -82,15 +82,15 @@ type site struct {
 // section is one part of the pages for administrators.
 type section struct {
 	name   string
-	shows  map[string]handler // by the path below the section: "", "/new", "/{id}"
-	acts   map[string]handler // handlers of POST, by the path below the section
-	counts bool               // the navigation shows the number of resources
+	shows  map[string]handler // page handlers, by the path below the section: "", "/new", "/{id}"
+	acts   map[string]handler // form (POST) handlers, by the path below the section
+	counts bool               // whether the navigation shows the number of resources
 }
 
 // handler shows a page, or executes the act of its form.
 type handler struct {
 	serve   func(*adminRequest)
-	imports bool // the act imports a file of many rows; concurrent imports are limited
+	imports bool // whether the act imports a file of many rows; concurrent imports are limited
 }
 
 // sections returns the sections in the order of the navigation.
@@ -108,7 +108,8 @@ func sections() []*section {
 	}
 }
 
-// Mount adds the pages for administrators to a router, below base, the path of a hospital's pages.
+// Mount adds the pages for administrators to a router. base is the path of a hospital's pages, below which they are
+// added.
 func Mount(r chi.Router, base string, shell *page.Site, cfg Config) {
 	s := &site{Site: shell, Config: cfg}
 	base += rootPath
@@ -149,7 +150,8 @@ func (s *site) serve(of *section, h handler) http.HandlerFunc {
 	})
 }
 
-// readForm parses the form of an act, at most atMost bytes. If it returns false, it has sent an error response.
+// readForm parses the form of an act, which may have at most atMost bytes. If readForm returns false, it has sent an
+// error response.
 func (d *adminRequest) readForm(atMost int64) bool {
 	d.r.Body = http.MaxBytesReader(d.w, d.r.Body, atMost)
 	err := d.r.ParseForm()
@@ -160,7 +162,8 @@ func (d *adminRequest) readForm(atMost int64) bool {
 	return false
 }
 
-// firstRunPage guides the setup of an empty hospital. A step completes when its data arrives, never by a click.
+// firstRunPage guides the setup of a new hospital. A step is completed only by the arrival of its data, never by a
+// click.
 type firstRunPage struct {
 	adminPage
 	Say   string
@@ -210,8 +213,8 @@ func showFirstRun(d *adminRequest) {
 	d.show("admin.first", &out)
 }
 
-// readFacts reports whether a hospital has sent any data, a room, and the nurses on duty. An error means that this is
-// currently unknown.
+// readFacts reports whether a hospital has sent any data, whether it has sent a room, and whether it has sent the
+// nurses on duty. An error means that this is currently unknown.
 func (d *adminRequest) readFacts() (received, rooms, staffed bool, err error) {
 	v, err := d.Verdict(d.r.Context(), d.session.Hospital)
 	switch {
@@ -220,7 +223,7 @@ func (d *adminRequest) readFacts() (received, rooms, staffed bool, err error) {
 	case v != nil:
 		received, rooms, staffed = true, len(v.Rooms) > 0, v.OnDuty >= 0
 	}
-	if !received { // refused messages count too
+	if !received { // refused messages also count as received data
 		var status apiStatus
 		if err := d.fetch(statusAPI, &status); err != nil {
 			return false, false, false, err

@@ -24,20 +24,20 @@ import (
 	"svc/readapi/web/page/pagetest"
 )
 
-// admins serves the pages with a fake API, whose answers are in a table by "METHOD path".
+// admins serves the pages with a fake API that takes its answers from a table.
 type admins struct {
 	*pagetest.Pages
 
 	config  Config
-	empty   bool              // no unit data was recorded
-	answers map[string]string // the data of an answer, or "status {error}"
+	empty   bool              // whether no unit data was recorded
+	answers map[string]string // by "METHOD path": the data of an answer, or "status {error}"
 	got     []request
 	counts  map[string]int
 	after   func(what string) // called after each request to the API; may be nil
 }
 
 // request is a request to the API.
-type request struct{ What, Token, Match, Body string } // Match: If-Match, or "none" for If-None-Match
+type request struct{ What, Token, Match, Body string } // Match is the If-Match header, or "none" for If-None-Match
 
 func withAdmins(t *testing.T) *admins {
 	t.Helper()
@@ -123,7 +123,7 @@ func (a *admins) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// acts returns the requests to the API other than reads.
+// acts returns all requests to the API except GET requests.
 func (a *admins) acts() (all []request) {
 	for _, r := range a.got {
 		if !strings.HasPrefix(r.What, "GET ") {
@@ -235,8 +235,8 @@ func TestFlashIsBound(t *testing.T) {
 	}
 }
 
-// TestRefusedAtTheField: after a refusal, a field shows what to enter, not the API's own message, and the form keeps
-// its values.
+// TestRefusedAtTheField: after a refusal, a field shows what to enter instead of the API's message, and the form
+// keeps its values.
 func TestRefusedAtTheField(t *testing.T) {
 	t.Parallel()
 	a := withAdmins(t)
@@ -263,7 +263,7 @@ func TestStepUp(t *testing.T) {
 	a := withAdmins(t)
 	a.answers["GET /api/admin/keys"], a.answers["GET /api/admin/keys/key_a"] = `{"keys":[`+keyA+`]}`, keyA
 	cookie := a.Cookie("north", "usr_admin")
-	for range 5 { // to keep the person signed in
+	for range 5 { // activity that prevents the session's idle timeout
 		a.Time = a.Time.Add(13 * time.Minute)
 		cookie = a.Ask("GET", "/app/integrations/keys", cookie).Result().Cookies()[0]
 	}
@@ -299,8 +299,8 @@ func TestStepUp(t *testing.T) {
 	}
 }
 
-// TestOvertaken: of two people who edit at the same time, the second sees the change of the first and does not
-// overwrite it.
+// TestOvertaken: if two people edit at the same time, the second sees the change of the first and does not overwrite
+// it.
 func TestOvertaken(t *testing.T) {
 	t.Parallel()
 	a := withAdmins(t)
@@ -399,8 +399,8 @@ func TestWithoutAdministration(t *testing.T) {
 	}
 }
 
-// TestSamplesAreOfNow: the command that tries a key sends a current event. It sends past events only if that is all
-// the key allows.
+// TestSamplesAreOfNow: the command that tries a key sends a current event. It sends past events only if the key
+// allows nothing else.
 func TestSamplesAreOfNow(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2031, 4, 5, 12, 0, 0, 0, time.UTC)

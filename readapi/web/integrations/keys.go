@@ -47,7 +47,7 @@ var keyList = list[apiKey]{keysAPI, "keys"}
 type keysPage struct {
 	adminPage
 	Rows  []keyRow
-	Ended bool // the list includes expired and revoked keys
+	Ended bool // whether the list includes expired and revoked keys
 	Other string
 }
 
@@ -120,7 +120,7 @@ var keyPresets = []struct {
 	{"partner", []access.Scope{access.ReadUnitState, access.ReadPredict}},
 }
 
-// listScopes returns all scopes that a key can have.
+// listScopes returns a row for each scope that a key can have.
 func listScopes(d *adminRequest, f *form) (rows []scopeRow) {
 	for _, scope := range append(access.Scopes(), access.Admin) {
 		row := scopeRow{option: option{string(scope), d.T("scope." + string(scope)), f.Has("scopes", string(scope))}}
@@ -158,8 +158,8 @@ func showNewKey(d *adminRequest) {
 	d.show("keys.new", &out)
 }
 
-// endDay returns the last second of an entered day in the API's format. The API interprets it in the hospital's time
-// zone.
+// endDay returns the last second of an entered day in the API's format, or other text unchanged. The API interprets
+// the time in the hospital's time zone.
 func endDay(typed string) any {
 	switch typed = strings.TrimSpace(typed); {
 	case typed == "":
@@ -191,8 +191,8 @@ func showKeyOnce(d *adminRequest, made *apiKey) {
 	d.leaveSecret(d.pathTo(), &once{Say: d.T("keys.once", "name", made.Name), Value: made.Key, Curl: curl})
 }
 
-// chooseCurl returns a command to test a key. If the key allows reads, the command reads; if not, it sends a sample
-// from the documentation.
+// chooseCurl returns a command to test a key. If the key allows reads, the command reads. Otherwise, it sends a
+// sample from the documentation.
 func chooseCurl(d *adminRequest, key string, scopes []string) string {
 	var best *contract.Operation
 	for i := range d.Administration.Operations {
@@ -209,7 +209,7 @@ func chooseCurl(d *adminRequest, key string, scopes []string) string {
 	return formatCurl(d.apiAddress(), key, best, d.now())
 }
 
-// rankToTry ranks operations by how suitable they are for testing a key: reads first, past events last.
+// rankToTry ranks an operation by how suitable it is for testing a key: reads first, past events last.
 func rankToTry(o *contract.Operation) int {
 	switch {
 	case o.Method == http.MethodGet:
@@ -220,13 +220,14 @@ func rankToTry(o *contract.Operation) int {
 	return 1
 }
 
-// sampleTime matches the times of samples.
+// sampleTime matches the times in a sample.
 var sampleTime = regexp.MustCompile(`20\d\d-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)|\b20\d{12}[+-]\d{4}\b`)
 
 // hl7Time is the format of times in HL7.
 const hl7Time = "20060102150405-0700"
 
-// moveTimes shifts the times of a sample so that the latest is now, because old events might not affect the unit.
+// moveTimes shifts the times in a sample so that the latest time is now, because old events might not affect the
+// unit.
 func moveTimes(sample string, now time.Time) string {
 	parse := func(text string) (t time.Time, layout string) {
 		for _, layout := range []string{time.RFC3339, hl7Time} {

@@ -22,14 +22,14 @@ import (
 
 var anyTag = regexp.MustCompile(`<[^>]*>`)
 
-// readWords returns the text of a part of a page.
+// readWords returns the text of the part of a page between two strings.
 func readWords(page, from, to string) string {
 	_, page, _ = strings.Cut(page, from)
 	page, _, _ = strings.Cut(page, to)
 	return strings.Join(strings.Fields(html.UnescapeString(anyTag.ReplaceAllString(page, " "))), " ")
 }
 
-// readRows returns the texts of the cells of each row of the first table after a text.
+// readRows returns the text of each cell in each row of the first table after the given text.
 func readRows(page, after string) (rows [][]string) {
 	_, page, _ = strings.Cut(page, after)
 	_, page, _ = strings.Cut(page, "<tbody>")
@@ -47,8 +47,8 @@ func readRows(page, after string) (rows [][]string) {
 }
 
 // TestFirstRunStatesWhatIsKnown compares the page of the first steps with what is known about the hospital: without
-// data, with some of it, and with all of it. If the unit or the feeds are unknown, no step is done and none is still to
-// do.
+// data, with some of it, and with all of it. If the unit or the feeds are unknown, the page shows no step as done or
+// still to do.
 func TestFirstRunStatesWhatIsKnown(t *testing.T) {
 	t.Parallel()
 	a := withAdmins(t)
@@ -112,9 +112,9 @@ func TestFirstRunStatesWhatIsKnown(t *testing.T) {
 	})
 }
 
-// TestTiersStateWhomTheyReach compares the page of alerts with tiers and recipients of any kind: whom a tier notifies,
-// and who of them has no address for its channels. No tier claims recipients that an alert would not reach, and no tier
-// says "none" if the recipients of a lower tier are notified.
+// TestTiersStateWhomTheyReach compares the page of alerts with tiers and recipients of any kind: whom a tier
+// notifies, and which of them have no address for the tier's channels. No tier claims recipients that an alert would
+// not reach, and no tier says "none" if the recipients of a lower tier are notified.
 func TestTiersStateWhomTheyReach(t *testing.T) {
 	t.Parallel()
 	a := withAdmins(t)
@@ -122,7 +122,7 @@ func TestTiersStateWhomTheyReach(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		var people []map[string]any
 		var ids []string
-		has := map[string][]string{} // the channels for which a recipient has an address
+		has := map[string][]string{} // channels for which a recipient has an address, by recipient
 		for i := range rapid.IntRange(0, 3).Draw(r, "recipients") {
 			id := fmt.Sprint("rcp_", i)
 			ids = append(ids, id)
@@ -199,8 +199,8 @@ func encode(r *rapid.T, v any) string {
 	return string(text)
 }
 
-// TestUsersStateWhatIsKnown compares the page of users with users of any kind. No one who is blocked, expired or without
-// a role is active, no cell is empty, and the list claims to be empty only if the API says so.
+// TestUsersStateWhatIsKnown compares the page of users with users of any kind. No user who is blocked, expired or
+// without a role is shown as active. No cell is empty, and the list claims to be empty only if the API says so.
 func TestUsersStateWhatIsKnown(t *testing.T) {
 	t.Parallel()
 	a := withAdmins(t)

@@ -60,7 +60,7 @@ func local(t *testing.T) (*admins, *http.Cookie) {
 func TestFeedsWithoutData(t *testing.T) {
 	t.Parallel()
 	a, cookie := local(t)
-	for reasons, wants := range map[string][2]string{ // the heading, and the text in place of the feeds
+	for reasons, wants := range map[string][2]string{ // the heading, and the text that replaces the list of feeds
 		`"nothing_recorded"`:              {"<b>No data has been received yet.</b></p>", "No feed has sent data yet"},
 		`"feed_stale","nothing_recorded"`: {"<b>A feed has stopped sending data.</b>", "No feed has sent data yet"},
 		`"view_away"`:                     {"<b>Data is not being received or processed.</b>", "Time of the last data is unknown"},

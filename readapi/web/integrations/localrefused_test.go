@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestLocalOvertaken: of two people who edit at the same time, the second sees the change of the first and does not
+// TestLocalOvertaken: if two people edit at the same time, the second sees the change of the first and does not
 // overwrite it.
 func TestLocalOvertaken(t *testing.T) {
 	t.Parallel()

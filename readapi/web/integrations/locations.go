@@ -19,7 +19,7 @@ type apiLocation struct {
 	Version int64
 }
 
-// apiRoom is an unconfirmed room from a feed.
+// apiRoom is a room that a feed has named and that the location table does not confirm.
 type apiRoom struct {
 	RoomID                       int32
 	RoomLabel, PointOfCare, Room string
@@ -60,7 +60,7 @@ func newLocationRow(d *adminRequest, l *apiLocation) locationRow {
 	return row
 }
 
-// formatPlace formats a place in the terms that the sender uses.
+// formatPlace formats a place as the sender names it, or as the room id if the sender's names are empty.
 func formatPlace(l *sheets.Location) string {
 	place := joinParts(" / ", l.PointOfCare, l.Room, l.Bed)
 	if place == "" && l.RoomID != nil {
@@ -106,10 +106,10 @@ var locationFields = []formField{
 	{name: "primaryFactor", label: "places.primary"},
 }
 
-// showLocation shows the row of the location table that is given in the query, or the form for a new one.
+// showLocation shows the row of the location table whose id is in the query, or the form for a new row.
 func showLocation(d *adminRequest) { showLocationRow(d, d.r.URL.Query().Get("id")) }
 
-// showLocationRow shows a row of the location table; "" means a new row.
+// showLocationRow shows the row of the location table with the given id; "" means a new row.
 func showLocationRow(d *adminRequest, id string) {
 	out := locationPage{adminPage: d.newPage("places.row"), ID: id, Effect: d.effect}
 	out.Tabs = listTermTabs(d, "locations")

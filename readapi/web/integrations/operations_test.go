@@ -18,8 +18,8 @@ import (
 	"svc/readapi/web/auth"
 )
 
-// covered maps each operation to the page on which an administrator can execute it, as "METHOD path" below
-// /app/integrations; or, after "no: ", to the reason why there is no such page.
+// covered maps each operation to the page on which an administrator can execute it, in the form "METHOD path", where
+// the path is relative to /app/integrations. If there is no such page, the value is "no: " and the reason.
 var covered = map[string]string{
 	"mintKey": "POST /keys/new", "rotateKey": "POST /keys/{id}/rotate", "revokeKey": "POST /keys/{id}/revoke", "listKeys": "GET /keys", "getKey": "GET /keys/{id}/rotate",
 	"createWebhook": "POST /webhooks/new", "changeWebhook": "POST /webhooks/{id}/edit", "deleteWebhook": "POST /webhooks/{id}/delete", "rotateSecret": "POST /webhooks/{id}/rotate",
@@ -44,8 +44,7 @@ var covered = map[string]string{
 	"listAlertTiers": "GET /alerts", "putAlertTier": "POST /alerts/tiers/{id}", "listEpisodes": "GET /alerts/episodes", "acknowledgeAlert": "POST /alerts/episodes/{id}",
 }
 
-// TestEveryOperationHasAPage: every administrator operation has a page, or a reason why it has
-// none.
+// TestEveryOperationHasAPage: every administrator operation has either a page or a reason for having none.
 func TestEveryOperationHasAPage(t *testing.T) {
 	t.Parallel()
 	routes := map[string]bool{}

@@ -34,7 +34,7 @@ type adminPage struct {
 	Kept    string      // the value before the last change, for undo; never in a URL
 	Form    *form       // see [adminRequest.useForm]
 	Version string      // version of the resource that the form changes; "": new
-	Refused []string    // errors of the API that belong to no field
+	Refused []string    // errors of the API that do not concern a field
 	Changed []overtaken // values that another user has changed in the meantime
 	Pager   pager
 }
@@ -74,14 +74,14 @@ func (d *adminRequest) counts() map[string]int {
 	return d.Administration.Counts(d.session.Hospital)
 }
 
-// column is a column of a table.
+// column is the heading of a table column.
 type column struct {
 	Text, Class string
-	Hidden      bool // the heading is only for screen readers
+	Hidden      bool // whether only screen readers present the heading
 }
 
-// Columns returns the columns of a table whose headings have the given text keys. The key "number" marks the next
-// column as numeric. The column "acts" has buttons.
+// Columns returns the columns of a table whose headings have the given text keys. The key "number" is not a heading:
+// it marks the next column as numeric. The key "acts" is for the column with buttons.
 func (p *adminPage) Columns(keys ...string) (all []column) {
 	class := ""
 	for _, key := range keys {
@@ -99,7 +99,7 @@ func (p *adminPage) Columns(keys ...string) (all []column) {
 	return all
 }
 
-// show renders a page with a template. The HTTP status depends on whether an act was refused.
+// show renders a page with a template. The HTTP status of the response depends on whether the API refused an act.
 func (d *adminRequest) show(template string, data any) {
 	page.WritePage(d.w, d.r, d.status, templates.Render(template, data))
 }
@@ -113,8 +113,8 @@ type pager struct {
 // rowsAPage is the maximum number of rows of a list on one page.
 const rowsAPage = 50
 
-// cutToPage returns the range [first, last) of a list of n rows for the page number in the query. A number beyond the
-// end means the last page.
+// cutToPage returns the range [first, last) of a list of n rows for the page number in the query, and the links to
+// the other pages. A number beyond the end means the last page.
 func (d *adminRequest) cutToPage(n int) (first, last int, p pager) {
 	at := min(max(parseCount(d.r.URL.Query().Get("page")), 1), max((n-1)/rowsAPage+1, 1))
 	first, last = (at-1)*rowsAPage, min(at*rowsAPage, n)
@@ -131,7 +131,7 @@ func (d *adminRequest) cutToPage(n int) (first, last int, p pager) {
 	return first, last, p
 }
 
-// newRows returns the displayed rows of a list: those in the range from [adminRequest.cutToPage].
+// newRows returns the displayed rows of a list, which are those in the range that [adminRequest.cutToPage] returns.
 func newRows[T, R any](d *adminRequest, p *adminPage, all []T, newRow func(*adminRequest, *T) R) (rows []R) {
 	first, last, links := d.cutToPage(len(all))
 	p.Pager = links
@@ -141,8 +141,8 @@ func newRows[T, R any](d *adminRequest, p *adminPage, all []T, newRow func(*admi
 	return rows
 }
 
-// newCursorPager returns the links for an API list whose next page starts at the cursor next; "" means that the list
-// ends here.
+// newCursorPager returns the links for a list that the API returns in pages. next is the cursor of the next page; ""
+// means that there is none.
 func (d *adminRequest) newCursorPager(next string) (p pager) {
 	if next != "" {
 		p.Older = d.pathWithQuery("cursor", next)
@@ -163,7 +163,8 @@ func (d *adminRequest) pathWithQuery(name, value string) string {
 	return u.RequestURI()
 }
 
-// formatTime formats a time of the API, such as "Apr 5 14:32", or "" for none. Its spaces do not break lines.
+// formatTime formats a time from the API, such as "Apr 5 14:32"; no time is formatted as "". Its spaces do not break
+// lines.
 func (d *adminRequest) formatTime(t *time.Time) string {
 	if t == nil || t.IsZero() {
 		return ""
@@ -175,7 +176,7 @@ func (d *adminRequest) formatTime(t *time.Time) string {
 	return strings.ReplaceAll(d.FormatDate(in)+in.Format(layout), " ", "\u00a0")
 }
 
-// formatSecond formats a time of the API, with seconds.
+// formatSecond is like [adminRequest.formatTime], but includes seconds.
 func (d *adminRequest) formatSecond(t *time.Time) string {
 	if t == nil || t.IsZero() {
 		return ""
@@ -183,7 +184,7 @@ func (d *adminRequest) formatSecond(t *time.Time) string {
 	return d.formatTime(t) + t.In(d.Zone).Format(":05")
 }
 
-// formatSince formats the time that has passed since t. A nil or zero t gives a dash.
+// formatSince formats the time that has passed since t. If t is nil or zero, it returns a dash.
 func (d *adminRequest) formatSince(t *time.Time) string {
 	if t == nil || t.IsZero() {
 		return "–"
@@ -197,18 +198,18 @@ const flashFor = time.Minute
 var flashCookie = auth.Cookie{Suffix: "-flash", Purpose: "svc.v1 flash", Age: flashFor}
 
 // flash is a message that the next page shows once: the result of an act, or a secret. It is sealed in a cookie that
-// the next page deletes, so it never appears in a URL, the browser history or a log. A reload does not repeat the act,
-// and does not display the secret again.
+// the next page deletes, so it never appears in a URL, the browser history or a log. A reload of that page does not
+// repeat the act or display the secret again.
 type flash struct {
 	Session  string `json:"s"` // id of the session
 	Hospital string `json:"h"`
-	MadeAt   int64  `json:"m"` // Unix milliseconds, distinguishes the secrets of a session
+	MadeAt   int64  `json:"m"` // Unix milliseconds; distinguishes the secrets of a session
 	Until    int64  `json:"t"` // Unix seconds
 	Path     string `json:"p"` // path of the page that shows the flash
 	Done     string `json:"d,omitempty"`
 	Once     *once  `json:"o,omitempty"`
 	Kept     string `json:"k,omitempty"` // see adminPage
-	Ordered  string `json:"v,omitempty"` // verb of the command that the page shows; such a flash is not deleted but expires after a minute
+	Ordered  string `json:"v,omitempty"` // verb of the displayed command; a flash with a verb is not deleted, but expires after a minute
 }
 
 // once is a secret that is displayed once.

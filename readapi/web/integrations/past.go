@@ -11,32 +11,32 @@ import (
 	"svc/acuity/catalogue"
 )
 
-// PastDays is the number of past days on whose records a changed rule is tried.
+// PastDays is the number of days of recorded observations on which a changed rule is tried.
 const PastDays = 28
 
-// Past tries different values for a factor on recorded observations.
+// Past tries a changed rule on recorded observations.
 type Past interface {
 	// Try returns what a rule would have changed in a hospital in the last [PastDays]. The trial runs in the
-	// background, so the caller must repeat the call until the result is ready.
+	// background; the caller repeats the call until the result is ready.
 	Try(ctx context.Context, hospital string, rule catalogue.Rule) PastResult
 }
 
 // PastResult is the progress or the result of a trial.
 type PastResult struct {
 	Ready       bool
-	Done, Total int64     // number of processed records and of all records, while the trial runs
-	Fault       PastFault // why there is no result; "": there is one, or the trial is still running
+	Done, Total int64     // number of processed records, and of all records, while the trial runs
+	Fault       PastFault // why there is no result; "": there is a result, or the trial is still running
 	Since       time.Time // time of the first compared verdict
 	Until       time.Time
 	Hours       int           // number of hours with a difference
-	Level       time.Duration // time with a different level
+	Level       time.Duration // total time at a different level
 	Changes     []PastChange
 	Worst       []PastHour // hours with the longest difference in level, newest first
 }
 
-// PastChange says for how long the level, or the color of rooms, would have differed.
+// PastChange says for how long the level of the unit, or the color of rooms, would have been different.
 type PastChange struct {
-	Room       bool // true: the color of rooms; false: the level of the unit
+	Room       bool // whether the change is to the color of rooms; false: to the level of the unit
 	Rooms      int  // number of rooms
 	Was, Would string
 	For        time.Duration
@@ -55,16 +55,16 @@ type PastFault string
 // The reasons why a trial has no result.
 const (
 	PastNothing PastFault = "nothing" // nothing was recorded
-	PastGone    PastFault = "gone"    // the oldest records are deleted, so the state cannot be computed
+	PastGone    PastFault = "gone"    // the oldest records have been deleted, so the state cannot be computed
 	PastAway    PastFault = "away"    // the records currently cannot be read
-	PastBusy    PastFault = "busy"    // the hospital is running the maximum number of trials
+	PastBusy    PastFault = "busy"    // the hospital is already running the maximum number of trials
 )
 
-// pastPage shows what different values for a factor would have changed.
+// pastPage shows what a changed rule would have changed.
 type pastPage struct {
 	adminPage
 	ID      string
-	Fields  []field // fields of the form that sets the values
+	Fields  []field // fields of the form in which the rule's values are entered
 	Say     string
 	Percent string // progress of the trial; "": the result is ready
 	Rows    []pastRow

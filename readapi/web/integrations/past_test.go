@@ -10,7 +10,7 @@ import (
 	"svc/acuity/catalogue"
 )
 
-// TestTrialGoesOn: during a trial on past data, the page shows the progress and refreshes itself.
+// TestTrialGoesOn: during a trial on recorded data, the page shows the progress and refreshes itself.
 func TestTrialGoesOn(t *testing.T) {
 	t.Parallel()
 	for fault, want := range map[PastFault]string{"": "Comparing: 25%", PastNothing: "no complete hour of recorded data", PastGone: "have been deleted", PastAway: "temporarily unavailable"} {

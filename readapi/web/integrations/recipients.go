@@ -89,8 +89,8 @@ func showRecipient(d *adminRequest) {
 	d.show("alerts.recipient", &out)
 }
 
-// readRecipientForm returns the values in a form, in the API's format. An empty address means unchanged, unless the
-// checkbox that removes it is selected.
+// readRecipientForm returns the values in a form, in the API's format. An e-mail address or phone number left empty
+// remains unchanged, unless the checkbox that removes it is selected.
 func readRecipientForm(f url.Values, id string) map[string]any {
 	body := map[string]any{"label": strings.TrimSpace(f.Get("label"))}
 	for _, name := range []string{"email", "phone"} {
@@ -135,7 +135,7 @@ func removeRecipient(d *adminRequest) {
 }
 
 func testRecipient(d *adminRequest) {
-	// For an unknown recipient, the API would report an invalid field of the body, but the page must report that the
+	// For an unknown recipient, the API would report an invalid field in the body. The page must report that the
 	// recipient does not exist.
 	if _, ok := recipientList.find(d, func(p *apiRecipient) bool { return p.ID == d.pathID() }); !ok {
 		return
@@ -152,7 +152,7 @@ func testRecipient(d *adminRequest) {
 	d.leaveCommand(d.pathTo("tests", ordered.CommandID), string(outbound.VerbTest))
 }
 
-// alertTestPage shows the result of a test.
+// alertTestPage shows the result of a test alert.
 type alertTestPage struct {
 	adminPage
 	Say      string

@@ -45,8 +45,8 @@ func TestCommandIsNotReadYet(t *testing.T) {
 	}
 }
 
-// TestLivePages: new data is shown without a reload, even in a browser without JavaScript. The answer to a form does
-// not refresh, because its path cannot be requested as a page.
+// TestLivePages: new data is shown without a reload by the user, even in a browser without JavaScript. The answer to
+// a form does not refresh itself, because its path cannot be requested as a page.
 func TestLivePages(t *testing.T) {
 	t.Parallel()
 	a, cookie := local(t)

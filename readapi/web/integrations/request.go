@@ -17,7 +17,7 @@ import (
 )
 
 // adminRequest is an administrator's request for one of the pages. It calls the API on behalf of the administrator,
-// so that only the API validates and records acts.
+// so that acts are validated and recorded only in the API.
 type adminRequest struct {
 	*site
 	*page.Writer
@@ -26,12 +26,12 @@ type adminRequest struct {
 	r       *http.Request
 	session *auth.Session
 	section *section
-	status  int              // status of the page
+	status  int              // HTTP status of the page
 	refused *apicall.Refusal // why the API refused the act; nil: not refused
-	effect  *effect          // if the page shows a preview: the change that the act would make
+	effect  *effect          // change that the act would make, if the page shows a preview; nil: no preview
 }
 
-// The maximum sizes of a form in bytes. An import contains a file or its text.
+// The maximum sizes of a form in bytes. The form of an import contains a file or the text of a file.
 const (
 	adminFormAtMost  = 256 << 10
 	importFormAtMost = 4 << 20
@@ -56,11 +56,11 @@ func (d *adminRequest) pathID() string { return httpapi.PathValue(d.r, "id") }
 // now returns the time of the request.
 func (d *adminRequest) now() time.Time { return d.Now() }
 
-// notThere is the version of a resource that must not exist yet.
+// notThere is the version with which a request requires that the resource does not exist yet.
 const notThere = "*"
 
-// call sends one request to the API. The resource must have the given version; "" means no condition. An error means
-// that it is unknown whether the API executed the request. A refusal is part of the response.
+// call sends one request to the API, on the condition that the resource has the given version; "" means no condition.
+// An error means that it is unknown whether the API executed the request. A refusal is part of the response.
 func (d *adminRequest) call(method, path, version string, body any) (*apicall.Answer, error) {
 	header := http.Header{"Authorization": {"Bearer " + d.Administration.Token(d.session.Hospital, d.session.User)}}
 	switch version {
@@ -73,8 +73,8 @@ func (d *adminRequest) call(method, path, version string, body any) (*apicall.An
 	return apicall.Send(d.r.Context(), d.Administration.API, method, path, header, body)
 }
 
-// read reads a resource from the API. If the resource does not exist or cannot be read, it sends an error page and
-// returns false.
+// read reads a resource from the API and returns its version. If the resource does not exist or cannot be read, read
+// sends an error page and returns false.
 func (d *adminRequest) read(path string, into any) (version string, ok bool) {
 	a, err := d.call(http.MethodGet, path, "", nil)
 	if err == nil && a.Refused == nil {
@@ -93,7 +93,7 @@ func (d *adminRequest) read(path string, into any) (version string, ok bool) {
 	return "", false
 }
 
-// isMissing reports whether the API says that a resource does not exist.
+// isMissing reports whether the API responds that a resource does not exist.
 func (d *adminRequest) isMissing(path string) bool {
 	a, err := d.call(http.MethodGet, path, "", nil)
 	return err == nil && a.Status == http.StatusNotFound
@@ -112,8 +112,9 @@ func (d *adminRequest) fetch(path string, into any) error {
 	return a.Decode(into)
 }
 
-// send sends an act to the API. If the resource does not exist or the API does not respond, it sends an error page and
-// returns false. A refusal is returned, for the page to show: see [adminRequest.do].
+// send sends an act to the API. If the resource does not exist or the API does not respond, send shows an error page
+// and returns false. If the API refuses the act, send returns the refusal, which the caller must show; compare
+// [adminRequest.do].
 func (d *adminRequest) send(method, path, version string, body, into any) (refused *apicall.Refusal, ok bool) {
 	a, err := d.call(method, path, version, body)
 	switch {
@@ -132,7 +133,7 @@ func (d *adminRequest) send(method, path, version string, body, into any) (refus
 	return a.Refused, true
 }
 
-// do sends an act to the API. If the API refuses the act, do shows the form again with the reasons. If it returns
+// do sends an act to the API. If the API refuses the act, do shows the form again with the reasons. If do returns
 // false, it has sent a response.
 func (d *adminRequest) do(method, path, version string, body, into any, showForm func(*adminRequest)) bool {
 	refused, ok := d.send(method, path, version, body, into)
@@ -144,11 +145,10 @@ func (d *adminRequest) do(method, path, version string, body, into any, showForm
 	return ok
 }
 
-// refuse sets the reason for which the API refuses the act, for display on the page.
+// refuse stores the reason why the API refuses the act, for display on the page.
 func (d *adminRequest) refuse(why *apicall.Refusal) { d.refused, d.status = why, why.PageStatus() }
 
-// untyped returns a function that shows a page with the current values of the resource instead of those that were
-// entered.
+// untyped returns a function that shows a page with the current values of the resource instead of the entered values.
 func untyped(show func(*adminRequest)) func(*adminRequest) {
 	return func(d *adminRequest) {
 		d.r.PostForm = nil
@@ -162,7 +162,7 @@ func (d *adminRequest) formVersion() string { return d.r.PostForm.Get("version")
 // formVersionOrNew is like [adminRequest.formVersion], but returns [notThere] for a form that creates its resource.
 func (d *adminRequest) formVersionOrNew() string { return cmp.Or(d.formVersion(), notThere) }
 
-// showNotFound responds that the resource does not exist. A resource of another hospital is treated as missing.
+// showNotFound responds that the resource does not exist. It is also the response for a resource of another hospital.
 func (d *adminRequest) showNotFound() {
 	d.ShowFault(d.w, d.r, http.StatusNotFound, d.session, "fault.none")
 }
@@ -173,8 +173,8 @@ const (
 	settleEvery  = 50 * time.Millisecond
 )
 
-// waitUntil waits until this process shows a change. Settings arrive within a second after the process that wrote
-// them has responded.
+// waitUntil waits until shown returns true, which means that this process has read a change. A process reads changed
+// settings within a second after the process that wrote them has responded.
 func (d *adminRequest) waitUntil(shown func() bool) {
 	ctx, cancel := context.WithTimeout(d.r.Context(), settleWithin)
 	defer cancel()
@@ -197,10 +197,10 @@ func (d *adminRequest) waitForVersion(path, version string) {
 	})
 }
 
-// list identifies a list in the API: its path, and the name of the rows in the response.
+// list identifies a list in the API by its path and the name of its rows in the response.
 type list[T any] struct{ path, name string }
 
-// rowsOf is a response with a list.
+// rowsOf is an API response that contains a list.
 type rowsOf[T any] struct {
 	name string
 	rows []T
@@ -215,7 +215,7 @@ func (l *rowsOf[T]) UnmarshalJSON(answer []byte) error {
 	return json.Unmarshal(all[l.name], &l.rows)
 }
 
-// read returns the rows. If they cannot be read, it sends an error page and returns false.
+// read returns the rows of the list. If they cannot be read, it sends an error page and returns false.
 func (l list[T]) read(d *adminRequest) (rows []T, ok bool) {
 	in := rowsOf[T]{name: l.name}
 	_, ok = d.read(l.path, &in)
@@ -236,8 +236,8 @@ func (l list[T]) find(d *adminRequest, is func(*T) bool) (*T, bool) {
 	return row, row != nil
 }
 
-// wait waits until the list in this process has a row that satisfies the condition or, if the parameter there is
-// false, until it no longer has one.
+// wait waits until the list in this process has a row that satisfies the condition. If the parameter there is false,
+// it waits until the list has no such row.
 func (l list[T]) wait(d *adminRequest, there bool, is func(*T) bool) {
 	d.waitUntil(func() bool {
 		in := rowsOf[T]{name: l.name}

@@ -76,7 +76,7 @@ type rulePage struct {
 	adminPage
 	ID      string
 	Lines   []field
-	More    []field // lines that the catalogue lacks for the factor
+	More    []field // lines that the catalogue does not have for this factor
 	Comment field
 	Effect  *effect
 	Past    string // path for trying the entered values on recorded data; "": none
@@ -161,8 +161,7 @@ func showRule(d *adminRequest) {
 	d.show("rules.rule", &out)
 }
 
-// readRuleForm returns the values in a form, keyed by line of the catalogue; nil means that the line's value is
-// removed.
+// readRuleForm returns the changed values in a form, keyed by line of the catalogue. A nil value removes the line.
 func readRuleForm(f catalogue.Factor, form url.Values) map[string]*string {
 	values, defaults := map[string]*string{}, map[string]string{}
 	for _, l := range catalogue.Default().Lines(f) {
@@ -216,8 +215,8 @@ func actOnRule(d *adminRequest) {
 	}
 }
 
-// waitForRule waits until this process has applied a change to a factor: until the version of the factor's values
-// differs from that in the form or, if the parameter there is false, until the factor has no values.
+// waitForRule waits until this process has applied a change to a factor. If the parameter there is true, the version
+// of the factor's values must differ from the version in the form. If it is false, the factor must have no values.
 func waitForRule(d *adminRequest, id string, there bool) {
 	before := d.formVersion()
 	ruleList.wait(d, there, func(r *apiRule) bool { return r.FactorID == id && (!there || formatVersion(r.Version) != before) })

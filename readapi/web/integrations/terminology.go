@@ -126,22 +126,22 @@ func showWorklist(d *adminRequest) {
 	d.show("terms.worklist", &out)
 }
 
-// furthestPage is the maximum page number in a query, so that the resulting offset is valid for the API.
+// furthestPage is the maximum page number in a query. The resulting offset is still valid for the API.
 const furthestPage = 1 << 20
 
-// codeList is a page of the worklist in an API response.
+// codeList is one page of the worklist in an API response.
 type codeList struct {
 	Items []apiCode
 	Total int
 }
 
-// find returns the first code with the given system and kind, or nil if there is none. "" means any.
+// find returns the first code with the given system and kind, or nil if there is none. The kind "" means any kind.
 func (l *codeList) find(system, kind string) *apiCode {
 	return findRow(l.Items, func(c *apiCode) bool { return c.System == system && (c.Kind == kind || kind == "") })
 }
 
-// readWorklist returns a page of the worklist, or the last page if the page is beyond the end. If it returns false,
-// it has sent an error response.
+// readWorklist returns the requested page of the worklist, or the last page if the page number is beyond the end. If
+// it returns false, it has sent an error response.
 func readWorklist(d *adminRequest, ask url.Values, at int) (list codeList, ok bool) {
 	offset := max(at-1, 0) * rowsAPage
 	ask.Set("offset", strconv.Itoa(offset))
@@ -165,7 +165,7 @@ func newCodeRow(d *adminRequest, c *apiCode) codeRow {
 	return row
 }
 
-// joinRooms formats the ids of rooms.
+// joinRooms formats a list of room ids.
 func joinRooms(ids []int32) string {
 	texts := make([]string, len(ids))
 	for i, id := range ids {

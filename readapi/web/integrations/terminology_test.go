@@ -38,8 +38,8 @@ func TestRefusedPreview(t *testing.T) {
 	}
 }
 
-// TestLongWorklist: a page of the worklist requests only the part that it shows. A page number beyond the end shows
-// the last page.
+// TestLongWorklist: the worklist page requests from the API only the part that it shows. A page number beyond the end
+// shows the last page.
 func TestLongWorklist(t *testing.T) {
 	t.Parallel()
 	a, cookie := local(t)

@@ -45,12 +45,12 @@ type usersPage struct {
 	Invitations []invitationRow
 	Roles       []option
 	TTLs        []option // possible lifetimes of a link
-	Fixed       bool     // the role is set by the provider
+	Fixed       bool     // whether the role is set by the identity provider
 }
 
 type userRow struct{ ID, Label, Role, SignIn, SignedIn, State string }
 
-// userList lists a hospital's people in an API response.
+// userList has the users and invitations of a hospital, in an API response.
 type userList struct {
 	Users       []apiUser
 	Invitations []apiInvitation
@@ -61,7 +61,7 @@ func newUserRow(d *adminRequest, u *apiUser) userRow {
 		ID: u.ID, Label: u.Label, Role: d.Or("role."+u.Role, u.Role), SignIn: d.T("users.link"), SignedIn: d.formatTime(u.SignedInAt),
 		State: d.T("users.may"),
 	}
-	if row.SignedIn == "" { // a sign-in to several hospitals is recorded in one of them
+	if row.SignedIn == "" { // unknown, because a sign-in to several hospitals is recorded in only one of them
 		row.SignedIn = d.T("unknown")
 	}
 	if u.SignIn == "provider" {

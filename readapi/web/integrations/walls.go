@@ -61,8 +61,8 @@ func makeWall(d *adminRequest) {
 	d.leaveSecret(d.pathTo(), &once{Say: d.T("walls.once", "name", made.Label), Value: d.absoluteURL(made.URL)})
 }
 
-// absoluteURL returns a link from the API as a URL for another browser. If the operator has not configured a public
-// URL, it uses the URL of this page.
+// absoluteURL returns a link from the API as an absolute URL, which can be opened in another browser. If the operator
+// has not configured a public URL, the result starts with the address of this page.
 func (d *adminRequest) absoluteURL(link string) string {
 	if strings.HasPrefix(link, "/") {
 		return d.apiAddress() + link

@@ -47,7 +47,7 @@ type apiWebhook struct {
 	Waiting        *int
 	Version        int64
 	CreatedAt      *time.Time
-	Secret         string // only for a new endpoint or after a rotation
+	Secret         string // only set for a new endpoint or after a rotation
 	Warnings       []struct{ Code string }
 }
 
@@ -124,7 +124,7 @@ var webhookFields = []formField{
 	{name: "secret"},
 }
 
-// showWebhookForm shows the form for an endpoint, with the endpoint's values if it exists.
+// showWebhookForm shows the form for an endpoint. If the endpoint exists, the form contains its values.
 func showWebhookForm(d *adminRequest, out *webhookPage, values, now url.Values) {
 	d.useForm(&out.adminPage, values, now, webhookFields...)
 	for _, event := range webhookEvents {
@@ -138,8 +138,8 @@ func showNewWebhook(d *adminRequest) {
 	showWebhookForm(d, &webhookPage{adminPage: d.newPage("hooks.new"), New: true}, values, nil)
 }
 
-// readWebhookForm returns the values in a form, in the API's format. It includes all fields; an empty field clears
-// the value.
+// readWebhookForm returns the values in a form, in the API's format. It includes every field; a field left empty
+// clears the value.
 func readWebhookForm(d *adminRequest) map[string]any {
 	f := d.r.PostForm
 	body := map[string]any{
