@@ -24,7 +24,7 @@ const (
 	beatEvery      = 15 * time.Second
 	holdsEvery     = 500 * time.Millisecond // interval at which a stream checks whether its session or wall has ended
 	writeWithin    = 5 * time.Second
-	streamFor      = 25 * time.Minute // maximum age of a stream; up to streamMore is added at random, so that browsers do not all reconnect at once
+	streamFor      = 25 * time.Minute // maximum age of a stream; a random part of streamMore is added, to spread the reconnects
 	streamMore     = 10 * time.Minute
 	mostStreams    = 1000 // maximum per process; additional browsers reload the page periodically instead
 	mostOfHospital = 200  // maximum per hospital in one process

@@ -97,7 +97,7 @@ func (v *viewer) state() (s stateData) {
 	return s
 }
 
-// serve starts a server for a ward, with a clock that runs from half past two.
+// serve starts a server for a ward.
 func serve(t testing.TB, w *ward) *httptest.Server {
 	t.Helper()
 	server := httptest.NewServer(w)
@@ -105,7 +105,7 @@ func serve(t testing.TB, w *ward) *httptest.Server {
 	return server
 }
 
-// restless changes the unit: a room turns red, and with the next change green again.
+// restless changes the unit: a room turns red, and turns green again with the next change.
 func restless(c *acuity.Chart) {
 	if c.Unit.Version%2 == 1 {
 		c.Rooms[1] = bed(2, "T2", "Triage", "labor-standard@6h", "labor-fhr-cat-iii@5m")
@@ -149,8 +149,8 @@ func TestStreamSendsChanges(t *testing.T) {
 	}
 }
 
-// TestWallStreamHasNoPatientData: the stream of the wall display, like its page, has no
-// patient data.
+// TestWallStreamHasNoPatientData: the stream of the wall display contains no patient data, just like the display's
+// page.
 func TestWallStreamHasNoPatientData(t *testing.T) {
 	t.Parallel()
 	w := newWard(t, unit())
@@ -164,8 +164,8 @@ func TestWallStreamHasNoPatientData(t *testing.T) {
 	}
 }
 
-// TestStreamReportsLostUnit: the stream reports that a unit can no longer be read, and sends the unit's state once it
-// can be read again.
+// TestStreamReportsLostUnit: the stream reports when a unit can no longer be read, and sends the unit's state once
+// the unit can be read again.
 func TestStreamReportsLostUnit(t *testing.T) {
 	t.Parallel()
 	w := newWard(t, unit())
@@ -195,7 +195,7 @@ func TestStreamEndsWithSession(t *testing.T) {
 	v.next("gone")
 }
 
-// TestOneRenderForAll: however many browsers show the same page, a unit is read once per change.
+// TestOneRenderForAll: a unit is read once per change, however many browsers show the same page.
 func TestOneRenderForAll(t *testing.T) {
 	t.Parallel()
 	w := newWard(t, unit())
@@ -213,7 +213,7 @@ func TestOneRenderForAll(t *testing.T) {
 	for _, v := range all {
 		v.state()
 	}
-	if n := w.reads() - before; n > 3 { // one read for the change, and the periodic ones
+	if n := w.reads() - before; n > 3 { // one read for the change, plus periodic reads
 		t.Errorf("20 browsers caused %d reads", n)
 	}
 }
@@ -244,7 +244,7 @@ func TestStreamsAreBounded(t *testing.T) {
 	}
 }
 
-// TestUnitsStream: the stream sends changed rows at their current position.
+// TestUnitsStream: the stream of the list of units sends each changed row with its current position.
 func TestUnitsStream(t *testing.T) {
 	t.Parallel()
 	w := newWard(t, unit())

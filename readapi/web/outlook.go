@@ -17,7 +17,7 @@ import (
 
 // outlook is the forecast for the next eight hours.
 type outlook struct {
-	Finding finding // no figure if there is no forecast
+	Finding finding // without a figure if there is no forecast
 	Rows    []outlookRow
 	Known   bool // whether the nurses on duty, and so the shortfall, are known for at least one hour
 	InWords string
@@ -32,7 +32,8 @@ type finding struct {
 
 type outlookRow struct{ At, Low, Likely, High, ShortLikely, ShortHigh string }
 
-// newOutlook returns the forecast. If there is none, the heading names the missing data.
+// newOutlook returns the forecast of a unit. If there is no forecast, the heading says so, and InWords names the
+// missing data.
 func (p *writer) newOutlook(u *readapi.Unit, wall bool) *outlook {
 	f := u.Forecast
 	if f == nil || len(f.Hours) == 0 {
@@ -72,7 +73,7 @@ func (p *writer) newOutlook(u *readapi.Unit, wall bool) *outlook {
 	words := p.describeForecast(f, max(u.Verdict.Shortfall, 0), worst)
 	first, size := utf8.DecodeRuneInString(words)
 	o.InWords = string(unicode.ToUpper(first)) + words[size:]
-	heading := o.InWords // a current shortfall is described first
+	heading := o.InWords // if there is a current shortfall, the heading begins with it
 	if !o.Known || u.Verdict.Shortfall <= 0 {
 		heading = p.T("forecast.says", "words", words)
 	}
@@ -86,12 +87,13 @@ func (p *writer) newOutlook(u *readapi.Unit, wall bool) *outlook {
 // isStaffed reports whether the nurses on duty in an hour of a forecast are known.
 func isStaffed(h forecast.Hour) bool { return h.ShortfallP50 >= 0 }
 
-// isStaffedAt reports whether the current or planned nurses on duty at an instant of a forecast are known.
+// isStaffedAt reports whether the number of nurses on duty, current or planned, is known for an instant of a
+// forecast.
 func isStaffedAt(u *readapi.Unit, at acuity.Instant) bool {
 	return u.Verdict.OnDuty >= 0 || slices.ContainsFunc(u.Plan, func(plan acuity.Staffing) bool { return plan.AsOf <= at })
 }
 
-// shownPast is the period before the present that the figure of a forecast shows.
+// shownPast is how far into the past the figure of a forecast extends.
 const shownPast = 4 * time.Hour
 
 // selectMeasured returns the measured hours that the figure of a forecast shows.
@@ -114,7 +116,7 @@ func (p *writer) formatMissing(m *forecast.InsufficientError) string {
 	return p.T("forecast.hours", "hours", m.Hours)
 }
 
-// drawForecast draws the future need for nurses and the planned nurses on duty.
+// drawForecast draws the past and future need for nurses, and the nurses on duty.
 func (p *writer) drawForecast(u *readapi.Unit, highest *forecast.Hour, wall bool) template.HTML {
 	f, v := u.Forecast, u.Verdict
 	required := nursesOf(v.Required)
@@ -149,12 +151,12 @@ func (p *writer) drawForecast(u *readapi.Unit, highest *forecast.Hour, wall bool
 	return wide + figure.SVG()
 }
 
-// drawDutyLine draws the past, current and planned nurses on duty. The line begins after the last instant at which they
-// were unknown.
+// drawDutyLine draws the past, current and planned nurses on duty. The line begins after the last time at which their
+// number was unknown.
 func (p *writer) drawDutyLine(figure *chart.Forecast, u *readapi.Unit) {
 	line := func(at acuity.Instant, nurses int32, words string) {
 		if n := len(figure.OnDuty); n > 0 && figure.OnDuty[n-1].Nurses == float64(nurses) {
-			figure.Words.OnDuty[n-1] = words // the same number of nurses continues
+			figure.Words.OnDuty[n-1] = words // the number has not changed, so the line continues
 			return
 		}
 		figure.OnDuty = append(figure.OnDuty, chart.Sample{At: at.Time(), Nurses: float64(nurses)})
@@ -186,8 +188,8 @@ func (p *writer) drawDutyLine(figure *chart.Forecast, u *readapi.Unit) {
 	}
 }
 
-// describeForecast returns the forecast on one line. It begins with the current shortfall, if there is one or if it
-// is unknown.
+// describeForecast returns the forecast as one line of text. If there is a current shortfall, or the current
+// shortfall is unknown, the text begins with that.
 func (p *writer) describeForecast(f *forecast.Forecast, now int32, worst *forecast.Hour) string {
 	first := slices.IndexFunc(f.Hours[:], isStaffed)
 	if first < 0 {
@@ -226,7 +228,8 @@ func (p *writer) describeForecast(f *forecast.Forecast, now int32, worst *foreca
 	return likely
 }
 
-// selectShortest returns the hour with the largest likely shortfall, and reports whether any hour has one.
+// selectShortest returns the hour with the largest likely shortfall, and reports whether that shortfall is greater
+// than 0.
 func selectShortest(hours []forecast.Hour) (worst *forecast.Hour, found bool) {
 	worst = &hours[0]
 	for i := range hours {
@@ -241,7 +244,7 @@ func selectShortest(hours []forecast.Hour) (worst *forecast.Hour, found bool) {
 const mostTurns = 3
 
 // drawLevels draws the probability of each level. The heading says when the level changes. Where unknown data could
-// change the result, the figure is striped, and the level has a question mark.
+// change the level, the column is striped and the level has a question mark.
 func (p *writer) drawLevels(u *readapi.Unit) finding {
 	points := u.Forecast.Points[:]
 	mark := func(level string, l acuity.Level, at acuity.Instant) string {
@@ -288,9 +291,9 @@ func (p *writer) drawLevels(u *readapi.Unit) finding {
 	return finding{heading, about, wide + l.SVG()}
 }
 
-// lowestKnown returns the lowest level that a forecast can state for an instant, because unknown data could raise any
-// lower level. Three of seven measures need the number of nurses on duty; while it is unknown, the result is red, as
-// in the trends. Without a census, the result is yellow, as on the unit page.
+// lowestKnown returns the lowest level that a forecast can state for an instant; unknown data could raise any lower
+// level. Three of seven measures need the number of nurses on duty. While that number is unknown, the result is red,
+// as in the trends. Without a census, the result is yellow, as on the unit page.
 func lowestKnown(u *readapi.Unit, at acuity.Instant) acuity.Level {
 	switch {
 	case !isStaffedAt(u, at):

@@ -10,10 +10,10 @@ import (
 	"svc/readapi/web/auth"
 )
 
-// acts lists the acts on the pages by method and route, below the path of a hospital. The value says whether an act
-// requires that the person authenticated within [auth.FreshFor], because the act grants rights, sets addresses, or
-// displays or revokes a secret. The page with the form for such an act requires it too, before values are entered. An
-// act that is not listed requires it as well.
+// acts lists the acts on the pages by method and route, relative to the path of a hospital. The value is true if an
+// act requires that the person authenticated within [auth.FreshFor], because the act grants permissions, sets
+// addresses, or displays or revokes a secret. The page with the form for such an act also requires it, so that the
+// person authenticates before entering values. An act that is missing from the table requires it as well.
 var acts = map[string]bool{
 	"GET /integrations/keys/new":          true,
 	"POST /integrations/keys/new":         true,
@@ -30,7 +30,7 @@ var acts = map[string]bool{
 	"POST /integrations/webhooks/{id}/rotate":                      true,
 	"GET /integrations/webhooks/{id}/delete":                       true,
 	"POST /integrations/webhooks/{id}/delete":                      true,
-	"POST /integrations/webhooks/{id}/test":                        false, // the destination of the test is already known
+	"POST /integrations/webhooks/{id}/test":                        false, // sends only to the existing address of the webhook
 	"POST /integrations/webhooks/{id}/replay":                      false,
 	"POST /integrations/webhooks/{id}/deliveries/{delivery}/retry": false,
 	"POST /integrations/webhooks/{id}/commands/{command}/stop":     false,
@@ -43,7 +43,7 @@ var acts = map[string]bool{
 	"POST /integrations/alerts/recipients/{id}":        true,
 	"POST /integrations/alerts/recipients/{id}/remove": true,
 	"POST /integrations/alerts/recipients/{id}/test":   false,
-	"POST /integrations/alerts/episodes/{id}":          false, // an alert must not be delayed
+	"POST /integrations/alerts/episodes/{id}":          false, // a sign-in must not delay the response to an alert
 
 	"POST /integrations/feeds/letters":      false,
 	"POST /integrations/feeds/letters/{id}": false,
@@ -69,13 +69,14 @@ var acts = map[string]bool{
 	"GET /integrations/users/invitations/{id}":  true,
 	"POST /integrations/users/invitations/{id}": true,
 
-	"POST /sessions/end": true, // the person may be signed in with other browsers
+	"POST /sessions/end": true, // also ends the person's sessions in other browsers
 
-	"POST /staffing":    false, // done at the bedside
+	"POST /staffing":    false, // staff set it during their work, when a sign-in would delay them
 	"POST /alerts/{id}": false,
 }
 
-// FreshActs returns the acts by method and route below [auth.AppPath], and whether each needs a fresh sign-in.
+// FreshActs returns the acts by method and route, relative to [auth.AppPath]. The value says whether the act needs a
+// fresh sign-in.
 func FreshActs() map[string]bool {
 	return maps.Clone(acts)
 }
@@ -90,12 +91,13 @@ func needsFreshSignIn(r *http.Request) bool {
 	return fresh || !known && method != http.MethodGet
 }
 
-// ActRoute converts a pattern to a route below the path of a hospital.
+// ActRoute converts a route pattern to a route relative to the path of a hospital.
 func ActRoute(pattern string) string {
 	return strings.TrimPrefix(strings.TrimPrefix(pattern, auth.AppPath), "/u/{hospital}")
 }
 
-// pathBack returns the path of the form from which a request came, to return to after a sign-in.
+// pathBack returns the path to which a person returns after a sign-in: the requested page or, for a submitted form,
+// the page of the form.
 func pathBack(r *http.Request) string {
 	c := chi.RouteContext(r.Context())
 	if r.Method == http.MethodGet {

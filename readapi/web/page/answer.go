@@ -13,7 +13,7 @@ import (
 	"svc/internal/httpapi"
 )
 
-// policy allows only content from the same origin.
+// policy is the Content-Security-Policy of the pages. It allows only content from the same origin.
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; font-src 'self'; img-src 'self'; connect-src 'self'; " +
 	"form-action 'self'; base-uri 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types svc"
 
@@ -34,8 +34,8 @@ func (s *Site) SetHeaders(next http.Handler) http.Handler {
 	})
 }
 
-// RefuseCrossOrigin refuses requests from other sites. The standard library allows requests without an origin, which
-// programs send. These pages are only for browsers, so such requests are refused too.
+// RefuseCrossOrigin refuses requests from other sites. It also refuses requests without an origin, which the standard
+// library allows because programs send them. These pages are only for browsers.
 func (s *Site) RefuseCrossOrigin(next http.Handler) http.Handler {
 	guard := http.NewCrossOriginProtection()
 	guard.SetDenyHandler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -81,7 +81,7 @@ func WritePage(w http.ResponseWriter, r *http.Request, status int, body []byte) 
 	}
 }
 
-// compressors are pooled, because each uses a megabyte of memory.
+// compressors is a pool, because each compressor uses a megabyte of memory.
 var compressors = sync.Pool{New: func() any { return gzip.NewWriter(nil) }}
 
 func compress(body []byte) []byte {

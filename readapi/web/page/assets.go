@@ -21,8 +21,7 @@ import (
 //go:embed assets
 var assetFiles embed.FS
 
-// assets are the files that pages use. Their path contains a hash of the content, so a browser may cache them
-// forever.
+// assets are the files that pages use. Their paths contain a hash of the content, so browsers may cache them forever.
 type assets struct {
 	path  string // "/assets/<hash>"
 	files map[string]asset
@@ -39,13 +38,13 @@ var assetKinds = map[string]string{
 	".txt": "text/plain; charset=utf-8",
 }
 
-// styleSheet is the name of the style sheet. It consists of the files in the folder css, in cascade order, and of
-// [placeRules].
+// styleSheet is the name of the style sheet. The style sheet consists of the files in the folder css, in cascade
+// order, followed by [placeRules].
 const styleSheet = "app.css"
 
 var styleParts = []string{"base", "plan", "charts", "unit", "wall", "states", "pages", "integrations", "media"}
 
-// sharedAssets returns the assets of this program. All sites share them.
+// sharedAssets returns the assets of this program, which all sites share.
 var sharedAssets = sync.OnceValue(loadAssets)
 
 func loadAssets() *assets {
@@ -96,9 +95,10 @@ func readStyles() []byte {
 	return b.Bytes()
 }
 
-// placeRules returns the rules of the classes that place rooms on a map, because the Content-Security-Policy forbids
-// inline styles. On a map, class c sets the number of columns, class n the number of rows with rooms, and class k the
-// number of other rows. On a place, the classes x and y set its position, and w and h its size.
+// placeRules returns the style rules that place rooms on a map. They are classes because the Content-Security-Policy
+// forbids inline styles. On a map, class c sets the number of columns, class n the number of rows with rooms, and
+// class k the number of other rows. On a room or landmark, the classes x and y set the position, and w and h the
+// size.
 func placeRules() string {
 	var b strings.Builder
 	b.WriteString("@media (min-width: 900px) {\n")
@@ -111,8 +111,8 @@ func placeRules() string {
 	return b.String()
 }
 
-// compact removes indentation, optional line breaks and comment lines from a script or a style sheet. Comments in a
-// script must be on separate lines.
+// compact removes indentation, optional line breaks and comment lines from a script or a style sheet. In a script, a
+// comment must be on its own line.
 func compact(source []byte) []byte {
 	var b bytes.Buffer
 	for line := range bytes.Lines(source) {

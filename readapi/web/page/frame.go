@@ -24,8 +24,8 @@ var ownTemplates = parseTemplates(template.New(""), templateFiles)
 // Templates render pages within the frame.
 type Templates struct{ set *template.Template }
 
-// ParseTemplates adds the templates in a package's folder "templates" to the templates of the frame. The templates
-// are embedded, so it panics if one is invalid.
+// ParseTemplates adds the templates in a package's folder "templates" to the templates of the frame. It panics if a
+// template is invalid, because the templates are embedded and an invalid one is a programming error.
 func ParseTemplates(files fs.FS) *Templates {
 	return parseTemplates(template.Must(ownTemplates.set.Clone()), files)
 }
@@ -50,9 +50,9 @@ var (
 	lineBreak    = regexp.MustCompile(`\n\s*`)
 )
 
-// joinLines removes line breaks and indentation from a template, so that a page contains only the white space within
-// the template's lines. A break between two words or attributes becomes a space. To get a space between tags on
-// separate lines, a template uses {{" "}}.
+// joinLines removes line breaks and indentation from a template, so that they do not become part of the page. A line
+// break between two words or attributes becomes a space. To get a space between tags on separate lines, a template
+// uses {{" "}}.
 func joinLines(source string) string {
 	return lineBreak.ReplaceAllString(breakOfWords.ReplaceAllString(source, "$1 $2"), "")
 }
@@ -66,29 +66,29 @@ func (t *Templates) Render(name string, data any) []byte {
 	return bytes.TrimSpace(b.Bytes())
 }
 
-// Frame has the data that every page needs. The data of each page embeds it.
+// Frame has the data that every page needs. It is embedded in the data of each page.
 type Frame struct {
 	*Writer
 	Page     string // current page in the navigation
 	Title    string
 	Hospital string
 	Session  *auth.Session // nil: not signed in
-	Several  bool          // the person may view several hospitals
+	Several  bool          // whether the person may view several hospitals
 	Base     string        // prefix of the paths of the hospital's pages
 	Address  string        // path and query of the page; "" if the page cannot be requested again
 	Assets   string        // path of the assets
 	Theme    string        // theme that the person chose; "": the system's theme
-	Auto     bool          // the theme depends on the time of day
+	Auto     bool          // whether the theme depends on the time of day
 	Events   string        // path of the stream that the page follows; "": none
-	Whole    bool          // the page is reloaded after each change, because the stream does not contain its parts
-	State    string        // stream id of the displayed state of the unit
-	Held     string        // "stopped" or "old": the page does not show the current state
+	Whole    bool          // whether the page is reloaded after each change, because the stream does not contain the page's parts
+	State    string        // id, in the stream, of the displayed state of the unit
+	Held     string        // why the page does not show the current state: "stopped" or "old"; "": it shows the current state
 	Poll     int           // refresh interval in seconds of a page with integrations.js; 0: never
 	Refresh  int           // seconds after which a browser without scripts reloads; 0: never
 	Clock    string        // current time in the unit
 }
 
-// Again returns the refresh interval, in seconds, of a page that nothing else updates, or 0 for never.
+// Again returns the refresh interval, in seconds, of a page that is not updated in any other manner, or 0 for never.
 func (f Frame) Again() int {
 	if f.Events != "" || f.Poll > 0 {
 		return 0
@@ -109,18 +109,18 @@ type Notice struct {
 	Heading, Say string
 	Token        string // token of a sign-in link
 	Button       string
-	Provider     string // link to the identity provider; "": there is none, or it does not respond
+	Provider     string // link to the identity provider; "": there is no provider, or it does not respond
 	ProviderSays string // text of the link
-	Again        bool   // an existing session with the provider is not sufficient
+	Again        bool   // whether the person must authenticate again, even with an existing session at the provider
 	Forward      string // URL to continue to; "": none
-	Confirm      string // path of a form without fields, whose button is Button; "": none
-	Steps        []Step // steps to record the first data
+	Confirm      string // path of a form that has no fields, only the button Button; "": none
+	Steps        []Step // steps that lead to the first recorded data
 	Link         string // link with which the person continues; "": none
 	LinkSays     string
-	Wall         bool // the notice has no links
+	Wall         bool // whether the page is for a wall, and so has no links
 }
 
-// Step is a command for the reader to run.
+// Step is an instruction with a command that the reader should run.
 type Step struct{ Say, Command string }
 
 // Render renders the notice.
@@ -162,8 +162,8 @@ func (p *Writer) FormatInstant(i acuity.Instant) string {
 // nearby is the period within which a time of day needs no date to be unambiguous.
 const nearby = 12 * time.Hour
 
-// FormatAhead formats a future instant, with the weekday if it is more than 12 hours after now; a zero instant gives
-// "".
+// FormatAhead formats a future instant. It includes the weekday if the instant is more than 12 hours after now. It
+// returns "" for the zero instant.
 func (p *Writer) FormatAhead(i acuity.Instant, now time.Time) string {
 	if i == 0 || i.Time().Sub(now) <= nearby {
 		return p.FormatInstant(i)
@@ -172,7 +172,7 @@ func (p *Writer) FormatAhead(i acuity.Instant, now time.Time) string {
 	return p.FormatInstant(i) + " " + p.T("weekday."+strconv.Itoa(weekday))
 }
 
-// FormatMoment formats an instant that may be on a different day than now; a zero instant gives "".
+// FormatMoment formats an instant that may be on a different day than now. It returns "" for the zero instant.
 func (p *Writer) FormatMoment(i acuity.Instant, now time.Time) string {
 	t, now := i.Time().In(p.Zone), now.In(p.Zone)
 	switch {

@@ -9,7 +9,7 @@ import (
 	"svc/readapi/web/text"
 )
 
-// TestTimesNameTheirDay: a future instant includes its weekday if the time alone could mean a different day, and an
+// TestTimesNameTheirDay: a future instant includes its weekday if the time of day alone would be ambiguous. An
 // instant on a different day includes its date.
 func TestTimesNameTheirDay(t *testing.T) {
 	zone, err := time.LoadLocation("America/Chicago")

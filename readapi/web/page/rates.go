@@ -17,7 +17,7 @@ import (
 const (
 	sessionPerSecond, sessionBurst   = 20, 200
 	hospitalPerSecond, hospitalBurst = 100, 1000
-	rateIdle                         = time.Minute // a bucket unused for this long is full again
+	rateIdle                         = time.Minute // a bucket that has not been used for this long is full again
 )
 
 // rates limits the page requests of each session and each hospital, so that none can slow down the others.
@@ -32,7 +32,8 @@ type bucket struct {
 	used time.Time
 }
 
-// reservePage returns how long a session must wait before its next page request, or 0 if it need not wait.
+// reservePage returns how long a session must wait before its next page request. If it returns 0, the request is
+// permitted and has been counted.
 func (s *rates) reservePage(session *auth.Session, now time.Time) time.Duration {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -66,7 +67,8 @@ func (s *rates) bucket(name string, perSecond rate.Limit, burst int, now time.Ti
 	return b
 }
 
-// reserve removes a token from the bucket. If there is none, it returns the time until the next token.
+// reserve removes a token from the bucket and returns 0. If the bucket is empty, it returns the time until the next
+// token.
 func (b *bucket) reserve(now time.Time) time.Duration {
 	taken := b.ReserveN(now, 1)
 	wait := taken.DelayFrom(now)

@@ -8,7 +8,7 @@ import (
 	"svc/readapi/web/auth"
 )
 
-// TestRates requests pages at full speed. A session with too many requests must wait without slowing down other
+// TestRates requests pages as fast as possible. A session with too many requests must wait without slowing down other
 // sessions, and one hospital must not slow down another.
 func TestRates(t *testing.T) {
 	now := time.Date(2031, 4, 5, 12, 0, 0, 0, time.UTC)

@@ -25,13 +25,13 @@ type Config struct {
 	Seals     auth.Seals // nil: sign-in is disabled
 	Users     auth.Users
 	Hospitals Hospitals
-	// OfferProvider returns the link to the identity provider and the text of that link. The link is "" while the
-	// provider does not respond; both are "" if there is none.
+	// OfferProvider returns the link to the identity provider and the text of that link. While the provider does not
+	// respond, the link is "". If there is no provider, both are "".
 	OfferProvider func(r *http.Request, t *text.Texts) (link, says string)
-	// Stranger counts a request from an unknown person. If the sender's address has sent too many requests, it returns
-	// false and the time to wait. A nil Stranger means no limit.
+	// Stranger counts a request from a person who is not signed in. If the sender's address has sent too many
+	// requests, it returns false and the time to wait. If Stranger is nil, there is no limit.
 	Stranger func(r *http.Request) (retry time.Duration, ok bool)
-	// Refused records a refused request. hospital and user are "" for an unknown person; reason is a stable code.
+	// Refused records a refused request. hospital and user are "" if the person is unknown. reason is a stable code.
 	// Refused may be nil.
 	Refused func(r *http.Request, hospital, user, reason string)
 	// Await and Position are passed to [auth.Cookies].
@@ -61,8 +61,9 @@ func NewSite(cfg Config) *Site {
 // errElsewhere means that the hospital in a path does not exist or that the person has no access to it.
 var errElsewhere = errors.New("the session is not valid for the hospital in the path")
 
-// ReadSession returns the session of a request, for the hospital in its path if the path names one. It returns the
-// errors of [auth.Cookies.ReadSession], and errElsewhere for a hospital to which the person has no access.
+// ReadSession returns the session of a request. If the path names a hospital, the session is for that hospital.
+// ReadSession returns the errors of [auth.Cookies.ReadSession], and errElsewhere for a hospital to which the person
+// has no access.
 func (s *Site) ReadSession(r *http.Request) (*auth.Session, error) {
 	session, err := s.Cookies.ReadSession(r)
 	hospital := chi.URLParam(r, "hospital")
@@ -82,9 +83,8 @@ func (s *Site) ReadSession(r *http.Request) (*auth.Session, error) {
 // Handler serves a request from a signed-in person.
 type Handler func(w http.ResponseWriter, r *http.Request, session *auth.Session)
 
-// RequireRole calls next for a person who has the role. Anyone else gets a page with instructions.
-//
-// The table [FreshActs] says which acts require a recent sign-in.
+// RequireRole calls next for a person who has the role. Anyone else gets a page with instructions. Some acts also
+// require a recent sign-in, according to the table [FreshActs].
 func (s *Site) RequireRole(role users.Role, next Handler) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		session, err := s.ReadSession(r)
@@ -131,7 +131,7 @@ func (s *Site) Refuse(r *http.Request, session *auth.Session, reason string) {
 	s.config.Refused(r, session.Hospital, session.User, reason)
 }
 
-// refuseAct records a refused act without a valid session. Viewing a page is not an act.
+// refuseAct records that an act was refused for lack of a valid session. Viewing a page is not an act.
 func (s *Site) refuseAct(r *http.Request, session *auth.Session, reason string) {
 	if r.Method != http.MethodGet {
 		s.Refuse(r, session, reason)
@@ -167,8 +167,8 @@ func (s *Site) NewFrame(r *http.Request, p *Writer, session *auth.Session, title
 	return f
 }
 
-// ShowFault responds with a short message: the text for key describes the problem, and the text for key+".do" the
-// remedy.
+// ShowFault responds with a short message. The text for key describes the problem, and the text for key+".do" says
+// what to do.
 func (s *Site) ShowFault(w http.ResponseWriter, r *http.Request, status int, session *auth.Session, key string) {
 	s.writeFault(w, r, status, session, key, 0)
 }
@@ -180,8 +180,8 @@ func (s *Site) writeFault(w http.ResponseWriter, r *http.Request, status int, se
 	WritePage(w, r, status, n.Render())
 }
 
-// ShowUnavailable responds that the page is temporarily unavailable, and logs the reason: what failed, and the error.
-// In response to a GET, the page reloads itself, even in a browser without scripts.
+// ShowUnavailable responds that the page is temporarily unavailable. It logs what failed and the error. In response
+// to a GET, the page reloads itself, even in a browser without scripts.
 func (s *Site) ShowUnavailable(w http.ResponseWriter, r *http.Request, session *auth.Session, what string, err error) {
 	s.config.Log.WarnContext(r.Context(), "page temporarily unavailable", "what", what, "error", err)
 	w.Header().Set("Retry-After", "2")
@@ -192,8 +192,8 @@ func (s *Site) ShowUnavailable(w http.ResponseWriter, r *http.Request, session *
 	s.writeFault(w, r, http.StatusServiceUnavailable, session, "fault.later", refresh)
 }
 
-// LimitTries counts a request from an unknown person and reports whether the sender's address has sent too many. If so,
-// it has sent an error response.
+// LimitTries counts a request from a person who is not signed in, and reports whether the sender's address has sent
+// too many. If so, it has sent an error response.
 func (s *Site) LimitTries(w http.ResponseWriter, r *http.Request) bool {
 	if s.config.Stranger == nil {
 		return false
@@ -220,8 +220,8 @@ func chosenTheme(r *http.Request) string {
 	return ""
 }
 
-// ownPath returns the text if it is a path of these pages, with or without a query, or "" for any other text, such as
-// the URL of another site or of a sign-in link.
+// ownPath returns text if it is a path of these pages, with or without a query. It returns "" for anything else, such
+// as the URL of another site or the path of a sign-in link.
 func ownPath(text string) string {
 	u, err := url.Parse(text)
 	if err != nil || u.IsAbs() || u.Host != "" || u.User != nil || strings.Contains(text, `\`) ||
@@ -249,7 +249,7 @@ func (s *Site) SwitchTheme(w http.ResponseWriter, r *http.Request) {
 	http.Redirect(w, r, to, http.StatusSeeOther) //nolint:gosec // ownPath accepts only paths of these pages
 }
 
-// returnFor is how long a browser stores the page to return to.
+// returnFor is how long a browser remembers the page to which the person returns after a sign-in.
 const returnFor = 10 * time.Minute
 
 var returnCookie = auth.Cookie{Suffix: "-then", Purpose: "svc.v1 then", Age: returnFor}
@@ -260,8 +260,8 @@ type returnTo struct {
 	Until int64  `json:"t"` // Unix seconds
 }
 
-// requireFreshSignIn reports whether the session's user signed in within the last hour. If not, it responds with a page
-// that asks the user to sign in again, and stores the path to return to.
+// requireFreshSignIn reports whether the session's user authenticated within the last hour. If not, it stores the
+// path to return to, and responds with a page that asks the user to sign in again.
 func (s *Site) requireFreshSignIn(w http.ResponseWriter, r *http.Request, session *auth.Session) bool {
 	now := s.config.Now()
 	if session.IsFresh(now) {
@@ -280,8 +280,8 @@ func (s *Site) requireFreshSignIn(w http.ResponseWriter, r *http.Request, sessio
 	return false
 }
 
-// ReturnAfterSignIn redirects a signed-in person to the page that required the sign-in or, if there is none, to the
-// path other.
+// ReturnAfterSignIn redirects a signed-in person to the page that required the sign-in. If there is no such page, it
+// redirects to the path in other.
 func (s *Site) ReturnAfterSignIn(w http.ResponseWriter, r *http.Request, other string) {
 	var t returnTo
 	if s.Cookies.Open(r, returnCookie, &t) {

@@ -7,10 +7,10 @@ import (
 	"svc/internal/admin/users"
 )
 
-// Links fakes sign-in links by token: "fresh" is valid, "used" and "old" are not.
+// Links is a fake for sign-in links, by token. The token "fresh" is valid; "used" and "old" are not.
 type Links struct {
 	ByToken map[string]users.Link
-	Away    error    // why links currently cannot be used; nil: they can
+	Away    error    // error with which every use of a link fails; nil: none
 	Out     []string // people whose sessions were ended, as "hospital/user reason"
 	Refused []string // reasons for failed sign-ins
 

@@ -22,8 +22,8 @@ import (
 // Noon is the time at which tests begin.
 var Noon = time.Date(2031, 4, 5, 12, 0, 0, 0, time.UTC)
 
-// Hospitals has a hospital for every id. The hospital north is named "Maternity north"; the time zone of all
-// hospitals is UTC.
+// Hospitals has a hospital for every id. The name of a hospital is "Maternity" followed by its id, such as "Maternity
+// north". The time zone of all hospitals is UTC.
 type Hospitals struct{}
 
 // Hospital implements [page.Hospitals].
@@ -37,11 +37,12 @@ func (Hospitals) Hospital(id string) (name string, zone *time.Location, ok bool)
 type Pages struct {
 	*testing.T
 
-	Time  time.Time        // current time for the pages
-	Clock func() time.Time // clock that replaces Time; nil: the time is constant
+	Time  time.Time        // current time, as the pages see it
+	Clock func() time.Time // if set, replaces Time; nil: the time is constant
 	Users *users.Register
 	Seals auth.Seals // nil: sign-in is disabled
-	// Offer returns the link to an identity provider and the text of that link; nil means that there is no provider.
+	// Offer returns the link to an identity provider and the text of that link. If Offer is nil, there is no
+	// provider.
 	Offer  func(r *http.Request, t *text.Texts) (link, says string)
 	Router *chi.Mux // router on which the pages are mounted
 }
@@ -63,7 +64,7 @@ func New(t *testing.T) *Pages {
 	return p
 }
 
-// Now returns the current time for the pages.
+// Now returns the current time, as the pages see it.
 func (p *Pages) Now() time.Time {
 	if p.Clock != nil {
 		return p.Clock()
@@ -108,7 +109,7 @@ func (p *Pages) Begin(user, hospital string) users.Session {
 	return s
 }
 
-// Ask sends a request as a browser does from a page of svc, and returns the response.
+// Ask sends a request as a browser would send it from a page of svc, and returns the response.
 func (p *Pages) Ask(method, path string, cookie *http.Cookie, form ...string) *httptest.ResponseRecorder {
 	p.Helper()
 	r := httptest.NewRequestWithContext(p.Context(), method, path, strings.NewReader(strings.Join(form, "&")))
