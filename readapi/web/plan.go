@@ -17,7 +17,7 @@ import (
 	"svc/readapi/web/text"
 )
 
-// floor is the map of a unit.
+// floor is the floor plan of a unit.
 type floor struct {
 	Class string // style class of the grid
 	Areas []area
@@ -33,7 +33,7 @@ type area struct {
 
 type mark struct{ Label, Place string }
 
-// newFloor draws the map according to the layout. Without a layout, the rooms are in rows by area.
+// newFloor draws the floor plan according to the layout. Without a layout, it places the rooms in rows, area by area.
 func (p *writer) newFloor(u *readapi.Unit, drawn *layout.Layout, wall bool) *floor {
 	f := &floor{Areas: p.groupByArea(u, wall)}
 	if drawn != nil {
@@ -44,7 +44,7 @@ func (p *writer) newFloor(u *readapi.Unit, drawn *layout.Layout, wall bool) *flo
 	return f
 }
 
-// groupByArea groups the rooms by area. Areas and rooms keep the order of the unit.
+// groupByArea groups the rooms by area. It keeps the order of the areas and rooms in the unit.
 func (p *writer) groupByArea(u *readapi.Unit, wall bool) []area {
 	var all []area
 	at := map[string]int{}
@@ -61,8 +61,8 @@ func (p *writer) groupByArea(u *readapi.Unit, wall bool) []area {
 	return all
 }
 
-// The numbers of columns and rows of a map without a layout. A page uses the fewest columns with which the map fits
-// without scrolling.
+// The limits on the columns and rows of a map without a layout. A page uses the fewest columns with which the map
+// fits without scrolling.
 const (
 	leastColumns    = 6
 	mostColumns     = 14
@@ -73,17 +73,17 @@ const (
 	tightColumns    = 11
 )
 
-// The dimensions, in pixels, of the map on a wall with a screen of 1920 by 1080 that shows the forecast below the
-// map.
+// The dimensions of the map on a wall, in pixels. The screen of the wall has 1920 by 1080 pixels and shows the
+// forecast below the map.
 const (
 	wallWidth  = 1240
 	wallHeight = 640
 	bandHeight = 34
-	roomShape  = 1.3 // a room whose width is this multiple of its height is as legible as a square one
+	roomShape  = 1.3 // maximum useful ratio of width to height: a wider room is not more legible
 )
 
-// placeInRows assigns rows to each area; small areas share one. A page gets the fewest columns with which the map fits
-// without scrolling; a wall gets the number of columns that makes the rooms largest.
+// placeInRows places the areas in rows. Small areas share a row. A page uses the fewest columns with which the map
+// fits without scrolling, and a wall uses the number of columns that makes the rooms largest.
 func (f *floor) placeInRows(wall bool) {
 	columns := leastColumns
 	if !wall {
@@ -108,8 +108,8 @@ func (f *floor) placeInRows(wall bool) {
 	}
 }
 
-// countRows returns the number of rows of rooms for the given number of columns, and the number of bands, which are
-// rows with the names of areas.
+// countRows returns the number of rows of rooms that the map needs with the given number of columns. It also returns
+// the number of bands, which are rows with the names of areas.
 func (f *floor) countRows(columns int) (rows, bands int) {
 	used := columns // columns used in the current row
 	for i := range f.Areas {
@@ -125,8 +125,8 @@ func (f *floor) countRows(columns int) (rows, bands int) {
 	return rows, bands
 }
 
-// placeByLayout places rooms and landmarks according to the layout. Rooms that are not in the layout are placed in rows
-// below.
+// placeByLayout places rooms and landmarks according to the layout. Rooms that are not in the layout are placed in
+// additional rows below it.
 func (f *floor) placeByLayout(l *layout.Layout) {
 	taken := map[[2]int32]bool{} // occupied cells, by column and row
 	rows := map[int32]bool{}     // rows with rooms
@@ -162,8 +162,8 @@ func (f *floor) placeByLayout(l *layout.Layout) {
 	f.setClasses("drawn", int(l.Columns), len(rows), int(max(below, l.Rows))-len(rows))
 }
 
-// setClasses sets the style classes of the map: how, which names its style, one class for each of the three counts,
-// and "dense" or "tight" if there are many columns or rows.
+// setClasses sets the style classes of the map. how is the class for the map's style. Each of the three counts adds
+// one class, and a map with many columns or rows gets "dense" or "tight".
 func (f *floor) setClasses(how string, columns, rows, bands int) {
 	name := func(letter string, n int) string {
 		return " " + letter + strconv.Itoa(max(min(n, layout.MostCells), 1))
@@ -193,19 +193,19 @@ func placeClasses(x, y, w, h int32) string {
 type tile struct {
 	ID      int32
 	Label   string
-	Class   string // color of the room, "empty" or "blocked"; followed by "stale" if the data of the room is stale
+	Class   string // color of the room, "empty" or "blocked"; followed by "stale" if the room's data is stale
 	Shape   string // shape of the level; "": none
 	Color   string // name of the color, for a screen reader
 	Factors string // names of the factors; "" on the wall
 	Ratio   string // ratio such as "1:2", or the state of the room
 	Next    string // when a timer next changes the room
 	Score   int32
-	Place   string // style classes for its place on the map
-	Door    bool   // a door is drawn at the lower edge of the room
+	Place   string // style classes for the room's place on the map
+	Door    bool   // whether to draw a door at the lower edge of the room
 }
 
-// Size returns the style class for a label's length, because a wall draws labels as large as the room allows. It
-// returns "" for up to five characters.
+// Size returns the style class for the length of the label, or "" for up to five characters. A wall uses the class to
+// draw the label as large as the room allows.
 func (t *tile) Size() string {
 	switch n := utf8.RuneCountInString(t.Label); {
 	case n > longLabel:
@@ -220,10 +220,10 @@ func (t *tile) Size() string {
 	return ""
 }
 
-// longLabel is the maximum number of characters of a label that is on one line.
+// longLabel is the maximum number of characters of a label that fits on one line.
 const longLabel = 9
 
-// shownFactors is the number of factors of a room that fit on the map.
+// shownFactors is the maximum number of factors that the map shows for a room.
 const shownFactors = 3
 
 func (p *writer) newTile(r *score.RoomVerdict, now time.Time, wall bool) tile {
@@ -260,7 +260,7 @@ func (p *writer) newTile(r *score.RoomVerdict, now time.Time, wall bool) tile {
 	return t
 }
 
-// formatRatio formats a demand as nurses to rooms, such as "1:2".
+// formatRatio formats a demand as a ratio of nurses to rooms, such as "1:2".
 func formatRatio(t *text.Texts, d catalogue.Demand) string {
 	if d <= 0 {
 		return t.T("room.noneneeded")

@@ -8,7 +8,7 @@ import (
 	"svc/readapi/web/page"
 )
 
-// sheet is the downtime sheet: the current unit, with space for handwriting.
+// sheet is the downtime sheet: the current state of the unit, with space for handwriting.
 type sheet struct {
 	page.Frame
 
@@ -19,7 +19,7 @@ type sheet struct {
 	Ratios  []string
 }
 
-// kindRow is a kind of patient and the ratio that initially applies.
+// kindRow is a type of patient with the ratio that applies initially.
 type kindRow struct{ Name, Ratio string }
 
 func (s *site) showSheet(w http.ResponseWriter, r *http.Request, session *auth.Session) {
@@ -40,7 +40,7 @@ func (s *site) showSheet(w http.ResponseWriter, r *http.Request, session *auth.S
 	page.WritePage(w, r, http.StatusOK, templates.Render("print", out))
 }
 
-// listKinds returns the kinds of patients in the order of the catalogue, each with the ratio that initially applies.
+// listKinds returns the types of patients in the order of the catalogue, each with the ratio that applies initially.
 func listKinds(p *writer) (rows []kindRow) {
 	rules := catalogue.Default()
 	for f := catalogue.Factor(1); int(f) <= rules.Len(); f++ {

@@ -19,7 +19,7 @@ import (
 	"svc/readapi/web/page"
 )
 
-// ahead is how far ahead the page of a room shows known changes.
+// ahead is how far into the future the page of a room shows known changes.
 const ahead = 8 * time.Hour
 
 // roomPage shows one room with all parts of its score.
@@ -32,7 +32,7 @@ type roomPage struct {
 	Say, Now, Next  string
 	Rules, Position string
 	Factors         []factorRow
-	Assumed         string // text that says that the demand is a default
+	Assumed         string // text that says that the demand is only a default
 	Demand          string // text that states the nurses needed and the points for them
 	Ladder          template.HTML
 	Severity        string
@@ -55,7 +55,7 @@ type factorRow struct {
 	Codes    []string
 }
 
-// stepRow is the demand of a room that applies from an instant on.
+// stepRow is a room's demand from an instant on.
 type stepRow struct{ At, Ratio, Nurses, Color string }
 
 // The maximum points of the two parts of a score, and the points for a demand of one nurse.
@@ -103,12 +103,12 @@ func (p *writer) newRoomPage(frame page.Frame, u *readapi.Unit, r *score.RoomVer
 	return out
 }
 
-// drawFigures draws the parts of the score of a room, and the changes that timers will cause.
+// drawFigures draws the parts of a room's score, and the changes that timers will cause.
 func (p *writer) drawFigures(out *roomPage, u *readapi.Unit, r *score.RoomVerdict, details *readapi.RoomAhead) {
 	demand := min(nursesOf(r.Demand)*pointsOfNurse, mostDemandPoints)
 	out.Demand = p.T("room.demand", "n", p.formatNurses(r.Demand), "points", p.FormatNumber(demand, 1))
 	out.Ladder = p.drawLadder(r, u.At)
-	shares := details.Shares[:min(len(details.Shares), len(r.Factors))] // the shares may belong to a newer state
+	shares := details.Shares[:min(len(details.Shares), len(r.Factors))] // the shares may belong to a newer state, with a different number of factors
 	severity := 0.0
 	for _, share := range shares {
 		severity += share
@@ -121,7 +121,7 @@ func (p *writer) drawFigures(out *roomPage, u *readapi.Unit, r *score.RoomVerdic
 	out.Clock8, out.Steps = p.drawSteps(u, details.Steps)
 }
 
-// drawLadder draws the demand of each factor, and the additional demand that is added to the largest one.
+// drawLadder draws the demand of each factor. Additional demand is drawn on top of the largest demand.
 func (p *writer) drawLadder(r *score.RoomVerdict, now time.Time) template.HTML {
 	needed := p.formatNurses(r.Demand)
 	ladder := &chart.Ladder{
@@ -160,8 +160,8 @@ func (p *writer) drawLadder(r *score.RoomVerdict, now time.Time) template.HTML {
 	return wide + ladder.SVG()
 }
 
-// drawShares draws the severity points that each factor of a room adds to the score, as [score.ShareSeverity] returns
-// them, and their total.
+// drawShares draws the severity points that each factor of a room adds to the score, and their total. The shares are
+// those that [score.ShareSeverity] returns.
 func (p *writer) drawShares(r *score.RoomVerdict, shares []float64, total float64) template.HTML {
 	points := p.FormatNumber(total, 1)
 	sum := &chart.Sum{
@@ -178,7 +178,7 @@ func (p *writer) drawShares(r *score.RoomVerdict, shares []float64, total float6
 	return wide + sum.SVG()
 }
 
-// drawScore draws the two parts of the score, and their sum, on a color scale.
+// drawScore draws the two parts of the score and their sum on a color scale.
 func (p *writer) drawScore(u *readapi.Unit, r *score.RoomVerdict, demand, severity float64, steps []readapi.RoomStep) template.HTML {
 	demandPoints, severityPoints := p.FormatNumber(demand, 1), p.FormatNumber(severity, 1)
 	figure := &chart.Score{
@@ -202,7 +202,8 @@ func (p *writer) formatScore(r *score.RoomVerdict) string {
 	return p.T("room.score", "color", p.T("color."+r.Color.String()), "score", r.Score)
 }
 
-// drawSteps draws the demand as the known timers will change it. It also returns the same data as table rows.
+// drawSteps draws the current demand and the changes that known timers will cause. It also returns the same data as
+// table rows.
 func (p *writer) drawSteps(u *readapi.Unit, steps []readapi.RoomStep) (svg template.HTML, rows []stepRow) {
 	figure := &chart.Steps{
 		Title: p.T("room.clocks.title", "n", len(steps)-1), From: u.At, To: u.At.Add(ahead), Clock: p.FormatClock,
@@ -248,7 +249,7 @@ func (p *writer) newFactorRow(u *readapi.Unit, r *score.RoomVerdict, f *score.Fa
 	return row
 }
 
-// appendNew adds a text unless it is empty or already in the list.
+// appendNew appends a text to a list unless the text is empty or already in the list.
 func appendNew(list []string, text string) []string {
 	if text == "" || slices.Contains(list, text) {
 		return list
@@ -256,7 +257,7 @@ func appendNew(list []string, text string) []string {
 	return append(list, text)
 }
 
-// findRoom returns the room whose id is in a path, or nil if there is none.
+// findRoom returns the room with the id from a path, or nil if there is none.
 func findRoom(v *score.Verdict, id string) *score.RoomVerdict {
 	n, err := strconv.ParseInt(id, 10, 32)
 	if err != nil || strconv.FormatInt(n, 10) != id {
@@ -282,7 +283,7 @@ func (s *site) showRoom(w http.ResponseWriter, r *http.Request, session *auth.Se
 	}
 	details, err := s.Reads.Room(r.Context(), session.Hospital, room.ID, ahead)
 	if err != nil {
-		details = nil // the page shows only the verdict
+		details = nil // without the details, the page shows only the verdict
 	}
 	p := s.writer(r, session)
 	frame := s.NewFrame(r, p.Writer, session, p.T("title.room", "room", p.newTile(room, u.At, true).Label))

@@ -14,7 +14,7 @@ import (
 	"svc/readapi/web/text"
 )
 
-// TestRatiosAreTranslated: a room that will need no nurse says so in the language of the page, in the sentence, in the
+// TestRatiosAreTranslated: if a room will need no nurse, the page says so in its language, in the sentence, in the
 // table and in the figure.
 func TestRatiosAreTranslated(t *testing.T) {
 	for language, want := range map[string]string{"en": "none", "es": "ninguna"} {

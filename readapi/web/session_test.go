@@ -29,7 +29,7 @@ func TestNoPageWithoutASession(t *testing.T) {
 	}
 	for name, tt := range map[string]struct {
 		spoil func(*pages, *http.Cookie)
-		says  string // text of the page; "" if the request redirects to the sign-in
+		says  string // text that the page must contain; "" if the request redirects to the sign-in
 	}{
 		"no cookie":            {func(_ *pages, c *http.Cookie) { c.Name = "other" }, ""},
 		"cookie of plain HTTP": {func(_ *pages, c *http.Cookie) { c.Name = "svc-dev" }, ""},
@@ -155,7 +155,7 @@ func TestOtherHospitalsStayUnseen(t *testing.T) {
 		}
 		for _, path := range []string{r.path, r.path + "?hospital=north", r.path + "?hospitalId=north&h=north"} {
 			got := p.Ask(r.method, path, p.Cookie("south", "usr_south"))
-			body := ownAddress.ReplaceAllString(got.Body.String(), "") // the path contains what the person typed
+			body := ownAddress.ReplaceAllString(got.Body.String(), "") // the path contains the requested hospital
 			if strings.Contains(body, "north") {
 				t.Errorf("%s shows something of north", path)
 			}
@@ -275,8 +275,8 @@ func TestUse(t *testing.T) {
 	}
 }
 
-// TestSeveralHospitals: each hospital is shown at its path, with the person's role in that hospital. Any other
-// hospital is not found, nor is one in which the session has ended.
+// TestSeveralHospitals: each hospital is shown at its path, with the person's role in that hospital. A hospital is
+// not found if the person has no access to it or the session has ended in it.
 func TestSeveralHospitals(t *testing.T) {
 	t.Parallel()
 	p := newPages(t)
@@ -290,7 +290,7 @@ func TestSeveralHospitals(t *testing.T) {
 	ask("GET", "/app/u/north", 200, "canary of north")
 	ask("GET", "/app/u/south", 200, "canary of south")
 	ask("GET", "/app", 200, "canary of north")
-	ask("POST", "/app/u/south/staffing", 403, "") // the person is a viewer there
+	ask("POST", "/app/u/south/staffing", 403, "") // the person is only a viewer in south
 	ask("GET", "/app/u/south/alerts", 403, "")
 	for _, path := range []string{"/app/u/west", "/app/u/west/print", "/app/u/", "/app/u/%2e%2e"} {
 		ask("GET", path, 404, "")
@@ -317,7 +317,7 @@ func TestSeveralHospitals(t *testing.T) {
 	}
 }
 
-// TestThemeKeepsThePage: switching the theme returns to the same page and query, and never to
+// TestThemeKeepsThePage: switching the theme returns to the same page with the same query. It never redirects to
 // another site or a sign-in link.
 func TestThemeKeepsThePage(t *testing.T) {
 	t.Parallel()

@@ -23,21 +23,21 @@ import (
 	"svc/readapi/web/text"
 )
 
-// Provider is an identity provider with which people sign in through the OpenID Connect authorization code flow with
-// PKCE. Only its ID token is used.
+// Provider is an identity provider through which people sign in, with the OpenID Connect authorization code flow and
+// PKCE. Only the provider's ID token is used.
 type Provider struct {
 	Issuer, ClientID, ClientSecret string
-	// Callback is the URL of [CallbackPath] that is registered with the provider.
+	// Callback is the URL of [CallbackPath] as registered with the provider.
 	Callback    string
 	GroupsClaim string
 	Roles       []GroupRole
-	ACR         string // required authentication context class; "": any
-	// Subject returns the keyed hashes of a person, the one with the newest key first.
+	ACR         string // required authentication context class; "": any class
+	// Subject returns the keyed hashes of a person, one for each key, newest key first.
 	Subject func(issuer, subject string) [][]byte
 	Client  *http.Client
 }
 
-// GroupRole is the role of a group in a hospital; the hospital "*" means all hospitals.
+// GroupRole is the role that the members of a group have in a hospital. The hospital "*" means all hospitals.
 type GroupRole struct {
 	Group, Hospital string
 	Role            users.Role
@@ -51,8 +51,8 @@ const (
 
 // Directory stores the users who sign in through a provider.
 type Directory interface {
-	// SignIn records a person's role in each hospital and begins a session. It returns the person's users, at least
-	// one. The error is [users.ErrNoAccess] if the person has none.
+	// SignIn records a person's role in each hospital and begins a session. It returns the session and the person's
+	// users, at least one. The error is [users.ErrNoAccess] if the person has none.
 	SignIn(
 		ctx context.Context, subjects [][]byte, label string, roles map[string]users.Role, in users.SignIn,
 	) (users.Session, []users.User, error)
@@ -62,16 +62,16 @@ type Directory interface {
 
 const (
 	oidcWithin = 5 * time.Second  // timeout of one request to the provider
-	oidcAgain  = 10 * time.Second // pause after a request without a response
+	oidcAgain  = 10 * time.Second // pause after a request to which the provider did not respond
 	signInFor  = 10 * time.Minute // time limit of a sign-in at the provider
 )
 
 var startCookie = auth.Cookie{Suffix: "-oidc", Purpose: "svc.v1 oidc", Age: signInFor}
 
-// errNotThere means that the provider recently failed to respond.
+// errNotThere means that the provider does not respond.
 var errNotThere = errors.New("the identity provider does not respond")
 
-// Discovery reads the configuration of a provider on demand.
+// Discovery reads the configuration of a provider when it is first needed.
 type Discovery struct {
 	cfg *Provider
 	now func() time.Time
@@ -81,13 +81,13 @@ type Discovery struct {
 	failed   time.Time
 }
 
-// NewDiscovery returns the discovery of a provider.
+// NewDiscovery returns a discovery for a provider.
 func NewDiscovery(cfg *Provider, now func() time.Time) *Discovery {
 	return &Discovery{cfg: cfg, now: now}
 }
 
 // Offer returns the link to the provider and the text of that link. The link is "" while the provider does not
-// respond. Both are "" if there is no discovery.
+// respond. Both are "" if d is nil.
 func (d *Discovery) Offer(r *http.Request, t *text.Texts) (link, says string) {
 	if d == nil {
 		return "", ""
@@ -98,22 +98,23 @@ func (d *Discovery) Offer(r *http.Request, t *text.Texts) (link, says string) {
 	return startPath, t.T("signin.provider")
 }
 
-// provider is an identity provider whose configuration is known.
+// provider is an identity provider whose configuration has been read.
 type provider struct {
 	*oidc.Provider
 
 	keys  oidc.KeySet
-	signs []string // names of its signature algorithms
+	signs []string // names of its accepted signature algorithms
 	style oauth2.AuthStyle
 }
 
-// signatures are the accepted signature algorithms: those with public keys, which a provider can publish.
+// signatures are the accepted signature algorithms. They use asymmetric keys, so that a provider can publish the
+// public keys.
 var signatures = []string{
 	oidc.RS256, oidc.RS384, oidc.RS512, oidc.ES256, oidc.ES384, oidc.ES512, oidc.PS256, oidc.PS384, oidc.PS512, oidc.EdDSA,
 }
 
-// newProvider reads the URL of the keys, the signature algorithms and the authentication method from a provider's
-// metadata.
+// newProvider reads a provider's metadata: the URL of its keys, its signature algorithms and its authentication
+// method.
 func newProvider(p *oidc.Provider, client *http.Client) (*provider, error) {
 	var told struct {
 		Keys  string   `json:"jwks_uri"`
@@ -125,8 +126,7 @@ func newProvider(p *oidc.Provider, client *http.Client) (*provider, error) {
 	}
 	unknown := func(name string) bool { return !slices.Contains(signatures, name) }
 	keys := oidc.NewRemoteKeySet(oidc.ClientContext(context.Background(), client), told.Keys)
-	// The style is set, because without a style, the library would try both styles, which sends two requests for each
-	// failure.
+	// Without an explicit style, the library would try both styles, so that each failure would cause two requests.
 	style := oauth2.AuthStyleInHeader // the default (OpenID Connect Discovery 1.0, section 3)
 	if len(told.Ways) > 0 && !slices.Contains(told.Ways, "client_secret_basic") {
 		style = oauth2.AuthStyleInParams
@@ -134,7 +134,7 @@ func newProvider(p *oidc.Provider, client *http.Client) (*provider, error) {
 	return &provider{p, keys, slices.DeleteFunc(told.Signs, unknown), style}, nil
 }
 
-// discover returns the provider. An error means that the provider currently does not respond.
+// discover returns the provider. It returns an error while the provider does not respond.
 func (d *Discovery) discover(ctx context.Context) (*provider, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -175,18 +175,19 @@ type start struct {
 	Nonce    string `json:"n"`
 	Verifier string `json:"v"`
 	Begun    int64  `json:"b"` // Unix seconds
-	// Again means that an existing session at the provider is not sufficient: the person must authenticate after
-	// Begun.
+	// Again means that an existing session at the provider is not sufficient: the person must authenticate at or
+	// after Begun.
 	Again bool `json:"a,omitempty"`
 }
 
-// usedStates records the states that have been used, so that one cookie causes only one request to the provider.
+// usedStates records which states have been used, so that the cookie of one sign-in causes only one request to the
+// provider.
 type usedStates struct {
 	mu  sync.Mutex
 	all map[string]time.Time // when each state was used
 }
 
-// use reports whether a state is used for the first time.
+// use marks a state as used, and reports whether it was unused before.
 func (u *usedStates) use(state string, now time.Time) bool {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -198,7 +199,7 @@ func (u *usedStates) use(state string, now time.Time) bool {
 		maps.DeleteFunc(u.all, func(_ string, at time.Time) bool { return now.Sub(at) > signInFor })
 	}
 	if len(u.all) >= statesAtMost {
-		clear(u.all) // a single address cannot send this many states, but many addresses can
+		clear(u.all) // the rate limit keeps a single address from sending this many states, but many addresses together can
 	}
 	u.all[state] = now
 	return !again
@@ -206,11 +207,11 @@ func (u *usedStates) use(state string, now time.Time) bool {
 
 const statesAtMost = 10_000
 
-// beginSignIn sends the browser to the provider. It sets a cookie for ten minutes and changes nothing else. Only a
-// form on these pages can start a sign-in, so other sites cannot.
+// beginSignIn sends the browser to the provider. It sets a cookie that is valid for ten minutes, and changes nothing
+// else. Other sites cannot start a sign-in, because only a form on these pages can.
 //
-// The response is a page that continues automatically, not a redirect, because the Content-Security-Policy of these
-// pages forbids forms that lead to another site, and browsers apply this to every redirect after a form.
+// The response is a page that continues automatically, not a redirect. The Content-Security-Policy of these pages
+// forbids forms that lead to another site, and browsers also apply it to redirects after a form.
 func (s *site) beginSignIn(w http.ResponseWriter, r *http.Request) {
 	if s.LimitTries(w, r) {
 		return
@@ -244,8 +245,8 @@ func (s *site) beginSignIn(w http.ResponseWriter, r *http.Request) {
 	page.WritePage(w, r, http.StatusOK, n.Render())
 }
 
-// readStart returns the state that the browser stored. It returns false if the browser stored none for this response
-// from the provider, or the time limit of the sign-in has passed.
+// readStart returns the state that the browser stored at the start of the sign-in. It returns false if the browser
+// has no state that matches this response from the provider, or if the time limit of the sign-in has passed.
 func (s *site) readStart(r *http.Request) (st start, ok bool) {
 	if !s.Cookies.Open(r, startCookie, &st) || st.State == "" {
 		return st, false
@@ -254,8 +255,8 @@ func (s *site) readStart(r *http.Request) (st start, ok bool) {
 	return st, same && s.Now().Before(time.Unix(st.Begun, 0).Add(signInFor))
 }
 
-// chooseLabel returns the first nonempty name, without control characters and truncated to mostLabel characters, or
-// "user" if there is none.
+// chooseLabel returns the first nonempty name, without control characters and truncated to mostLabel characters. If
+// there is none, it returns "user".
 func chooseLabel(names ...string) string {
 	for _, name := range names {
 		name = strings.TrimSpace(strings.Map(func(r rune) rune {
@@ -273,7 +274,7 @@ func chooseLabel(names ...string) string {
 
 const mostLabel = 100
 
-// mapRoles returns, for each hospital, the highest role that any of the groups has in it.
+// mapRoles returns, for each hospital, the highest role that any of the groups has in that hospital.
 func (s *site) mapRoles(groups []string) map[string]users.Role {
 	roles := map[string]users.Role{}
 	give := func(hospital string, role users.Role) {
@@ -296,7 +297,7 @@ func (s *site) mapRoles(groups []string) map[string]users.Role {
 	return roles
 }
 
-// endSignIn signs a person in from the provider's response.
+// endSignIn signs a person in according to the provider's response.
 func (s *site) endSignIn(w http.ResponseWriter, r *http.Request) {
 	if s.LimitTries(w, r) {
 		return

@@ -44,7 +44,7 @@ func (d directory) SignIn(
 	return s, all, nil
 }
 
-// provided returns the pages with an issuer.
+// provided returns the pages with an identity provider.
 func provided(t *testing.T) (*pages, *oidctest.Issuer) {
 	t.Helper()
 	p, i := newPages(t), oidctest.New(t, func() time.Time { return pagetest.Noon })
@@ -60,8 +60,7 @@ func provided(t *testing.T) (*pages, *oidctest.Issuer) {
 	return p, i
 }
 
-// begin starts a sign-in, and returns the query of the redirect to the issuer and the cookie of the
-// browser.
+// begin starts a sign-in. It returns the query of the redirect to the provider, and the cookie that the browser gets.
 func (p *pages) begin(form ...string) (url.Values, *http.Cookie) {
 	p.Helper()
 	got := p.Ask("POST", startPath, nil, form...)
@@ -117,7 +116,7 @@ func TestProvider(t *testing.T) {
 			if u, _ := p.Users.User("north", "usr_ada"); u.Role != tt.role || u.Label != "AdaL." {
 				t.Errorf("user %+v", u)
 			}
-			// A repeated answer does not sign anyone in, because the code has been used.
+			// A repeated callback does not sign anyone in, because the code has already been used.
 			if got := p.Ask("GET", CallbackPath+"?code=c1&state="+asked.Get("state"), cookie); got.Code != http.StatusForbidden || !slices.Equal(p.links.Refused, []string{"unknown provider_replay"}) {
 				t.Errorf("once more: %d, on record %q", got.Code, p.links.Refused)
 			}
@@ -206,8 +205,8 @@ func TestProviderRefused(t *testing.T) {
 	}
 }
 
-// TestBrowserGoesAway: a browser that disconnects before the first page is complete does not affect
-// the provider for others.
+// TestBrowserGoesAway: if a browser disconnects before the first page is complete, the provider remains available to
+// others.
 func TestBrowserGoesAway(t *testing.T) {
 	t.Parallel()
 	p, _ := provided(t)
@@ -244,8 +243,9 @@ func TestProviderIsAway(t *testing.T) {
 	}
 }
 
-// TestASVS684Freshness (ASVS 6.8.4, 7.6.2): an act that needs a fresh sign-in is available only after the provider
-// has confirmed when the person authenticated: within the last hour, or during the new sign-in.
+// TestASVS684Freshness (ASVS 6.8.4, 7.6.2): a sign-in is fresh only if the provider confirms when the person
+// authenticated. That time must be within the last hour or, if the person was asked to sign in again, during the new
+// sign-in.
 func TestASVS684Freshness(t *testing.T) {
 	t.Parallel()
 	noon := pagetest.Noon
@@ -327,8 +327,8 @@ func TestASVS762ExplicitSignIn(t *testing.T) {
 	}
 }
 
-// TestASVS1052Subject (ASVS 10.5.2): a person is identified only by the subject of the token. A token without a
-// subject, or with a different one, does not belong to that person.
+// TestASVS1052Subject (ASVS 10.5.2): a person is identified only by the subject in the token. A token without a
+// subject, or with a different subject, does not identify that person.
 func TestASVS1052Subject(t *testing.T) {
 	t.Parallel()
 	p, i := provided(t)

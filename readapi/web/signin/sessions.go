@@ -17,13 +17,13 @@ var templateFiles embed.FS
 
 var templates = page.ParseTemplates(templateFiles)
 
-// The reasons for which a session ends, as in the audit log.
+// The reasons why a session ended, as recorded in the audit log.
 const (
 	endedBySignOut = "sign_out"
 	endedByPerson  = "by_person" // on the sessions page
 )
 
-// sessionsPath is the path of the page with a person's sessions.
+// sessionsPath is the path of the page that lists a person's sessions.
 const sessionsPath = auth.AppPath + "/sessions"
 
 // sessionsPage shows the sessions of a person.
@@ -35,7 +35,7 @@ type sessionsPage struct {
 
 type sessionRow struct {
 	ID, Browser, Begun, Ends string
-	Here                     bool // the session of this request
+	Here                     bool // whether this is the session of the request
 }
 
 func (s *site) showSessions(w http.ResponseWriter, r *http.Request, session *auth.Session) {
@@ -66,7 +66,7 @@ func (s *site) openSessions(session *auth.Session) []users.Session {
 	return all
 }
 
-// endSessions ends the session in a form, or all sessions of the person if the form does not name one.
+// endSessions ends the session that a form names, or all sessions of the person if the form names none.
 func (s *site) endSessions(w http.ResponseWriter, r *http.Request, session *auth.Session) {
 	r.Body = http.MaxBytesReader(w, r.Body, formAtMost)
 	if r.ParseForm() != nil {
@@ -95,7 +95,7 @@ func (s *site) endSessions(w http.ResponseWriter, r *http.Request, session *auth
 // formAtMost is the maximum size of a form in bytes.
 const formAtMost = 4096
 
-// browsers and systems are matched by a word in the user agent. The first match applies, because browsers also name
+// browsers and systems are recognized by a word in the user agent. The first match counts, because browsers also name
 // older browsers.
 var (
 	browsers = [][2]string{{"Edg", "Edge"}, {"OPR/", "Opera"}, {"Firefox/", "Firefox"}, {"Chrome/", "Chrome"}, {"Safari/", "Safari"}}

@@ -1,4 +1,4 @@
-// Package signin signs people in to the pages, with a one-time link or through an identity provider.
+// Package signin signs people in to the pages, either with a one-time link or through an identity provider.
 package signin
 
 import (
@@ -23,8 +23,8 @@ const LinkPath = "/signin/"
 type Links interface {
 	// FindLink returns the link that a token belongs to, even if the link has been used or withdrawn, or has expired.
 	FindLink(token string) (users.Link, bool)
-	// UseLink uses a link. If it is used concurrently, one person is signed in and the others get [users.ErrNoLink].
-	// Any other error means that the link currently cannot be used.
+	// UseLink uses a link. If several people use it concurrently, one is signed in and the others get
+	// [users.ErrNoLink]. Any other error means that the link currently cannot be used.
 	UseLink(ctx context.Context, token string, in users.SignIn) (users.Session, error)
 	// EndSessions ends sessions of one person, in all hospitals. reason is a stable code.
 	EndSessions(ctx context.Context, reason string, all ...users.Session) error
@@ -43,7 +43,7 @@ type Config struct {
 	Log       *slog.Logger
 }
 
-// site provides what the sign-in pages share.
+// site has what the sign-in pages share.
 type site struct {
 	*page.Site
 	Config
@@ -81,8 +81,8 @@ func (s *site) showFront(w http.ResponseWriter, r *http.Request) {
 	page.WritePage(w, r, http.StatusOK, n.Render())
 }
 
-// showLink responds with the button that signs in. Opening the page does not use the link, because mail scanners
-// follow links.
+// showLink responds with a page whose button signs the person in. Opening the page does not use the link, because
+// mail scanners follow links.
 func (s *site) showLink(w http.ResponseWriter, r *http.Request) {
 	token := chi.URLParam(r, "token")
 	link, known := s.Links.FindLink(token)
@@ -99,7 +99,8 @@ func (s *site) showLink(w http.ResponseWriter, r *http.Request) {
 	page.WritePage(w, r, http.StatusOK, n.Render())
 }
 
-// refuseLink responds that a link is invalid. A known link has been used or withdrawn, or has expired.
+// refuseLink responds that a link is invalid. known means that the link existed, but has been used or withdrawn, or
+// has expired.
 func (s *site) refuseLink(w http.ResponseWriter, r *http.Request, known bool) {
 	status := http.StatusNotFound
 	if known {
@@ -140,11 +141,11 @@ func (s *site) describeSignIn(r *http.Request) users.SignIn {
 	return users.SignIn{Browser: nameBrowser(r.UserAgent()), Before: s.Cookies.SessionID(r)}
 }
 
-// signOut ends the session of a browser. If that cannot be recorded, the browser keeps its cookie and the page
-// reports the failure, because a copy of the cookie would still be valid.
+// signOut ends the session of a browser. If the end of the session cannot be recorded, a copy of the cookie would
+// still be valid. The browser then keeps its cookie, and the page reports the failure.
 func (s *site) signOut(w http.ResponseWriter, r *http.Request) {
 	if id := s.Cookies.SessionID(r); id != "" {
-		s.Cookies.ReadSession(r) //nolint:errcheck // waits for a session that has just begun
+		s.Cookies.ReadSession(r) //nolint:errcheck // waits for the record of a session that has just begun
 		if record, known := s.Users.Session(id); known {
 			httpapi.Identify(r.Context(), record.Hospital, record.User)
 			if err := s.Links.EndSessions(r.Context(), endedBySignOut, record); err != nil {

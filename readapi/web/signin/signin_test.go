@@ -37,7 +37,7 @@ func TestFrontIsNeverMissing(t *testing.T) {
 	}
 }
 
-// TestLinkSignsInOnce: opening a link changes nothing, and the button on its page signs a person in once.
+// TestLinkSignsInOnce: opening a link changes nothing. The button on its page signs a person in, but only once.
 func TestLinkSignsInOnce(t *testing.T) {
 	t.Parallel()
 	p := newPages(t)

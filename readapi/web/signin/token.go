@@ -14,8 +14,8 @@ import (
 	"golang.org/x/oauth2"
 )
 
-// verify checks an ID token. The error is [errNotThere] if the provider's keys cannot be fetched, and otherwise
-// [errRefused].
+// verify checks an ID token. The error is [errNotThere] if the provider's keys cannot be fetched, and [errRefused] if
+// the token is invalid.
 func (p *provider) verify(ctx context.Context, issuer, clientID, token string, now func() time.Time) (*oidc.IDToken, error) {
 	keys := &watchedKeys{KeySet: p.keys}
 	id, err := oidc.NewVerifier(issuer, keys, &oidc.Config{ClientID: clientID, SupportedSigningAlgs: p.signs, Now: now}).Verify(ctx, token)
@@ -28,7 +28,7 @@ func (p *provider) verify(ctx context.Context, issuer, clientID, token string, n
 	return id, nil
 }
 
-// watchedKeys records whether fetching the keys failed, because the verifier does not wrap that error.
+// watchedKeys records whether the keys could not be fetched, because the verifier does not wrap that error.
 type watchedKeys struct {
 	oidc.KeySet
 
@@ -45,10 +45,10 @@ func (k *watchedKeys) VerifySignature(ctx context.Context, token string) ([]byte
 // errRefused means that the response of the provider is not a valid sign-in.
 var errRefused = errors.New("the identity provider's response is not valid")
 
-// errNotAgain means that the provider did not authenticate the person again, or does not say so.
+// errNotAgain means that the provider does not confirm that it authenticated the person again.
 var errNotAgain = fmt.Errorf("%w: auth_time", errRefused)
 
-// refusal returns why a response from the provider is not a valid sign-in, as a stable code.
+// refusal returns a stable code for the reason why a response from the provider is not a valid sign-in.
 func refusal(err error) string {
 	_, what, _ := strings.Cut(err.Error(), ": ")
 	return "provider_" + strings.ReplaceAll(strings.ToLower(what), " ", "_")
@@ -59,9 +59,9 @@ type claims struct {
 	Name      string `json:"name"`
 	Preferred string `json:"preferred_username"`
 	ACR       string `json:"acr"`
-	// Party is the client to which the token was issued, if the audience includes other clients.
+	// Party is the client to which the token was issued. It is set if the audience includes other clients.
 	Party string `json:"azp"`
-	// ProvedAt is when the person authenticated, in Unix seconds; 0: the provider does not say.
+	// ProvedAt is when the person authenticated, in Unix seconds. It is 0 if the provider does not say.
 	ProvedAt float64 `json:"auth_time"`
 }
 
@@ -71,7 +71,7 @@ const clockSkew = time.Minute
 // issuedWithin is the maximum age of a token that the provider has just issued.
 const issuedWithin = 5 * time.Minute
 
-// mostSubject is the maximum length of the subject of an account in characters (OpenID Connect Core 1.0, section 2).
+// mostSubject is the maximum length of an account's subject, in characters (OpenID Connect Core 1.0, section 2).
 const mostSubject = 255
 
 // checkClaims checks the claims that the library does not check. It returns when the person authenticated, or the
@@ -99,14 +99,14 @@ func (s *site) checkClaims(id *oidc.IDToken, c *claims, st *start) (provedAt tim
 	return provedAt, nil
 }
 
-// person is what the provider says about a person.
+// person is the provider's information about a person.
 type person struct {
 	subject, label string
 	groups         []string
 	provedAt       time.Time // zero: the provider does not say
 }
 
-// exchangeCode exchanges the code for an ID token and checks the token.
+// exchangeCode exchanges the authorization code for an ID token, checks the token, and returns the person.
 func (s *site) exchangeCode(ctx context.Context, st start, code string) (*person, error) {
 	p, err := s.Discovery.discover(ctx)
 	if err != nil {

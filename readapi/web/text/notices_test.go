@@ -6,8 +6,8 @@ import (
 	"svc/internal/httpapi/rules"
 )
 
-// TestNoticesInTheLanguageOfThePage: a feed's warnings and refusals, including broken rules, are explained in the
-// language of the page.
+// TestNoticesInTheLanguageOfThePage: a feed's warnings and refusals, including those for broken rules, are explained
+// in the language of the page.
 func TestNoticesInTheLanguageOfThePage(t *testing.T) {
 	codes := []string{"413", "maxLength:100", "required"}
 	for i := range rules.Warnings {

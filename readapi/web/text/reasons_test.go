@@ -14,11 +14,11 @@ import (
 	"svc/internal/httpapi/rules"
 )
 
-// reasons are the rules and messages with which the API may refuse an administrator's form, as found in its source
-// code.
-type reasons struct{ rules, messages map[string]string } // each with its location
+// reasons are the rules and messages with which the API may refuse an administrator's form. They are collected from
+// the API's source code.
+type reasons struct{ rules, messages map[string]string } // maps each rule or message to its location in the source code
 
-// takesRule are the functions of the API whose last string argument is a rule.
+// takesRule has the API's functions whose last string argument is a rule.
 var takesRule = []string{"unless", "fits", "fault", "unfit", "add", "unprocessable", "Fault"}
 
 func reasonsOfAPI(t *testing.T) reasons {
@@ -33,7 +33,7 @@ func reasonsOfAPI(t *testing.T) reasons {
 	}
 	all := reasons{map[string]string{}, map[string]string{}}
 	for _, file := range files {
-		// Forms do not send feeds, commands or room layouts.
+		// No form sends feeds, commands or room layouts.
 		name := filepath.Base(file)
 		forms := strings.Contains(file, "/internal/admin/") && !strings.Contains(file, "/layout/") && !strings.Contains(file, "/commands/") ||
 			slices.Contains([]string{"acts.go", "fields.go", "terminology.go", "locations.go", "rules.go", "deadletters.go"}, name)
@@ -92,8 +92,8 @@ func leftmost(e ast.Expr) string {
 	return ""
 }
 
-// notFromForm are rules for JSON or URLs. The pages generate these, so only other clients can break the rules. For
-// these rules, the pages show the API's explanation.
+// notFromForm has the rules for JSON and URLs. The pages generate the JSON and URLs that they send, so only other
+// clients can break these rules. If such a rule is broken, the pages show the API's explanation.
 var notFromForm = []string{"path", "name", "version", "type"}
 
 // TestReasonsInEachLanguage: every rule with which the API may refuse a form has an explanation in each language. The
@@ -134,7 +134,7 @@ func TestReasonsInEachLanguage(t *testing.T) {
 	}
 }
 
-// TestBoundsInTheSentence: the displayed sentence includes the limit, but no terms of the API.
+// TestBoundsInTheSentence: the displayed sentence includes the limit, but none of the API's terms.
 func TestBoundsInTheSentence(t *testing.T) {
 	t.Parallel()
 	for rule, want := range map[string]string{
