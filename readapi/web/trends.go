@@ -32,10 +32,11 @@ type spanLink struct {
 	Current    bool
 }
 
-// spanDays are the periods that a person can choose, in days.
+// spanDays has the periods that a person can choose, in days.
 var spanDays = []int{1, 7, readapi.TrendDays}
 
-// readDays returns the requested number of days, or 0 if that number is not offered.
+// readDays returns the requested number of days, or 0 if the request has a number that is not in spanDays. The
+// default is 1.
 func readDays(r *http.Request) int {
 	given := r.URL.Query().Get("days")
 	if given == "" {
@@ -49,7 +50,8 @@ func readDays(r *http.Request) int {
 	return 0
 }
 
-// readTrends returns the requested trends. If it returns false, it has sent an error response.
+// readTrends returns the requested trends and their number of days. If it returns false, it has sent an error
+// response.
 func (s *site) readTrends(w http.ResponseWriter, r *http.Request, session *auth.Session) (t *readapi.Trends, days int, ok bool) {
 	if days = readDays(r); days == 0 {
 		s.ShowFault(w, r, http.StatusNotFound, session, "fault.none")
@@ -98,7 +100,7 @@ func (p *writer) newTrendsPage(frame page.Frame, t *readapi.Trends, days int) *t
 	return out
 }
 
-// formatDay formats the day of an hour. An hour's time is the end of the hour.
+// formatDay formats the day of an hour. It subtracts an hour from At, which is the end of the hour.
 func (p *writer) formatDay(h *shownHour) string { return p.FormatDate(h.At.Add(-time.Hour)) }
 
 // drawNeeded draws the nurses needed and the nurses on duty.
@@ -140,7 +142,7 @@ func (p *writer) drawNeeded(t *readapi.Trends, days int) finding {
 	return out
 }
 
-// listMarks returns the labels of hours or days below a figure.
+// listMarks returns the hour or day labels below a figure.
 func (p *writer) listMarks(t *readapi.Trends, days int) (list []chart.Mark) {
 	every := map[int]int{1: 4, 7: 24, 28: 4 * 24}[days] //nolint:mnd // hours between marks
 	n := 0
@@ -150,7 +152,7 @@ func (p *writer) listMarks(t *readapi.Trends, days int) (list []chart.Mark) {
 		case days == 1 && local.Hour()%every == 0:
 			list = append(list, chart.Mark{At: at, Words: p.FormatClock(at)})
 		case days > 1 && local.Hour() == 0:
-			if n++; (n-1)%(every/24) == 0 && at.Add(12*time.Hour).Before(t.Until) { //nolint:mnd // no space for a label at the edge
+			if n++; (n-1)%(every/24) == 0 && at.Add(12*time.Hour).Before(t.Until) { //nolint:mnd // a label at the edge would not have enough space
 				list = append(list, chart.Mark{At: at, Words: p.FormatDate(at)})
 			}
 		}
@@ -158,11 +160,11 @@ func (p *writer) listMarks(t *readapi.Trends, days int) (list []chart.Mark) {
 	return list
 }
 
-// levelTime has the minutes at each level, as far as they are known.
+// levelTime has the known minutes at each level.
 type levelTime struct {
 	minutes   [acuity.LevelRed + 1]int
 	estimated int // included in the minutes
-	unstaffed int // minutes with an unknown level, because the nurses on duty are unknown
+	unstaffed int // minutes at an unknown level, because the nurses on duty are unknown
 }
 
 func (l *levelTime) add(o *levelTime) {
@@ -181,7 +183,7 @@ type shownHour struct {
 }
 
 // listShown returns the hours with their known levels. While the number of nurses on duty is unknown, three of seven
-// measures are unknown, so the level may be worse than recorded, unless it is red. If that number was unknown at the
+// measures are unknown, so a recorded level other than red may be too low. If that number was unknown at the
 // beginning or end of an hour, it is treated as unknown for the whole hour.
 func listShown(hours []readapi.TrendHour) []shownHour {
 	list := make([]shownHour, len(hours))
@@ -264,7 +266,7 @@ func (p *writer) drawLevelMinutes(t *readapi.Trends, days int) finding {
 	return out
 }
 
-// groupHours splits hours into groups of consecutive hours with the same name, such as a day.
+// groupHours splits hours into groups of consecutive hours with the same name, for example hours of the same day.
 func groupHours(hours []shownHour, name func(*shownHour) string) (groups [][]shownHour) {
 	for i := range hours {
 		if i == 0 || name(&hours[i]) != name(&hours[i-1]) {

@@ -37,7 +37,7 @@ func (f *recorded) Trends(_ context.Context, hospital string, since, _ time.Time
 		Since: since.Truncate(time.Hour), Until: until, Zone: zone, Unknown: 180,
 		Forecast: &forecast.Calibration{Status: forecast.Calibrated, Coverage80: .784, MAE: 1.034, MAEPersistence: 1.2, Samples: 540, WindowDays: 28},
 	}
-	quiet := t.Since.Add(3 * time.Hour) // no patient had been reported
+	quiet := t.Since.Add(3 * time.Hour) // no fact about a patient had been received
 	t.Hours = append(t.Hours, readapi.TrendHour{Hour: readapi.Hour{At: quiet, Level: acuity.LevelGreen, OnDuty: 5}})
 	for at := quiet.Add(time.Hour); !at.After(until); at = at.Add(time.Hour) {
 		h := readapi.TrendHour{Hour: readapi.Hour{At: at, Observed: true, Level: acuity.LevelGreen, Required: 240, OnDuty: -1}}
@@ -92,7 +92,7 @@ func TestTrendsGolden(t *testing.T) {
 	}
 }
 
-// TestTrendsAsCSV: the file has the same numbers as the API, one line per hour.
+// TestTrendsAsCSV: the file contains the same numbers as the API, with one line per hour.
 func TestTrendsAsCSV(t *testing.T) {
 	w := inState(t, "usual")
 	w.record.staffed = true

@@ -15,7 +15,7 @@ import (
 	"svc/readapi/web/auth"
 )
 
-// tabulateHours returns a row for each hour, latest first.
+// tabulateHours returns the column headings and a row for each hour, latest first.
 func (p *writer) tabulateHours(t *readapi.Trends) (heads []string, rows [][]string) {
 	heads = append([]string{p.T("trends.hour"), p.T("needed"), p.T("onduty"), p.T("short")}, p.listLevelHeads("min")...)
 	hours := listShown(t.Hours)
@@ -40,7 +40,7 @@ func (p *writer) listLevelHeads(unit string) (heads []string) {
 	return append(heads, p.T("trends.levels.unknown")+", "+unit)
 }
 
-// listMinutes returns the time spent at each level, and the time in which the level was unknown.
+// listMinutes formats the time spent at each level, and the time in which the level was unknown.
 func listMinutes(sum levelTime, format func(minutes int) string) (cells []string) {
 	for _, n := range sum.minutes {
 		cells = append(cells, format(n))
@@ -48,7 +48,7 @@ func listMinutes(sum levelTime, format func(minutes int) string) (cells []string
 	return append(cells, format(sum.unstaffed))
 }
 
-// tabulateDays returns a row for each day, latest first.
+// tabulateDays returns the column headings and a row for each day, latest first.
 func (p *writer) tabulateDays(t *readapi.Trends) (heads []string, rows [][]string) {
 	heads = append([]string{p.T("trends.date"), p.T("trends.mean"), p.T("trends.most"), p.T("trends.hours")}, p.listLevelHeads("h")...)
 	for _, group := range slices.Backward(groupHours(listShown(t.Hours), p.formatDay)) {
@@ -80,7 +80,7 @@ func (p *writer) tabulateDays(t *readapi.Trends) (heads []string, rows [][]strin
 	return heads, rows
 }
 
-// downloadTrends responds with the hours as a CSV file that uses the API's names.
+// downloadTrends responds with the hours as a CSV file. The file uses the API's field names.
 func (s *site) downloadTrends(w http.ResponseWriter, r *http.Request, session *auth.Session) {
 	t, days, ok := s.readTrends(w, r, session)
 	if !ok {

@@ -22,7 +22,7 @@ import (
 	"svc/readapi/web/page"
 )
 
-// unitPage is the page of a unit. The wall shows part of it.
+// unitPage is the page of a unit. The wall shows a part of this page.
 type unitPage struct {
 	page.Frame
 
@@ -30,9 +30,9 @@ type unitPage struct {
 	Unplaced string
 	Floor    *floor
 	Look     []tile
-	More     string // number of further rooms that need attention
+	More     string // text that says how many other rooms need attention
 	Help     []helpRow
-	NoHelp   string // why no measure would help
+	NoHelp   string // text that says why no measure would help
 	Axes     []axisRow
 	Quality  []string
 	Feeds    []feedRow
@@ -42,8 +42,8 @@ type unitPage struct {
 	MayStaff bool
 }
 
-// newUnitPage returns the page of a unit. The wall shows no factor, visit or link, because passers-by must not learn
-// why a patient is there.
+// newUnitPage returns the page of a unit. For a wall, it omits factors, visits and links, because passers-by must not
+// learn why a patient is there.
 func (p *writer) newUnitPage(frame page.Frame, u *readapi.Unit, drawn *layout.Layout, wall bool) *unitPage {
 	out := &unitPage{
 		Frame: frame, Head: p.newHeadline(u), Floor: p.newFloor(u, drawn, wall), Feeds: p.listFeeds(u), Outlook: p.newOutlook(u, wall),
@@ -93,8 +93,8 @@ func (p *writer) formatNurses(d catalogue.Demand) string {
 	return p.formatNeed(nursesOf(d))
 }
 
-// formatNeed writes a number of nurses needed, with one decimal. A need just above a whole number is never rounded
-// down to it: "16.0 needed" with 15 on duty would not explain why two nurses are missing.
+// formatNeed formats the number of nurses needed, with one decimal. It never rounds a need down to a whole number
+// that is too low. For example, "16.0 needed" with 15 on duty would not explain why two nurses are missing.
 func (p *writer) formatNeed(nurses float64) string {
 	if whole := math.Floor(nurses); nurses-whole > 1e-9 && nurses-whole < 0.05 {
 		nurses = whole + 0.1
@@ -102,7 +102,7 @@ func (p *writer) formatNeed(nurses float64) string {
 	return p.FormatNumber(nurses, 1)
 }
 
-// heldState returns how to mark a page that does not show the current state, or "" if it does.
+// heldState returns the mark for a page that does not show the current state, or "" for one that does.
 func heldState(u *readapi.Unit) string {
 	switch {
 	case u.Stopped.IsZero():
@@ -116,15 +116,15 @@ func heldState(u *readapi.Unit) string {
 // headline is the level with its key figures.
 type headline struct {
 	Class   string // green, yellow, orange, red or unsure
-	Shape   string // shape of the level: g, y, o, r
+	Shape   string // symbol for the level's shape: g, y, o or r
 	Word    string
 	Why     string
 	Since   string // when the unit reached this level, and the previous level
 	Changed string
-	Band    string // why the page does not show the current state; "" if it does
-	Old     bool   // the displayed state is too old for acts
+	Band    string // text that says why the page does not show the current state; "": it shows the current state
+	Old     bool   // whether the displayed state is too old for acts
 	Figures []figure
-	Pips    []bool // one for each nurse on duty or missing; true: on duty
+	Pips    []bool // one for each nurse who is on duty or missing; true: on duty
 }
 
 type figure struct {
@@ -134,7 +134,8 @@ type figure struct {
 
 var shapes = [...]string{"g", "y", "o", "r"}
 
-// mostPips is the maximum number of nurses, on duty and missing, that are drawn. If there are more, none are drawn.
+// mostPips is the maximum number of nurses, both on duty and missing, that are drawn individually. If there are more,
+// none are drawn.
 const mostPips = 30
 
 func (p *writer) newHeadline(u *readapi.Unit) *headline {
@@ -175,8 +176,8 @@ func (p *writer) newHeadline(u *readapi.Unit) *headline {
 	return h
 }
 
-// isUnsure reports whether a unit is green but data is missing. While the number of nurses on duty is unknown, three
-// of seven measures are unknown; without a census, one is.
+// isUnsure reports whether a unit is green while data is missing. Without the number of nurses on duty, three of
+// seven measures are unknown. Without a census, one is.
 func isUnsure(v *score.Verdict) bool {
 	return v.Level == acuity.LevelGreen && (v.OnDuty < 0 || !v.Axes[acuity.AxisCapacity].Known)
 }
@@ -185,7 +186,7 @@ func isUnsure(v *score.Verdict) bool {
 func (p *writer) describeDriver(v *score.Verdict) string {
 	unknown := ""
 	switch capacity := v.Axes[acuity.AxisCapacity].Known; {
-	case v.Level == acuity.LevelRed: // no unknown value could raise it
+	case v.Level == acuity.LevelRed: // no unknown value could raise the level
 	case v.OnDuty < 0 && !capacity:
 		unknown = p.T("axis.unsure.both")
 	case v.OnDuty < 0:
@@ -205,8 +206,8 @@ func (p *writer) describeDriver(v *score.Verdict) string {
 // mostLook is the maximum number of rooms in the priority list. The map shows all rooms.
 const mostLook = 12
 
-// selectWorst returns the rooms of the priority list: red and orange rooms, the highest score first. more is the
-// number of omitted rooms.
+// selectWorst returns the rooms of the priority list, which are the red and orange rooms, highest score first. more
+// is the number of rooms that the list omits.
 func (p *writer) selectWorst(u *readapi.Unit) (worst []tile, more int) {
 	v := u.Verdict
 	for i := range v.Rooms {
@@ -218,7 +219,7 @@ func (p *writer) selectWorst(u *readapi.Unit) (worst []tile, more int) {
 	return worst[:min(len(worst), mostLook)], max(len(worst)-mostLook, 0)
 }
 
-// helpRow is a measure that would help.
+// helpRow is one measure that would help.
 type helpRow struct {
 	What, After  string
 	Class, Shape string
@@ -257,13 +258,13 @@ func (p *writer) listHelp(u *readapi.Unit) (rows []helpRow) {
 // axisRow shows one axis.
 type axisRow struct {
 	Name, Detail string
-	Class, Shape string // style and shape of its level; "": the level is unknown
+	Class, Shape string // style and shape of the axis's level; "": the level is unknown
 	Word         string
-	Lead         bool // the axis determines the level
+	Lead         bool // whether the axis determines the level
 	Meter        template.HTML
 }
 
-// listAxes returns all axes, worst first and unknown ones last.
+// listAxes returns all axes, worst first. Axes with an unknown level are last.
 func (p *writer) listAxes(v *score.Verdict) []axisRow {
 	order := make([]acuity.Axis, 0, acuity.AxisCount)
 	for i := range acuity.Axis(acuity.AxisCount) {
@@ -286,20 +287,20 @@ func (p *writer) listAxes(v *score.Verdict) []axisRow {
 		if a.Known {
 			row.Class, row.Shape, row.Word = a.Level.String(), shapes[a.Level], p.T("level."+a.Level.String())
 			row.Lead = id == v.Driving && v.Level > acuity.LevelGreen
-			row.Meter = chart.Meter(float64(a.Pressure) / 1000) //nolint:mnd // in tenths of a point out of 100
+			row.Meter = chart.Meter(float64(a.Pressure) / 1000) //nolint:mnd // the pressure is in tenths of a point, out of 100 points
 		}
 		rows = append(rows, row)
 	}
 	return rows
 }
 
-// unknownBecause are the codes of the reasons that make an axis unknown.
+// unknownBecause has, for each axis, the codes of the reasons that can make the axis unknown.
 var unknownBecause = map[acuity.Axis][]string{
 	acuity.AxisStaffing: {"staffing_unknown"}, acuity.AxisReserve: {"staffing_unknown"}, acuity.AxisAcuity: {"staffing_unknown"},
 	acuity.AxisCapacity: {"capacity_unknown"}, acuity.AxisSkill: {"roster_stale", "skill_unknown"},
 }
 
-// describeAxis returns the text of an axis with its numbers, or the reason why they are unknown.
+// describeAxis returns the text of an axis with its numbers or, if they are unknown, the reason.
 func (p *writer) describeAxis(v *score.Verdict, id acuity.Axis) string {
 	if !v.Axes[id].Known {
 		for _, code := range unknownBecause[id] {
@@ -345,10 +346,10 @@ func (p *writer) listQuality(v *score.Verdict) (all []string) {
 	return all
 }
 
-// feedRow is the age of one feed.
+// feedRow is a feed with the age of its last data.
 type feedRow struct {
 	Name, Age string
-	Late      bool // the feed has been silent for longer than usual
+	Late      bool // whether the feed has been silent for longer than usual
 }
 
 func (p *writer) listFeeds(u *readapi.Unit) []feedRow {

@@ -37,9 +37,9 @@ type unitRow struct {
 	Path         string
 	Name         string
 	Rank         string // the rows are in ascending order of Rank
-	Class, Shape string // style and shape of the level; "none" and "" if it is unknown
+	Class, Shape string // style and shape of the level; "none" and "" if the level is unknown
 	Word, Why    string
-	Silent       bool // the unit is unknown, or its input is late
+	Silent       bool // whether the unit is unknown or its input is late
 	Needed       string
 	OnDuty       string
 	Short        string
@@ -52,7 +52,7 @@ type unitRow struct {
 	read     time.Time // when the hospital's state was read
 }
 
-// summary is the last state read for a hospital, for pages that show several hospitals.
+// summary is the last state that was read for a hospital. It is used by pages that show several hospitals.
 type summary struct {
 	mu   sync.Mutex
 	read time.Time
@@ -61,7 +61,7 @@ type summary struct {
 	rows map[string]*unitRow // by language
 }
 
-// summaries caches the latest summary of each hospital for all pages that show several.
+// summaries caches the latest summary of each hospital for all pages that show several hospitals.
 type summaries struct {
 	cfg *Config
 
@@ -69,7 +69,7 @@ type summaries struct {
 	all map[string]*summary
 }
 
-// The lifetime of an unchanged summary, and the maximum number of concurrent reads.
+// The time for which a summary is cached if no change is reported, and the maximum number of concurrent reads.
 const (
 	summaryFor = 10 * time.Second
 	readers    = 16
@@ -79,7 +79,8 @@ func newSummaries(cfg *Config) *summaries {
 	return &summaries{cfg: cfg, all: map[string]*summary{}}
 }
 
-// readRow returns the row of a hospital. If fresh is true, it bypasses the cache.
+// readRow returns the row of a hospital. If fresh is true, it reads the hospital again unless the cached state was
+// read within [leastBetween].
 func (s *summaries) readRow(ctx context.Context, t *text.Texts, hospital string, fresh bool) *unitRow {
 	s.mu.Lock()
 	one := s.all[hospital]
@@ -92,7 +93,8 @@ func (s *summaries) readRow(ctx context.Context, t *text.Texts, hospital string,
 	defer one.mu.Unlock()
 	now := s.cfg.Now()
 	if age := now.Sub(one.read); one.read.IsZero() || fresh && age > leastBetween || age >= summaryFor {
-		one.unit, one.err = s.cfg.Reads.Unit(context.WithoutCancel(ctx), hospital) // other requests also wait for the result
+		// The read is not canceled with this request, because other requests also wait for the result.
+		one.unit, one.err = s.cfg.Reads.Unit(context.WithoutCancel(ctx), hospital)
 		one.read, one.rows = now, map[string]*unitRow{}
 	}
 	row := one.rows[t.Language]
@@ -105,7 +107,7 @@ func (s *summaries) readRow(ctx context.Context, t *text.Texts, hospital string,
 	return row
 }
 
-// readRows returns the rows of hospitals, worst first.
+// readRows returns the rows of the given hospitals, worst first.
 func (s *summaries) readRows(ctx context.Context, t *text.Texts, hospitals []string, fresh bool) []*unitRow {
 	rows := make([]*unitRow, len(hospitals))
 	var group errgroup.Group
@@ -121,8 +123,8 @@ func (s *summaries) readRows(ctx context.Context, t *text.Texts, hospitals []str
 	return rows
 }
 
-// rankOfLevel has the ranks by which rows are sorted, for each level; an unknown hospital ranks above one that is
-// known to be quiet.
+// rankOfLevel has the sort rank of each level. The lowest rank is first. A hospital whose level is unknown precedes
+// those that are yellow or green.
 var rankOfLevel = [...]string{"4", "3", "1", "0"}
 
 const rankOfUnknown = "2"
@@ -169,12 +171,14 @@ func (s *summaries) newRow(t *text.Texts, hospital string, u *readapi.Unit, err 
 	return row
 }
 
-// formatPeak formats the largest number of nurses that may be needed, and the time of that peak.
+// formatPeak formats the peak of the forecast: the largest number of nurses that may be needed, and the time of that
+// peak.
 func (p *writer) formatPeak(f *forecast.Forecast) string {
 	return p.T("units.peakat", "n", p.formatNeed(f.Peak.P90), "time", p.FormatInstant(f.Peak.At))
 }
 
-// setFeedAge sets the age of the most recent feed or, if a feed is late, that of the late feed.
+// setFeedAge sets the age of the feed that sent data last. If a feed is late, it sets the age of the late feed
+// instead.
 func (row *unitRow) setFeedAge(p *writer, u *readapi.Unit) {
 	var last time.Time
 	late := ""
@@ -182,7 +186,8 @@ func (row *unitRow) setFeedAge(p *writer, u *readapi.Unit) {
 		if f.LastReceived.After(last) {
 			last = f.LastReceived
 		}
-		row.Silent = row.Silent || f.Stale && f.Channel != "roster" && f.Channel != "staffing" // people enter the roster and the staffing
+		// People enter the roster and the staffing by hand, so their silence is normal.
+		row.Silent = row.Silent || f.Stale && f.Channel != "roster" && f.Channel != "staffing"
 		if f.Stale && late == "" {
 			late = p.T("units.late", "feed", p.Or("feed."+f.Channel, f.Channel), "age", p.FormatAge(u.At.Sub(f.LastReceived)))
 		}
@@ -233,7 +238,7 @@ func (s *site) streamUnits(w http.ResponseWriter, r *http.Request, session *auth
 	changed := s.Changes.Watch(ctx, s.Cookies.ListHospitals(session)...)
 	p, sent, refreshAt := s.writer(r, session), map[string]string{}, s.Now()
 	noticed := map[string]time.Time{}                            // time of the latest change that no row includes yet, by hospital
-	s.sendStream(ctx, o, s.watchSession(r), nil, func() string { // at intervals, so that changes are sent together
+	s.sendStream(ctx, o, s.watchSession(r), nil, func() string { // changes are sent together, at intervals
 		hospitals, now := s.Cookies.ListHospitals(session), s.Now()
 		for _, one := range drainIDs(changed) {
 			noticed[one] = now
@@ -250,8 +255,8 @@ func (s *site) streamUnits(w http.ResponseWriter, r *http.Request, session *auth
 	})
 }
 
-// removeShown removes from noticed the changes that the rows include. If a hospital was read before its change, the
-// change remains, so that the hospital is read again.
+// removeShown removes the changes that the rows already include from noticed. If a hospital was read before its
+// change, the change remains, so that the hospital is read again.
 func removeShown(noticed map[string]time.Time, rows []*unitRow) {
 	for _, row := range rows {
 		if row.read.After(noticed[row.hospital]) {
@@ -274,8 +279,8 @@ func drainIDs(from <-chan string) (list []string) {
 	}
 }
 
-// formatRowsEvent returns the event with the rows that the browser lacks, or "" if it lacks none. If all is true, the
-// rows are complete, and the event includes their counts.
+// formatRowsEvent returns the event with the rows that differ from those in sent, or "" if none differ, and adds the
+// rows to sent. If all is true, rows contains all hospitals, and the event includes their counts.
 func (s *site) formatRowsEvent(p *writer, rows []*unitRow, sent map[string]string, all bool) string {
 	parts := map[string]string{}
 	for _, row := range rows {

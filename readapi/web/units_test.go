@@ -10,7 +10,7 @@ import (
 	"svc/readapi/web/text"
 )
 
-// hastyUnits fails if the caller disconnects, like a view that is read over a network.
+// hastyUnits returns an error if the caller has disconnected, like a view that is read over a network.
 type hastyUnits struct{ *fakeUnits }
 
 func (h hastyUnits) Unit(ctx context.Context, hospital string) (*readapi.Unit, error) {
@@ -20,8 +20,8 @@ func (h hastyUnits) Unit(ctx context.Context, hospital string) (*readapi.Unit, e
 	return h.fakeUnits.Unit(ctx, hospital)
 }
 
-// TestViewerLeaves: a viewer who leaves the page of all hospitals while a hospital is being read does not make that
-// hospital unknown for other viewers.
+// TestViewerLeaves: if a viewer leaves the page of all hospitals while a hospital is being read, that hospital does
+// not become unknown for other viewers.
 func TestViewerLeaves(t *testing.T) {
 	t.Parallel()
 	p := newPages(t)
@@ -35,8 +35,8 @@ func TestViewerLeaves(t *testing.T) {
 	}
 }
 
-// TestNoticeAfterReading: a change that is reported just after another request has read the hospital is shown shortly
-// afterward.
+// TestNoticeAfterReading: a change that is reported just after another request has read the hospital is still shown a
+// second later.
 func TestNoticeAfterReading(t *testing.T) {
 	t.Parallel()
 	p := newPages(t)
@@ -59,8 +59,8 @@ func TestNoticeAfterReading(t *testing.T) {
 	}
 }
 
-// TestNeedExplainsShortage: a demand slightly above a whole number is never rounded down to it, because that number of
-// nurses would then seem sufficient.
+// TestNeedExplainsShortage: a demand slightly above a whole number is never rounded down to that number, because that
+// number of nurses would then seem sufficient.
 func TestNeedExplainsShortage(t *testing.T) {
 	t.Parallel()
 	p := &writer{&page.Writer{Texts: text.In("en")}}

@@ -11,7 +11,8 @@ import (
 	"svc/internal/admin/walls"
 )
 
-// withWall returns the pages with a wall display of hospital north; its link has the token "screen".
+// withWall returns the pages with a wall display of hospital north, its register and its cookie. The token of the
+// display's link is "screen".
 func withWall(t *testing.T) (*pages, *walls.Register, *http.Cookie) {
 	t.Helper()
 	p := newPages(t)
@@ -39,8 +40,8 @@ func (s *screens) Use(_ context.Context, token string) (walls.Wall, error) {
 	return w, nil
 }
 
-// TestWallLinkOpensOnce: opening a link changes nothing. Its button signs in one screen, and after that the link no
-// longer works.
+// TestWallLinkOpensOnce: opening a link changes nothing. The button on its page signs in one screen; after that, the
+// link no longer works.
 func TestWallLinkOpensOnce(t *testing.T) {
 	t.Parallel()
 	p, register, _ := withWall(t)
@@ -55,7 +56,7 @@ func TestWallLinkOpensOnce(t *testing.T) {
 			t.Fatalf("opened: %d", got.Code)
 		}
 	}
-	// In a browser with a signed-in user of another hospital, the link has no effect.
+	// The link has no effect in a browser in which a user of another hospital is signed in.
 	session := p.Cookie("north", "usr_viewer")
 	for _, method := range []string{"GET", "POST"} {
 		if got := p.Ask(method, "/board/other", session); got.Code != http.StatusConflict || len(got.Result().Cookies()) != 0 {
@@ -87,7 +88,7 @@ func TestWallSeesTheBoardAlone(t *testing.T) {
 		if strings.HasPrefix(r.pattern, "/board") {
 			continue
 		}
-		for _, name := range []string{cookie.Name, "__Host-svc"} { // the cookie is not accepted as a session either
+		for _, name := range []string{cookie.Name, "__Host-svc"} { // the wall's cookie is not accepted as a session cookie either
 			other := *cookie
 			other.Name = name
 			got := p.Ask(r.method, r.path, &other, "nurses=3")
@@ -98,7 +99,7 @@ func TestWallSeesTheBoardAlone(t *testing.T) {
 	}
 }
 
-// TestWallIsRevoked: a revoked wall display is refused at once, even if its id is reused.
+// TestWallIsRevoked: a revoked wall display is refused immediately, even if its id is reused.
 func TestWallIsRevoked(t *testing.T) {
 	t.Parallel()
 	for name, revoke := range map[string]func(*walls.Register){

@@ -44,7 +44,7 @@ func zone(name string) *time.Location {
 
 func ago(d time.Duration) acuity.Instant { return acuity.At(half.Add(-d)) }
 
-// ward serves the pages of hospitals that are in memory, with a signed-in user.
+// ward serves the pages of hospitals that exist only in memory, to a signed-in user.
 type ward struct {
 	http.Handler
 	t       testing.TB
@@ -61,7 +61,7 @@ type ward struct {
 	watch   map[chan string][]string
 	cookie  string
 	read    int
-	goes    func() time.Duration // elapsed time; nil: the clock is stopped
+	goes    func() time.Duration // time since the clock was started; nil: the clock is stopped
 }
 
 func newWard(t testing.TB, chart *acuity.Chart) *ward {
@@ -182,7 +182,8 @@ func (w *ward) Watch(ctx context.Context, hospitals ...string) <-chan string {
 	return c
 }
 
-// change replaces the chart of a hospital and reports the change.
+// change applies the function do to a copy of a hospital's chart, replaces the chart with the copy, and reports the
+// change.
 func (w *ward) change(hospital string, do func(*acuity.Chart)) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -219,7 +220,7 @@ func (w *ward) skip(d time.Duration) {
 	w.now = w.now.Add(d)
 }
 
-// fail makes every read return err, or succeed again if err is nil.
+// fail makes every subsequent read return err. If err is nil, reads succeed again.
 func (w *ward) fail(err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -270,7 +271,7 @@ func (*ward) EndSessions(context.Context, string, ...users.Session) error { retu
 
 func (*ward) RefuseSignIn(context.Context, [][]byte, string) {}
 
-// plain is a fake seal that only adds the name.
+// plain is a fake seal that only prefixes the value with the name.
 type plain struct{}
 
 func (plain) Seal(name string, clear []byte) []byte { return append([]byte(name), clear...) }
@@ -299,7 +300,7 @@ func (w *ward) do(method, path string, header http.Header) *http.Response {
 	return rec.Result()
 }
 
-// page returns a page in the given language.
+// page requests a page in the given language, and returns the status and the HTML.
 func (w *ward) page(path, language string) (status int, html string) {
 	w.t.Helper()
 	answer := w.do(http.MethodGet, path, http.Header{"Accept-Language": {language}})
@@ -310,7 +311,7 @@ func (w *ward) page(path, language string) (status int, html string) {
 	return answer.StatusCode, string(body)
 }
 
-// weight returns the number of bytes that are transferred for a path.
+// weight returns the number of compressed bytes that are transferred for a path, and the HTML.
 func (w *ward) weight(path string) (bytes int, html string) {
 	w.t.Helper()
 	answer := w.do(http.MethodGet, path, http.Header{"Accept-Encoding": {"gzip"}})

@@ -50,7 +50,7 @@ func bed(id int32, label, area string, factors ...string) acuity.RoomChart {
 	return r
 }
 
-// unit returns the unit from the prototype: 23 rooms in four areas.
+// unit returns the sample unit: 23 rooms in four areas.
 func unit() *acuity.Chart {
 	c := &acuity.Chart{Hospital: "north", Unit: acuity.UnitChart{
 		Run:     acuity.LevelRun{Since: ago(24 * time.Minute), Prior: acuity.LevelYellow, HasPrior: true},
@@ -70,7 +70,7 @@ func unit() *acuity.Chart {
 	return c
 }
 
-// drawn returns a layout of the 23 rooms that unit returns.
+// drawn returns a layout for the 23 rooms that unit returns.
 func drawn() *layout.Layout {
 	l := &layout.Layout{Columns: 9, Rows: 5}
 	at := func(id, x, y int32) { l.Rooms = append(l.Rooms, layout.Place{Room: id, X: x, Y: y, W: 1, H: 1}) }
@@ -88,7 +88,7 @@ func drawn() *layout.Layout {
 	return l
 }
 
-// usual sets the data that a unit has on a usual day in addition to its chart.
+// usual sets the data that a unit usually has in addition to its chart: a forecast, a plan, feeds and help.
 func usual(u *readapi.Unit) {
 	u.Forecast = outlook(float64(u.Verdict.Required)/60, u.Verdict.OnDuty)
 	if u.Verdict.OnDuty >= 0 {
@@ -137,7 +137,7 @@ func outlook(now float64, onDuty int32) *forecast.Forecast {
 	return f
 }
 
-// measured returns measured values for the last four whole hours before 14:32.
+// measured returns measured values for the last four whole hours before the time half.
 func measured() (list []forecast.Measured) {
 	for i, n := range []catalogue.Demand{13, 14, 15, 17} {
 		nurses := int32(15)

@@ -1,8 +1,8 @@
 // Package web serves web pages that show the results of the read API.
 //
-// A page shows the same verdict, forecast and feeds as the API, at the instant of the request, and does not compute
-// them again. Unknown values are marked and never shown as green. Pages work without scripts; with scripts, they
-// follow the unit.
+// A page shows the verdict, forecast and feeds that the API returns for the time of the request, and does not compute
+// them itself. Unknown values are marked as unknown and never shown as green. Pages work without scripts. With
+// scripts, they follow the changes of the unit.
 package web
 
 import (
@@ -36,28 +36,28 @@ type Reads interface {
 	Trends(ctx context.Context, hospital string, since, until time.Time) (*readapi.Trends, error)
 }
 
-// Layouts reads the maps of units.
+// Layouts provides the floor plans of units.
 type Layouts interface {
-	// Layout returns the map of a hospital, or nil if it has none.
+	// Layout returns the floor plan of a hospital, or nil if it has none.
 	Layout(hospital string) *layout.Layout
 }
 
-// Config has the dependencies of the pages.
+// OfferProvider is set by [Mount]
 type Config struct {
 	page.Config // without OfferProvider
 
 	Reads     Reads
 	Changes   Changes
-	Layouts   Layouts // nil: no maps are drawn
+	Layouts   Layouts // nil: no hospital has a floor plan
 	Links     signin.Links
-	Walls     Walls            // nil: there are no walls
+	Walls     Walls            // nil: wall displays are disabled
 	OIDC      *signin.Provider // nil: people sign in only with links
 	Directory signin.Directory // users who sign in through the provider
 	Acts      *API             // nil: acts are disabled on these pages
-	// Administration is the API for the pages for administrators; nil means that this process does not serve these
-	// pages.
+	// Administration has the dependencies of the pages for administrators. It is nil if this process does not serve
+	// these pages.
 	Administration *integrations.Administration
-	// Ends is cancelled when the process shuts down, which ends the streams. nil means that they never end.
+	// Ends is canceled when the process shuts down, which ends the streams. If it is nil, the streams never end.
 	Ends context.Context //nolint:containedctx // lives as long as the process
 }
 
@@ -66,7 +66,7 @@ var templateFiles embed.FS
 
 var templates = page.ParseTemplates(templateFiles)
 
-// site provides what all pages share.
+// site has what all pages share.
 type site struct {
 	Config
 	*page.Site
@@ -103,7 +103,7 @@ func Mount(r chi.Router, cfg Config) {
 	})
 }
 
-// mountUnit adds the pages of one hospital below a path. The hospital is named in the path or in the session.
+// mountUnit adds the pages of one hospital below the path base. The path or the session names the hospital.
 func (s *site) mountUnit(r chi.Router, base string) {
 	r.Get(base, s.RequireRole(users.Viewer, s.showUnit))
 	r.Get(base+"/events", s.RequireRole(users.Viewer, s.streamPage))
@@ -126,7 +126,7 @@ func (s *site) mountUnit(r chi.Router, base string) {
 	}))
 }
 
-// verdictOf returns the verdict of a hospital, or nil if nothing was recorded.
+// verdictOf returns the verdict on a hospital, or nil if nothing has been recorded.
 func (s *site) verdictOf(ctx context.Context, hospital string) (*score.Verdict, error) {
 	u, err := s.Reads.Unit(ctx, hospital)
 	switch {
@@ -138,7 +138,7 @@ func (s *site) verdictOf(ctx context.Context, hospital string) (*score.Verdict, 
 	return u.Verdict, nil
 }
 
-// writer formats the parts of a unit's pages.
+// writer formats the parts of the pages of a unit.
 type writer struct{ *page.Writer }
 
 // writer returns the writer for the hospital of a session, in the language of the request.
@@ -146,7 +146,7 @@ func (s *site) writer(r *http.Request, session *auth.Session) *writer {
 	return &writer{s.NewWriter(r, session)}
 }
 
-// readUnit returns the unit of a session. It returns false after it has sent an error response.
+// readUnit returns the unit of a session. If it returns false, it has sent an error response.
 func (s *site) readUnit(w http.ResponseWriter, r *http.Request, session *auth.Session) (*readapi.Unit, bool) {
 	u, err := s.Reads.Unit(r.Context(), session.Hospital)
 	if err == nil {
@@ -177,8 +177,8 @@ func (s *site) readUnit(w http.ResponseWriter, r *http.Request, session *auth.Se
 	return nil, false
 }
 
-// addFirstSteps adds to a notice how to send the first data for a hospital. An administrator sees the steps; anyone
-// else sees whom to ask.
+// addFirstSteps adds instructions to a notice for a hospital without data. Administrators see the commands that send
+// the first data. Anyone else sees whom to ask.
 func addFirstSteps(n *page.Notice, session *auth.Session) {
 	if session.Role != users.Admin {
 		n.Say = n.T("none.viewer")

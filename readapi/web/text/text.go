@@ -20,7 +20,7 @@ import (
 //go:embed *.json
 var files embed.FS
 
-// languages are the languages of the pages. The first one is the default.
+// languages has the languages of the pages. The first one is the default.
 var languages = []language.Tag{language.English, language.Spanish}
 
 // Texts has the wording of the pages in one language, by key.
@@ -55,7 +55,7 @@ func loadTexts() map[string]*Texts {
 	return all
 }
 
-// For returns the texts in the language that the browser prefers.
+// For returns the texts in the browser's preferred language.
 func For(r *http.Request) *Texts {
 	_, i := language.MatchStrings(matcher, r.Header.Get("Accept-Language"))
 	return allTexts[languages[i].String()]
@@ -64,8 +64,8 @@ func For(r *http.Request) *Texts {
 // In returns the texts of a language, such as "en", or nil if there are none.
 func In(language string) *Texts { return allTexts[language] }
 
-// T returns the text of a key. Pairs of a name and a value replace placeholders such as {name}. A pair named n also
-// selects the plural form: key.one or key.other.
+// T returns the text of a key. pairs are names and values: each value replaces the placeholder with its name, such as
+// {name}. The name n also selects the plural form, which is the text of key.one or key.other.
 func (t *Texts) T(key string, pairs ...any) string {
 	text, ok := t.words[key]
 	for i := 0; i+1 < len(pairs); i += 2 {
@@ -74,7 +74,7 @@ func (t *Texts) T(key string, pairs ...any) string {
 		}
 	}
 	if !ok {
-		return "[" + key + "]" // tests look for this
+		return "[" + key + "]" // tests search the pages for this placeholder
 	}
 	for i := 0; i+1 < len(pairs); i += 2 {
 		text = strings.ReplaceAll(text, "{"+fmt.Sprint(pairs[i])+"}", fmt.Sprint(pairs[i+1]))
@@ -82,8 +82,8 @@ func (t *Texts) T(key string, pairs ...any) string {
 	return text
 }
 
-// pluralEnding returns the suffix of a text's key for n items: singular or plural. English and Spanish have the same
-// two forms.
+// pluralEnding returns the suffix of a text key for n items, which selects the singular or the plural. English and
+// Spanish have the same two forms.
 func pluralEnding(n any) string {
 	if fmt.Sprint(n) == "1" {
 		return ".one"
@@ -104,7 +104,7 @@ func (t *Texts) FormatNumber(v float64, decimals int) string {
 	return strings.Replace(strconv.FormatFloat(v, 'f', decimals, 64), ".", t.decimal, 1)
 }
 
-// FormatAge formats a duration in seconds, minutes, hours or days.
+// FormatAge formats a duration in seconds, minutes, hours or days, depending on its length.
 func (t *Texts) FormatAge(d time.Duration) string {
 	switch d = max(d, 0); {
 	case d < time.Minute:
@@ -117,7 +117,8 @@ func (t *Texts) FormatAge(d time.Duration) string {
 	return t.T("age.d", "n", int(d.Hours()/24))
 }
 
-// FormatHours formats minutes as hours. A nonbreaking space keeps the number and the unit on one line.
+// FormatHours formats a number of minutes as hours. A nonbreaking space keeps the number and its unit of measure on
+// one line.
 func (t *Texts) FormatHours(minutes int) string {
 	text := t.T("age.h", "n", t.FormatNumber(float64(minutes)/60, 1)) //nolint:mnd // minutes per hour
 	switch {
@@ -132,9 +133,10 @@ func (t *Texts) FormatHours(minutes int) string {
 // FactorName returns the name of a factor.
 func (t *Texts) FactorName(f catalogue.Factor) string { return t.T("factor." + f.ID()) }
 
-// ExplainRule returns how to fix a field that breaks a rule of the API, such as maxLength:100, with the limit in the
-// sentence. A text with the key rule.<word>.<limit> takes precedence over one with the key rule.<word>. A rule
-// without a text, which no form can break, is explained in the API's words or returned unchanged.
+// ExplainRule explains how to fix a field that breaks a rule of the API, such as maxLength:100. The explanation
+// includes the limit. A text with the key rule.<word>.<limit> takes precedence over one with the key rule.<word>.
+// Without either text, ExplainRule returns the API's explanation or, if there is none, the rule itself; no form can
+// break such a rule.
 func (t *Texts) ExplainRule(rule string) string {
 	word, bound, _ := strings.Cut(rule, ":")
 	if v, err := strconv.ParseFloat(bound, 64); err == nil {
@@ -154,8 +156,8 @@ func (t *Texts) ExplainRule(rule string) string {
 	return t.T(key, "n", bound, "from", from, "to", to, "words", strings.ReplaceAll(bound, "|", ", "))
 }
 
-// ExplainNotice returns the message for the code of a feed's warning or refusal, for a broken rule, or for the status
-// of a refused body. It returns "" for any other code.
+// ExplainNotice returns the message for a feed's warning or refusal. code is the code of the warning or refusal, a
+// broken rule, or the HTTP status with which a body was refused. For any other code, ExplainNotice returns "".
 func (t *Texts) ExplainNotice(code string) string {
 	about := rules.Message(code)
 	if about == "" || t.Language != language.Spanish.String() {
@@ -164,6 +166,6 @@ func (t *Texts) ExplainNotice(code string) string {
 	return cmp.Or(rules.SpanishMessage(code), t.ExplainRule(code))
 }
 
-// ExplainRefusal returns what a person must do about an API refusal that lists no rule. For a code without a text, it
-// returns the message of the API.
+// ExplainRefusal explains what a person must do after an API refusal that lists no broken rule. For a code without a
+// text, it returns the API's message.
 func (t *Texts) ExplainRefusal(code, message string) string { return t.Or("refused."+code, message) }

@@ -62,7 +62,8 @@ func readSource(t *testing.T) *source {
 	return s
 }
 
-// listed returns the strings in a variable's value, which may be literals or constants of package outbound.
+// listed returns the strings in the value of a variable. The strings may be literals or constants of package
+// outbound.
 func (s *source) listed(t *testing.T, variable string) (all []string) {
 	t.Helper()
 	for file, content := range s.files {
@@ -133,7 +134,7 @@ func (s *source) sections(t *testing.T) (all []string) {
 	return all
 }
 
-// keysUsed returns the keys in code and templates, and the keys that are composed from domain terms.
+// keysUsed returns the text keys that code and templates contain, and those that the pages compose from domain terms.
 func keysUsed(t *testing.T) map[string]bool {
 	t.Helper()
 	used := map[string]bool{}
@@ -175,7 +176,7 @@ func keysUsed(t *testing.T) map[string]bool {
 	for _, r := range users.Roles() {
 		used["role."+string(r)] = true
 	}
-	used["role.none"] = true // as the API encodes users.NoRole
+	used["role.none"] = true // API's name for users.NoRole
 	for _, section := range source.sections(t) {
 		used["int."+section] = true
 	}
@@ -261,7 +262,7 @@ func keysUsed(t *testing.T) map[string]bool {
 	return used
 }
 
-// qualityCodes returns the codes listed in the comment of the domain type.
+// qualityCodes returns the codes of data quality problems, as found in the source code of package score.
 func qualityCodes(t *testing.T) (all []string) {
 	t.Helper()
 	source, err := os.ReadFile("../../../acuity/score/verdict.go")
@@ -312,7 +313,7 @@ func TestTexts(t *testing.T) {
 		if _, ok := en.words[key+".other"]; ok {
 			continue
 		}
-		if key == "fault.behind.do" || key == "fault.away.do.do" { // only part of a longer key
+		if key == "fault.behind.do" || key == "fault.away.do.do" { // a prefix of a longer key
 			continue
 		}
 		t.Errorf("there is no text of %s", key)
@@ -338,14 +339,15 @@ func TestNoWordsInTemplates(t *testing.T) {
 	}
 }
 
-// houseWords are words for which there is a standard term (acknowledge, notify, recipient, expired, rejected), and
-// synonyms of terms that the pages already use.
+// houseWords matches words for which there is a standard term (acknowledge, notify, recipient, expired, rejected),
+// and synonyms of terms that the pages already use.
 var houseWords = map[string]*regexp.Regexp{
 	"en": regexp.MustCompile(`(?i)\b(told|said|heard|took|taken|stands|dead letters?|looks?|beside|own(?:,|\.|;|$)|few|anew|otherwise|whoever|somebody|nobody|please|take|e?mail box|wall links?|refused|begins?|begun|beneath)\b|!`),
 	"es": regexp.MustCompile(`(?i)\b(por favor|quien sea|alguien|enfermera (?:encargada|respons\w+|jefa)|petición|peticiones|cabeceras?|borrar|caduc\w+|ratio|avisos|suceso|en directo|añad\w+|introduc\w+)\b|!`),
 }
 
-// TestStandardWords: the texts use standard terms, one for each concept, and neither "please" nor exclamation marks.
+// TestStandardWords: the texts use standard terms, with one term for each concept. They contain neither "please" nor
+// exclamation marks.
 func TestStandardWords(t *testing.T) {
 	t.Parallel()
 	for lang, texts := range allTexts {
