@@ -2,11 +2,11 @@ package schemas
 
 import "svc/acuity"
 
-// ChangeCodec encodes and decodes the change that an observation or a due instant caused in a hospital.
+// ChangeCodec encodes and decodes the change that an observation or the passage of time caused in a hospital.
 var ChangeCodec = NewCodec("change", changeFields)
 
-// ChangeHead is the start of a change record: the input, and whether the change has effects about which partners are
-// notified.
+// ChangeHead is the first part of a change record. It identifies the input that caused the change, and says whether
+// the change has effects of which partners are notified.
 type ChangeHead struct {
 	Version, Offset int64
 	Cause           acuity.Cause
@@ -16,8 +16,8 @@ type ChangeHead struct {
 	Effects         bool // whether the change has effects
 }
 
-// PeekChange decodes only the head of a change, for readers that need only a few changes. It does not detect errors
-// after the head.
+// PeekChange decodes only the head of a change record, for readers that discard most changes. It does not detect
+// errors after the head.
 func PeekChange(b []byte) (ChangeHead, error) {
 	p, err := ChangeCodec.schema.payload(b)
 	if err != nil {

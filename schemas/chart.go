@@ -2,7 +2,7 @@ package schemas
 
 import "svc/acuity"
 
-// The codecs of a unit and of a room in the view.
+// The codecs of units and rooms in the view.
 var (
 	UnitChartCodec = NewCodec("unit-chart", unitChartFields)
 	RoomChartCodec = NewCodec("room-chart", roomChartFields)

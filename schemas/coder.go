@@ -10,19 +10,19 @@ import (
 	"svc/acuity/codes"
 )
 
-// Codec encodes and decodes the records of one kind. Every [time.Time] is truncated to the millisecond.
+// Codec encodes and decodes one kind of record. It truncates every [time.Time] to the millisecond.
 type Codec[T any] struct {
 	schema *Schema // the newest version
 	fields func(*Coder, *T)
 }
 
-// NewCodec returns the codec for the record with the given name in [Released]. The function fields visits all fields
-// of the newest version in the order of the schema.
+// NewCodec returns the codec for the record with the given name in [Released]. The function fields must visit all
+// fields of the record's newest version, in the order of the schema.
 func NewCodec[T any](record string, fields func(*Coder, *T)) Codec[T] {
 	return Codec[T]{newest(record), fields}
 }
 
-// Encode appends the record of v to dst and returns the extended slice.
+// Encode encodes v as a record, appends the record to dst and returns the extended slice.
 func (k Codec[T]) Encode(dst []byte, v *T) ([]byte, error) {
 	c := freeCoder()
 	defer c.free()
@@ -31,7 +31,7 @@ func (k Codec[T]) Encode(dst []byte, v *T) ([]byte, error) {
 	return c.w.end(k.schema)
 }
 
-// Decode reads a record of any released version. It fails with [ErrMalformed] or an [UnknownSchemaError].
+// Decode decodes a record of any released version. The error is or wraps [ErrMalformed] or an [UnknownSchemaError].
 func (k Codec[T]) Decode(b []byte) (*T, error) {
 	v := new(T)
 	if err := k.DecodeInto(b, v); err != nil {
@@ -40,7 +40,7 @@ func (k Codec[T]) Decode(b []byte) (*T, error) {
 	return v, nil
 }
 
-// DecodeInto is like Decode, but decodes into v. It overwrites every field of v.
+// DecodeInto is like [Codec.Decode], but decodes into v. It overwrites every field of v.
 func (k Codec[T]) DecodeInto(b []byte, v *T) error {
 	p, err := k.schema.payload(b)
 	if err != nil {
@@ -58,15 +58,16 @@ func (k Codec[T]) read(r reader, v *T) error {
 	return c.r.close(k.schema)
 }
 
-// Coder visits the fields of a record in the order of its schema, and either appends them to a buffer or reads them
-// from one. Therefore one function describes a record for both encoding and decoding.
+// Coder visits the fields of a record in the order of the record's schema. It either appends the fields to a buffer
+// or reads them from one, so that one function describes both the encoding and the decoding of a record.
 type Coder struct {
 	reading bool
 	w       writer
 	r       reader
 }
 
-// coders pools coders. When each record allocated a coder, garbage collection took a sixth of a processor's time.
+// coders is a pool of coders. When each record allocated a new coder, garbage collection took a sixth of a
+// processor's CPU time.
 var coders = sync.Pool{New: func() any { return new(Coder) }}
 
 func freeCoder() *Coder {
@@ -82,7 +83,7 @@ func (c *Coder) free() {
 // List encodes or decodes a list. An empty list decodes as nil.
 func List[T any](c *Coder, l *[]T, item func(*Coder, *T)) { listIn(c, l, nil, 0, item) }
 
-// listIn is like List, but reuses the given memory for decoding; nil means that new memory is allocated. Memory for
+// listIn is like [List], but decodes into the given memory. If memory is nil, it allocates new memory. Memory for
 // more than atMost items is not retained.
 func listIn[T any](c *Coder, l, memory *[]T, atMost int, item func(*Coder, *T)) {
 	if !c.reading {
@@ -109,10 +110,10 @@ func listIn[T any](c *Coder, l, memory *[]T, atMost int, item func(*Coder, *T)) 
 	}
 }
 
-// optional encodes or decodes an optional record: a union of null and the record.
+// optional encodes or decodes an optional record, which is a union of null and the record.
 func optional[T any](c *Coder, v **T, fields func(*Coder, *T)) { optionalIn(c, v, nil, fields) }
 
-// optionalIn is like optional, but reuses the given memory for decoding; nil means that new memory is allocated.
+// optionalIn is like optional, but decodes into the given memory. If memory is nil, it allocates new memory.
 func optionalIn[T any](c *Coder, v **T, memory *T, fields func(*Coder, *T)) {
 	if !c.reading {
 		if c.w.some(*v != nil) {
@@ -129,7 +130,7 @@ func optionalIn[T any](c *Coder, v **T, memory *T, fields func(*Coder, *T)) {
 	}
 }
 
-// value encodes or decodes a value with a pair of functions.
+// value encodes or decodes a value with the matching one of two functions.
 func value[T any](c *Coder, v *T, read func(*reader) T, write func(*writer, T)) {
 	if c.reading {
 		*v = read(&c.r)
@@ -138,7 +139,7 @@ func value[T any](c *Coder, v *T, read func(*reader) T, write func(*writer, T)) 
 	write(&c.w, *v)
 }
 
-// whole encodes or decodes an integer with the size of its type.
+// whole encodes or decodes an integer. Decoding fails if the integer does not fit into its type.
 func whole[T integer](c *Coder, v *T) {
 	if c.reading {
 		*v = number[T](&c.r)
@@ -147,7 +148,7 @@ func whole[T integer](c *Coder, v *T) {
 	c.w.long(int64(*v))
 }
 
-// Enum encodes or decodes the number of an enum symbol; last is the greatest valid number.
+// Enum encodes or decodes the number of an enum symbol. last is the greatest valid number.
 func Enum[T ~uint8](c *Coder, v *T, last uint8) {
 	if c.reading {
 		*v = T(c.r.enum(last))
@@ -168,7 +169,8 @@ func Word[T ~string](c *Coder, v *T) {
 // Text encodes or decodes a string.
 func (c *Coder) Text(v *string) { value(c, v, (*reader).text, (*writer).text) }
 
-// constant encodes or decodes a string. A decoded string that is in list is not copied.
+// constant encodes or decodes a string. If a decoded string is in list, the string from the list is returned, which
+// avoids a copy.
 func constant[T ~string](c *Coder, v *T, list map[string]T) {
 	if !c.reading {
 		c.w.text(string(*v))
@@ -182,7 +184,7 @@ func constant[T ~string](c *Coder, v *T, list map[string]T) {
 	}
 }
 
-// constants returns the known strings, keyed by their text, for the decoder constant.
+// constants returns the list of known strings for the function constant, keyed by their text.
 func constants[T ~string](texts ...T) map[string]T {
 	list := map[string]T{"": ""}
 	for _, text := range texts {
@@ -207,7 +209,7 @@ func (c *Coder) channel(v *acuity.Channel) { constant(c, v, channels) }
 // Bytes encodes or decodes bytes.
 func (c *Coder) Bytes(v *[]byte) { value(c, v, (*reader).bytes, (*writer).bytes) }
 
-// Fixed encodes or decodes len(v) bytes.
+// Fixed encodes or decodes exactly len(v) bytes.
 func (c *Coder) Fixed(v []byte) {
 	if c.reading {
 		c.r.fixed(v)
@@ -222,18 +224,18 @@ func (c *Coder) Bool(v *bool) { value(c, v, (*reader).bool, (*writer).bool) }
 // Int encodes or decodes a 32-bit integer.
 func (c *Coder) Int(v *int32) { whole(c, v) }
 
-// Number encodes or decodes an int, which must fit into 32 bits.
+// Number encodes or decodes an int. The int must fit into 32 bits.
 func (c *Coder) Number(v *int) { value(c, v, (*reader).number, (*writer).number) }
 
 // Long encodes or decodes a 64-bit integer.
 func (c *Coder) Long(v *int64) { whole(c, v) }
 
-// Nanoseconds encodes or decodes a duration.
+// Nanoseconds encodes or decodes a duration, in nanoseconds.
 func (c *Coder) Nanoseconds(v *time.Duration) { whole(c, v) }
 
 func (c *Coder) at(v *acuity.Instant) { whole(c, v) }
 
-// When encodes or decodes a time, which is truncated to the millisecond.
+// When encodes or decodes a time. It truncates the time to the millisecond.
 func (c *Coder) When(v *time.Time) {
 	at := acuity.At(*v)
 	if c.at(&at); c.reading {
@@ -244,11 +246,11 @@ func (c *Coder) When(v *time.Time) {
 // Double encodes or decodes a floating-point number.
 func (c *Coder) Double(v *float64) { value(c, v, (*reader).double, (*writer).double) }
 
-// factor encodes or decodes the id of a factor; the zero factor is the empty string.
+// factor encodes or decodes a factor by its id. The zero factor is encoded as the empty string.
 func (c *Coder) factor(v *catalogue.Factor) { value(c, v, (*reader).factor, (*writer).factor) }
 
-// reasons encodes or decodes a set of reasons as codes, because the bit numbers may change. A reason that this release
-// does not know is dropped: it could not have any effect in this release.
+// reasons encodes or decodes a set of reasons. The reasons are encoded by their codes, because their bit numbers may
+// change. A reason that this release does not know is dropped, because it could have no effect in this release.
 func (c *Coder) reasons(v *acuity.Reasons) {
 	var names []string
 	if !c.reading {
@@ -259,8 +261,8 @@ func (c *Coder) reasons(v *acuity.Reasons) {
 	}
 }
 
-// The greatest numbers of the enumerations. A test checks that the symbols in the schema have the numbers of the
-// domain's constants.
+// The greatest valid number of each enumeration. A test checks that the symbols in the schema have the same numbers
+// as the domain's constants.
 const (
 	lastEventType     = uint8(acuity.A13)
 	lastPrecision     = uint8(acuity.Year)

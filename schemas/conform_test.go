@@ -14,14 +14,14 @@ import (
 	"svc/acuity/catalogue"
 )
 
-// fatal is the part of a test that testing and rapid have in common.
+// fatal has the methods of a test that are common to the packages testing and rapid.
 type fatal interface {
 	Helper()
 	Fatal(args ...any)
 	Fatalf(format string, args ...any)
 }
 
-// readGeneric decodes a record using only the schema and the library's codec.
+// readGeneric decodes a record with the library's codec, according to the schema alone.
 func readGeneric(t fatal, schema avro.Schema, b []byte) any {
 	t.Helper()
 	r := avro.NewReader(nil, 0, avro.WithReaderConfig(codec)).Reset(b[headerSize:])
@@ -36,8 +36,8 @@ func readGeneric(t fatal, schema avro.Schema, b []byte) any {
 	return value
 }
 
-// same compares a domain value with the value that the library decoded, matching fields by the names in the schema. A
-// failure names the missing or misplaced field.
+// same compares a domain value with the value that the library decoded. It matches fields by their names in the
+// schema, so that a failure names the missing or misplaced field.
 func same(t fatal, path string, v reflect.Value, schema avro.Schema, generic any) {
 	t.Helper()
 	if ref, ok := schema.(*avro.RefSchema); ok {
@@ -112,8 +112,8 @@ func sameRecord(t fatal, path string, v reflect.Value, s *avro.RecordSchema, gen
 	}
 }
 
-// plain converts a domain value, or a value that the library decoded, to a common form: milliseconds, ids, numbers,
-// strings.
+// plain converts a domain value or a value that the library decoded to a common form, which consists of milliseconds,
+// ids, numbers and strings.
 func plain(v any) any {
 	switch v := v.(type) {
 	case catalogue.Factor:

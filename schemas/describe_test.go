@@ -10,7 +10,7 @@ import (
 	"github.com/hamba/avro/v2"
 )
 
-// openRecords are the records that other systems may read, by topic.
+// openRecords has the records that other systems may read, by topic.
 var openRecords = []struct {
 	topic   Topic
 	records []*Schema
@@ -61,7 +61,7 @@ func describe(t *testing.T, record *avro.RecordSchema) {
 	}
 }
 
-// recordsIn returns the records defined in a schema.
+// recordsIn returns the records that a schema defines.
 func recordsIn(schema avro.Schema) []*avro.RecordSchema {
 	switch s := schema.(type) {
 	case *avro.RecordSchema:

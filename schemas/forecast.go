@@ -9,13 +9,13 @@ import (
 	"svc/acuity/forecast"
 )
 
-// ModelCodec encodes and decodes the learned forecast models.
+// ModelCodec encodes and decodes learned forecast models.
 var ModelCodec = NewCodec("model", modelFields)
 
 // Model is the record of a hospital's learned forecast model. It also records the hour up to which the hospital's
 // snapshots have been accepted.
 type Model struct {
-	Version                  int32 // version of the method
+	Version                  int32 // version of the forecast method
 	Hospital                 string
 	Hour, Generation, Learnt int32
 	Position                 int64 // offset of the next snapshot in its partition; 0 in a record with schema version 2 or older
@@ -27,13 +27,13 @@ type Model struct {
 	Past                     []forecast.Measured
 }
 
-// ModelTable is one part of a model as numbers: 32-bit floats, little-endian.
+// ModelTable is one table of a model. Its values are encoded as 32-bit floats, little-endian.
 type ModelTable struct {
 	Name   string
 	Values []byte
 }
 
-// Origin is the record of a past forecast that is still to be compared with the hours after it.
+// Origin is the record of a forecast that has yet to be compared with the hours that it predicted.
 type Origin struct {
 	Snapshot acuity.Snapshot
 	Ahead    []byte // a [forecast.Ahead] as 32-bit floats, little-endian
@@ -56,13 +56,14 @@ func (m *Model) CopyFrom(model *forecast.Model) {
 	}
 }
 
-// resize returns a list with n elements, which reuses the memory of the given list and of its elements if possible.
+// resize returns a list with n elements. If possible, it reuses the memory of the given list and of the list's
+// elements.
 func resize[T any](list []T, n int) []T {
 	return slices.Grow(list[:0], n)[:n]
 }
 
-// Forecast returns the model. If the record was made by a different version of the method, it returns an empty model
-// and false; the hospital's model is then learned again.
+// Forecast returns the model. If the record was written by a different version of the forecast method, it returns an
+// empty model and false. The hospital's model must then be learned again.
 func (m *Model) Forecast() (*forecast.Model, bool) {
 	out := forecast.NewModel(m.Hospital)
 	if m.Version != out.Version {
@@ -90,16 +91,16 @@ func (m *Model) Forecast() (*forecast.Model, bool) {
 	return out, true
 }
 
-// floats appends fixed-size numbers, or structs of such numbers.
+// floats appends the encoding of v to dst. v must be a slice or struct of fixed-size numbers.
 func floats(dst []byte, v any) []byte {
 	b, err := binary.Append(slices.Grow(dst, binary.Size(v)), binary.LittleEndian, v)
 	if err != nil {
-		panic("schemas: " + err.Error()) // v has no fixed size, which any test would detect
+		panic("schemas: " + err.Error()) // v does not have a fixed size, which any test would detect
 	}
 	return b
 }
 
-// read is the inverse of floats. It returns false if b does not have the size of v.
+// read is the inverse of floats: it decodes b into v. It returns false if b does not have the size of v.
 func read(b []byte, v any) bool {
 	n, err := binary.Decode(b, binary.LittleEndian, v)
 	return err == nil && n == len(b)
@@ -142,12 +143,12 @@ func originFields(c *Coder, o *Origin) {
 // SnapshotCodec encodes and decodes the hourly snapshots of units.
 var SnapshotCodec = NewCodec("snapshot", hospitalSnapshotFields)
 
-// Snapshot is the state of a unit at one whole hour, with the id of its hospital.
+// Snapshot is the state of a unit at one hour mark, with the id of the unit's hospital.
 type Snapshot struct {
 	Hospital string
 	Snapshot acuity.Snapshot
-	// LevelSeconds is the number of seconds that the unit spent at each level in the previous hour, starting with the
-	// best level. The sum is less than 3600 if part of the hour was not observed. It is empty for a backfill.
+	// LevelSeconds is the number of seconds that the unit spent at each level in the previous hour, best level first.
+	// The sum is less than 3600 if part of the hour was not observed. Snapshots from a backfill have no LevelSeconds.
 	LevelSeconds []int32
 }
 

@@ -30,9 +30,9 @@ func TestEveryPrefixIsRefused(t *testing.T) {
 	})
 }
 
-// TestHostileNumbersCostNothing puts hostile numbers at every position in every record, where they may be decoded as a
-// length, a count, a block size, a branch or a symbol. The decoder may refuse the bytes or return a value, but must not
-// allocate more than a small multiple of the input's length (GO-2026-5046, -5047, -5048).
+// TestHostileNumbersCostNothing puts hostile numbers at every position in every record, where they may be decoded as
+// a length, a count, a block size, a branch or a symbol. The decoder may refuse the bytes or return a value, but it
+// must not allocate more than a small multiple of the length of the input (GO-2026-5046, -5047, -5048).
 func TestHostileNumbersCostNothing(t *testing.T) {
 	var numbers [][]byte
 	for _, n := range []int64{-1, -2, 1 << 20, math.MaxInt32, math.MinInt32, math.MaxInt64, math.MinInt64, -(1 << 40)} {
@@ -68,7 +68,8 @@ func TestHostileNumbersCostNothing(t *testing.T) {
 			}
 		}
 		runtime.ReadMemStats(&after)
-		// Decoding allocates a copy of the bytes, the value and an error, which are a small multiple of the input.
+		// Decoding allocates a copy of the bytes, the value, and an error. Their total size is a small multiple of
+		// the input's size.
 		each := (after.TotalAlloc - before.TotalAlloc) / uint64(tries)
 		if limit := uint64(20*len(good) + 16<<10); each > limit {
 			t.Errorf("%d bytes allocated for each, want at most %d", each, limit)
@@ -76,8 +77,8 @@ func TestHostileNumbersCostNothing(t *testing.T) {
 	})
 }
 
-// TestLongFormOfBlocks decodes a list encoded in a way that other libraries may use: several blocks, each with its
-// size.
+// TestLongFormOfBlocks decodes a list in an encoding that other libraries may use: several blocks, each preceded by
+// its size.
 func TestLongFormOfBlocks(t *testing.T) {
 	w := writer{}
 	w.long(-2)
@@ -97,8 +98,8 @@ func TestLongFormOfBlocks(t *testing.T) {
 	}
 }
 
-// TestFaultsHoldNoValues decodes damaged records with canaries in every field. An error names the position, never the
-// bytes at that position.
+// TestFaultsHoldNoValues decodes damaged records that have canaries in every field. An error contains the position of
+// the damage, but never the bytes at that position.
 func TestFaultsHoldNoValues(t *testing.T) {
 	eachRecord(t, func(t *testing.T, r record) {
 		t.Helper()
@@ -173,8 +174,8 @@ func TestUnknownFactorIsRefused(t *testing.T) {
 	}
 }
 
-// fuzzRecord checks three properties for arbitrary bytes: nothing panics, a decoded value is encoded and decoded to the
-// same value, and bytes that can be decoded are valid according to the schema.
+// fuzzRecord checks three properties for arbitrary bytes: decoding does not panic; a decoded value can be encoded and
+// decodes to the same value; and bytes that can be decoded are valid according to the schema.
 func fuzzRecord(f *testing.F, name string) {
 	f.Helper()
 	var r record
@@ -259,7 +260,7 @@ func FuzzLink(f *testing.F)           { fuzzRecord(f, "link") }
 func FuzzUser(f *testing.F)           { fuzzRecord(f, "user") }
 func FuzzAlertRecipient(f *testing.F) { fuzzRecord(f, "alert-recipient") }
 
-// TestEveryRecordIsFuzzed: every record has a fuzz target above.
+// TestEveryRecordIsFuzzed: this file has a fuzz target for every record.
 func TestEveryRecordIsFuzzed(t *testing.T) {
 	source, err := os.ReadFile("hostile_test.go")
 	if err != nil {

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestRegistryIDs: records are written with the ids of an existing registry, and records with the built-in ids can
-// still be read.
+// TestRegistryIDs: if an existing registry is in use, records are written with its ids. Records with the built-in ids
+// can still be read.
 func TestRegistryIDs(t *testing.T) {
 	before := map[string][]byte{}
 	eachRecord(t, func(t *testing.T, r record) {
@@ -36,7 +36,7 @@ func TestRegistryIDs(t *testing.T) {
 		if id, _ := IDOf(b); id < 1 || int(id) > len(released) || released[id-1] != r.schema {
 			t.Errorf("written with the id %d, which the registry gave to another schema", id)
 		}
-		// An export has the built-in ids; an import gets the ids of the local registry.
+		// An exported record has the built-in id, and an imported record gets the id of the local registry.
 		original := bytes.Clone(b)
 		if got := Portable(b); !bytes.Equal(got, before[r.schema.Record]) {
 			t.Errorf("exported as %x, want %x", got, before[r.schema.Record])

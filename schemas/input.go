@@ -8,16 +8,16 @@ import (
 
 // The reasons why an input can never be applied.
 const (
-	reasonSchema   = "unknown_schema"   // written by a newer release or by another program
+	reasonSchema   = "unknown_schema"   // the record was written by a newer release or by another program
 	reasonRecord   = "malformed_record" // the bytes do not match their schema
-	reasonHospital = "wrong_hospital"   // key and record name different hospitals
+	reasonHospital = "wrong_hospital"   // the key and the record name different hospitals
 )
 
-// UnknownHospital is the hospital id under which inputs are counted if their key has no valid hospital. No hospital can
-// have this id.
+// UnknownHospital is the hospital id under which metrics count an input whose key has no valid hospital. No hospital
+// can have this id.
 const UnknownHospital = "unknown"
 
-// InputHospital returns the hospital id under which an input is counted. The id depends only on the key.
+// InputHospital returns the hospital id under which metrics count an input. The id depends only on the key.
 func InputHospital(key []byte) string {
 	parsed, err := ParseKey(key)
 	if err != nil {
@@ -26,8 +26,8 @@ func InputHospital(key []byte) string {
 	return parsed.Hospital
 }
 
-// ReadInput decodes an observation from its Kafka record. On error, reason is the stable reason why this release can
-// never apply the input.
+// ReadInput decodes an observation from its Kafka record. If err is not nil, reason is a stable code that says why
+// this release can never apply the input.
 func ReadInput(key, value []byte) (o *acuity.Observation, reason string, err error) {
 	return readInput(key, value, new(acuity.Observation), memory{})
 }
@@ -42,7 +42,7 @@ func readInput(key, value []byte, o *acuity.Observation, reuse memory) (_ *acuit
 	return o, "", nil
 }
 
-// ReasonOf returns the stable code for why a record could not be decoded.
+// ReasonOf returns the stable code for the reason why a record could not be decoded.
 func ReasonOf(err error) string {
 	if unknown := (*UnknownSchemaError)(nil); errors.As(err, &unknown) {
 		return reasonSchema
@@ -50,9 +50,9 @@ func ReasonOf(err error) string {
 	return reasonRecord
 }
 
-// Intake decodes inputs one after the other into the same memory. This reduces by a fifth the bytes that a processor
-// allocates for each record. The caller must be done with an input before it decodes the next. An Intake is not safe
-// for concurrent use.
+// Intake decodes one input after another into the same memory, which reduces the bytes that a processor allocates for
+// each record by a fifth. An input is valid only until the next one is decoded. An Intake is not safe for concurrent
+// use.
 type Intake struct {
 	observation acuity.Observation
 	room        acuity.RoomRef
@@ -60,8 +60,8 @@ type Intake struct {
 	events      []acuity.Event
 }
 
-// The maximum numbers of signals and events whose memory is retained between two inputs. Signals and events are
-// large; most requests have only a few, but a bundle may have thousands.
+// The maximum numbers of signals and events for which memory is retained between inputs. Signals and events are
+// large. Most requests have at most a handful of them, but a bundle may have thousands.
 const (
 	keptSignals = 16
 	keptEvents  = 4
@@ -74,7 +74,7 @@ func (in *Intake) Read(key, value []byte) (o *acuity.Observation, reason string,
 	return readInput(key, value, &in.observation, memory{&in.events, &in.signals, &in.room})
 }
 
-// memory is reusable memory for parts of an observation. For a nil field, new memory is allocated.
+// memory is reusable memory for parts of an observation. If a field is nil, new memory is allocated for that part.
 type memory struct {
 	events  *[]acuity.Event
 	signals *[]acuity.Signal
@@ -85,20 +85,20 @@ type memory struct {
 var DeadLetterCodec = NewCodec("dead-letter", deadLetterFields)
 
 // DeadLetter is the position of a record that can never be applied, and the reason. It does not contain the record
-// itself; readers with access to the topic can read the record at that position.
+// itself, but readers with access to the topic can read the record at that position.
 type DeadLetter struct {
 	Topic     string // topic of the record
 	Partition int32
 	Offset    int64
 	Reason    string   // stable code
-	Schema    SchemaID // schema id in the record; 0: the record has no header
+	Schema    SchemaID // schema id in the header of the record; 0: the record has no header
 	Hospital  string
-	Version   int64 // version of the change that rejected the record; a repeated dead letter has the same hospital and version
+	Version   int64 // version of the change that rejected the record; repeated dead letters have the same hospital and version
 	At        acuity.Instant
 }
 
-// Retried is the reason in a later record for the same dead letter. Such a record means that the observation has since
-// been applied, at the time of the record.
+// Retried is the reason in a later record for the same dead letter. It means that the observation has been applied
+// since then, at the time in that record.
 const Retried = "retried"
 
 func deadLetterFields(c *Coder, d *DeadLetter) {

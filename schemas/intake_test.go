@@ -10,8 +10,8 @@ import (
 	"svc/acuity/facts"
 )
 
-// An observation decoded into reused memory equals one decoded into new memory, whatever the memory contained before,
-// and even after records that cannot be decoded.
+// TestIntakeReadsWhatReadInputReads: an observation that is decoded into reused memory equals one that is decoded
+// into new memory. This holds for any previous content of the memory, even after records that cannot be decoded.
 func TestIntakeReadsWhatReadInputReads(t *testing.T) {
 	observation := recordOf(newest("observation"), EncodeObservation, observationCodec.Decode)
 	rapid.Check(t, func(t *rapid.T) {
@@ -36,7 +36,7 @@ func TestIntakeReadsWhatReadInputReads(t *testing.T) {
 	})
 }
 
-// The memory of a large bundle is not kept for the next input.
+// TestIntakeForgetsLongLists: the memory for a large bundle is not retained for the next input.
 func TestIntakeForgetsLongLists(t *testing.T) {
 	o := &acuity.Observation{Hospital: "north", Signals: make([]acuity.Signal, 1000)}
 	value, err := EncodeObservation(nil, o)
@@ -52,8 +52,9 @@ func TestIntakeForgetsLongLists(t *testing.T) {
 	}
 }
 
-// A state record decoded into reused memory equals one decoded into new memory, whatever the memory contained before,
-// and even after records that cannot be decoded.
+// TestStateIntakeReadsWhatDecodeStateReads: a state record that is decoded into reused memory equals one that is
+// decoded into new memory. This holds for any previous content of the memory, even after records that cannot be
+// decoded.
 func TestStateIntakeReadsWhatDecodeStateReads(t *testing.T) {
 	kinds := []record{stateRecord[facts.StatementState](newest("statement-state")), stateRecord[facts.VisitState](newest("visit-state"))}
 	rapid.Check(t, func(t *rapid.T) {

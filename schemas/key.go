@@ -9,13 +9,13 @@ import (
 	"svc/acuity"
 )
 
-// Key identifies a hospital or a part of it. "h" is the hospital itself: its observations without a room, and its
-// changes in the verdicts topic. "h/unit" and "h/room/12" are parts. The partition depends only on the hospital,
-// compaction on the whole key.
+// Key identifies a hospital or a part of a hospital. The key "h" is that of the hospital itself: of its observations
+// without a room, and of its changes in the verdicts topic. "h/unit" and "h/room/12" are keys of parts. Partitioning
+// uses only the hospital, and compaction uses the whole key.
 type Key struct {
 	Hospital string // [a-z0-9][a-z0-9-]{0,63}
 	Kind     string // kind of record; "": the record of the hospital itself
-	ID       string // id within the kind; "" if a hospital has only one record of the kind
+	ID       string // id within the kind; "" if a hospital has only one record of this kind
 }
 
 // The kinds of records in the verdicts topic that several packages use. Package acuity/hospital defines the others;
@@ -28,7 +28,7 @@ const (
 	KindPlace   = "place"
 )
 
-// ErrKey means that bytes are not a record key; they may be the key of a barrier record.
+// ErrKey means that the key of a Kafka record is not a valid [Key]. It may be the key of a barrier record.
 var ErrKey = errors.New("not a record key")
 
 // RoomKey returns the key of a room.
@@ -48,7 +48,7 @@ func (k Key) String() string {
 	}
 }
 
-// ParseKey parses a key. The id is everything after the kind and may contain any character.
+// ParseKey parses a key. The id is everything after the kind, and may contain any characters.
 func ParseKey(key []byte) (Key, error) {
 	hospital, rest, more := strings.Cut(string(key), "/")
 	kind, id, named := strings.Cut(rest, "/")
@@ -58,8 +58,8 @@ func ParseKey(key []byte) (Key, error) {
 	return Key{Hospital: hospital, Kind: kind, ID: id}, nil
 }
 
-// IsChange reports whether a key in the verdicts topic is the key of a change, which consists only of a hospital id. It
-// does not allocate, because readers call it for every record.
+// IsChange reports whether a key in the verdicts topic is the key of a change, which is a hospital id without a kind.
+// IsChange does not allocate, because readers call it for every record.
 func IsChange(key []byte) bool { return isHospital(key) }
 
 // HospitalOf returns the part of a key before the first "/", which determines the partition. It does not validate the
@@ -69,7 +69,7 @@ func HospitalOf(key []byte) []byte {
 	return hospital
 }
 
-// ObservationKey returns the key of an observation: the key of the room, if it names one, or else the key of the
+// ObservationKey returns the key of an observation: the key of its room or, if it names no room, the key of its
 // hospital.
 func ObservationKey(o *acuity.Observation) Key {
 	if o.Room != nil {
@@ -99,21 +99,21 @@ func isLower[T string | []byte](s T, digits bool) bool {
 	return true
 }
 
-// Partition returns the partition of a record in a topic with n > 0 partitions. It applies Kafka's default
-// partitioner (murmur2) to the hospital part of the key. Therefore a hospital's records are in the same partition
+// Partition returns the partition of a record in a topic with n partitions; n must be positive. It applies Kafka's
+// default partitioner (murmur2) to the hospital in the key. Therefore a hospital's records have the same partition
 // number in all topics with the same number of partitions.
 func Partition(key []byte, n int32) int32 {
 	return int32(murmur2(HospitalOf(key))&0x7fffffff) % n
 }
 
-// murmur2 computes the hash of org.apache.kafka.common.utils.Utils.murmur2.
+// murmur2 computes the same hash as org.apache.kafka.common.utils.Utils.murmur2.
 func murmur2(b []byte) uint32 {
 	const (
 		seed = 0x9747b28c
 		m    = 0x5bd1e995
 		r    = 24
 	)
-	h := seed ^ uint32(len(b)) //nolint:gosec // as in Java, where lengths have 31 bits
+	h := seed ^ uint32(len(b)) //nolint:gosec // as in Java, where a length has 31 bits
 	for ; len(b) >= 4; b = b[4:] {
 		k := uint32(b[0]) | uint32(b[1])<<8 | uint32(b[2])<<16 | uint32(b[3])<<24
 		k *= m

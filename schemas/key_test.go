@@ -88,7 +88,7 @@ func TestMurmur2(t *testing.T) {
 }
 
 func TestPartition(t *testing.T) {
-	for key, want := range map[string][2]int32{ // partitions out of 3 and out of 48
+	for key, want := range map[string][2]int32{ // expected partition out of 3 and out of 48
 		"21":                 {((-973932308) & 0x7fffffff) % 3, ((-973932308) & 0x7fffffff) % 48},
 		"foobar":             {0, 30},
 		"foobar/room/12":     {0, 30},

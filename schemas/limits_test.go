@@ -14,7 +14,7 @@ import (
 	"svc/acuity/terminology"
 )
 
-// The limits for a hospital from docs/limits.md, and a limit for the size of each changelog record in bytes.
+// The limits of a hospital, which docs/limits.md lists, and the maximum size of a changelog record in bytes.
 const (
 	maxState    = 64 << 10
 	maxMappings = 20_000
@@ -34,8 +34,8 @@ func newStoring(t *testing.T) *storing {
 	return &storing{t: t, State: hospital.New("st-mary"), now: acuity.At(time.Date(2026, 3, 4, 9, 0, 0, 0, time.UTC))}
 }
 
-// applyObservation applies an observation and returns the number of records of each kind that it
-// writes. Every record must be smaller than maxState.
+// applyObservation applies an observation and returns how many records of each kind this writes. Every record must be
+// smaller than maxState.
 func (s *storing) applyObservation(o acuity.Observation) (acuity.Change, map[string]int) {
 	s.t.Helper()
 	o.Hospital, o.ReceivedAt = "st-mary", s.now
@@ -80,8 +80,8 @@ func rowOf(n int) acuity.Mapping {
 	return m
 }
 
-// In a full terminology map, each row is a separate record. Therefore no record grows with the map, and changing a
-// row writes only the record of that row.
+// TestFullTerminologyMap: in a full terminology map, each row is a separate record. Therefore the records do not grow
+// with the map, and a change to a row writes only the record of that row.
 func TestFullTerminologyMap(t *testing.T) {
 	s := newStoring(t)
 	act := func(rows ...acuity.Mapping) (acuity.Change, map[string]int) {
@@ -108,7 +108,7 @@ func TestFullTerminologyMap(t *testing.T) {
 	_, written = act(rows[:chunk]...)
 	wantWritten(t, "the same rows", written, "unit:1")
 
-	// A row for the same code has the same id in any spelling of the code. It replaces the old row,
+	// Different spellings of the same code have the same row id. A row with another spelling replaces the old row,
 	// even in a full map.
 	other := rows[7]
 	other.Code, other.Factor = " "+strings.ToLower(other.Code), rows[8].Factor
@@ -140,8 +140,8 @@ func TestFullTerminologyMap(t *testing.T) {
 	t.Logf("the largest record has %d bytes", s.largest)
 }
 
-// A worklist is full of long codes, one of which occurred in many rooms and hours. Each code is a separate record,
-// and an input writes only the records of the codes that it contains.
+// TestFullWorklist: a worklist is full of long codes, one of which occurred in many rooms and hours. Each code is a
+// separate record, and an input writes only the records of the codes that it contains.
 func TestFullWorklist(t *testing.T) {
 	s := newStoring(t)
 	signal := func(n int) acuity.Signal {

@@ -8,12 +8,12 @@ import (
 
 var observationCodec = NewCodec("observation", observationFields)
 
-// EncodeObservation appends the record of o to dst and returns the extended slice.
+// EncodeObservation encodes o as a record, appends the record to dst and returns the extended slice.
 func EncodeObservation(dst []byte, o *acuity.Observation) ([]byte, error) {
 	return observationCodec.Encode(dst, o)
 }
 
-// decodeObservation decodes a record of any released version into o. It fails with [ErrMalformed] or an
+// decodeObservation decodes a record of any released version into o. The error is or wraps [ErrMalformed] or an
 // [UnknownSchemaError].
 func decodeObservation(b []byte, o *acuity.Observation, reuse memory) error {
 	p, err := observationCodec.schema.payload(b)

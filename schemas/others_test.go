@@ -9,7 +9,7 @@ import (
 	"svc/schemas/ledger"
 )
 
-// TestMain adds the records of other packages, so that they are tested in the same way.
+// TestMain adds the records that other packages define, so that they are tested in the same manner.
 func TestMain(m *testing.M) {
 	schemas.AddRecord(administration.KeyCodec)
 	schemas.AddRecord(administration.HospitalCodec)

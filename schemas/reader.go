@@ -8,24 +8,25 @@ import (
 	"svc/acuity/catalogue"
 )
 
-// reader decodes the Avro binary encoding of one record. It never panics and never trusts an encoded length: a list
-// grows as its items are read, and a string must be within the buffer. After the first error, every read returns a zero
-// value, so callers check once at the end.
+// reader decodes one record from the Avro binary encoding. It never panics and never trusts an encoded length: a list
+// grows as its items are read, and a string must end within the buffer. After the first error, every read returns a
+// zero value, so callers can check for an error once, at the end.
 type reader struct {
 	buf   []byte
 	pos   int
-	all   string // copy of buf that the strings share; "" if each string has a separate copy
+	all   string // copy of buf whose memory the strings share; "" if each string has a separate copy
 	fault string
 	where int // position of the error
 
-	reuse memory // memory from a previous observation
+	reuse memory // memory from a previous observation, for reuse
 }
 
-// shared is the size in bytes of the largest observation whose strings share one copy. The state retains some of the
-// strings, and one retained code from a larger observation would keep a whole bundle in memory.
+// shared is the maximum size, in bytes, of an observation whose strings share one copy. The state retains some of the
+// strings. If the strings of larger observations shared one copy, a single retained code could keep a whole bundle in
+// memory.
 const shared = 1 << 10
 
-// close returns the first error, or an error if bytes are left over.
+// close returns the first error, or an error if any bytes are left in the buffer.
 func (r *reader) close(s *Schema) error {
 	if r.fault == "" && r.pos < len(r.buf) {
 		r.refuse("bytes after the end of the record")
@@ -36,7 +37,7 @@ func (r *reader) close(s *Schema) error {
 	return nil
 }
 
-// error returns an error that names the fault and its position, never a value.
+// error returns an error that contains the fault and its position, but never a value.
 func (r *reader) error(s *Schema) error {
 	return fmt.Errorf("decode %s: %w: %s at byte %d", s.Record, ErrMalformed, r.fault, headerSize+r.where)
 }
@@ -49,7 +50,7 @@ func (r *reader) refuse(fault string) {
 	r.buf = r.buf[:r.pos]
 }
 
-// long reads an int or a long. Most values take one byte, for which there is a fast path.
+// long reads an int or a long. It has a fast path for values of one byte, because most values have only one byte.
 func (r *reader) long() int64 {
 	b := r.buf[r.pos:]
 	if len(b) > 0 && b[0] < 0x80 {
@@ -73,12 +74,12 @@ func (r *reader) long() int64 {
 	return 0
 }
 
-// integer is the constraint for integer types. A uint64 is encoded as the int64 with the same bits.
+// integer is the constraint for integer types. A uint64 is encoded as the int64 that has the same bits.
 type integer interface {
 	~int8 | ~uint8 | ~int32 | ~int64 | ~uint64
 }
 
-// number reads an integer and fails if its type cannot hold it.
+// number reads an integer, and fails if the integer does not fit into type T.
 func number[T integer](r *reader) T {
 	n := r.long()
 	if int64(T(n)) != n {
@@ -90,7 +91,7 @@ func number[T integer](r *reader) T {
 
 func (r *reader) number() int { return int(number[int32](r)) }
 
-// enum reads the number of a symbol; last is the greatest valid number.
+// enum reads the number of a symbol. last is the greatest valid number.
 func (r *reader) enum(last uint8) uint8 {
 	v := r.long()
 	if v < 0 || v > int64(last) {
@@ -114,7 +115,7 @@ func (r *reader) bool() bool {
 	return b == 1
 }
 
-// span reads a length and returns the start and the end of the bytes after it.
+// span reads a length, and returns the range [from, to) of the bytes that follow.
 func (r *reader) span() (from, to int) {
 	n := r.long()
 	if n < 0 || n > maxText || n > int64(len(r.buf)-r.pos) {
@@ -134,7 +135,7 @@ func (r *reader) text() string {
 	return string(r.buf[from:to])
 }
 
-// skip advances by n bytes and reports whether the buffer has that many.
+// skip advances by n bytes, and reports whether the buffer had n bytes left.
 func (r *reader) skip(n int) bool {
 	if n > len(r.buf)-r.pos {
 		r.refuse("input ends within a fixed value")
@@ -172,28 +173,28 @@ func (r *reader) factor() catalogue.Factor {
 	return f
 }
 
-// items is the position in a list, which Avro writes in blocks.
+// items is the position in a list. Avro encodes a list in blocks.
 type items struct {
-	left int64 // items left in this block
-	open bool  // whether another block follows
+	left int64 // unread items in the current block
+	open bool  // whether another block may follow
 }
 
 func (r *reader) items() items { return items{open: true} }
 
-// next reports whether there is another item. In every schema, an item takes at least one byte, so a count greater than
-// the remaining bytes is an error.
+// next reports whether the list has another item. A count that is greater than the number of remaining bytes is an
+// error, because in every schema, an item takes at least one byte.
 func (l *items) next(r *reader) bool {
 	for l.left == 0 {
 		if !l.open {
 			return false
 		}
 		n := r.long()
-		if n < 0 { // the long form: the block's size in bytes follows
+		if n < 0 { // long form: the size of the block in bytes follows
 			size := r.long()
 			if size < 0 || size > int64(len(r.buf)-r.pos) {
 				r.refuse("block size out of range")
 			}
-			n = -n // remains negative for the lowest number
+			n = -n // remains negative if n is the lowest int64
 		}
 		if n < 0 || n > int64(len(r.buf)-r.pos) {
 			r.refuse("list length out of range")
@@ -208,14 +209,14 @@ func (l *items) next(r *reader) bool {
 	return true
 }
 
-// extend returns the list with one more zero item. The first allocation has capacity for the items announced by the
-// block, but for at most 64. After that, the list grows as items are read.
+// extend returns the list with an additional zero item. The first allocation has capacity for the items that the
+// block announces, but for at most 64. After that, the list grows as items are read.
 func extend[T any](list []T, l items) []T {
 	if list == nil {
 		list = make([]T, 0, min(l.left+1, 64))
 	}
 	if n := len(list); n < cap(list) {
-		return list[:n+1] // this item is still zero: no item was ever removed
+		return list[:n+1] // this item is zero, because items are never removed
 	}
 	var zero T
 	return append(list, zero)

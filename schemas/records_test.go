@@ -17,7 +17,7 @@ import (
 	"svc/acuity/facts"
 )
 
-// record is one kind of record in the tests: a Go type with its codec.
+// record is one kind of record in the tests, with its Go type and its codec.
 type record struct {
 	schema *Schema
 	value  any // a zero value of the Go type
@@ -94,10 +94,10 @@ var records = []record{
 // AddRecord adds a kind of record that another package defines.
 func AddRecord[T any](c Codec[T]) { records = append(records, recordOf(c.schema, c.Encode, c.Decode)) }
 
-// AddEnumeration adds an enumeration in the domain with its greatest number.
+// AddEnumeration adds an enumeration of the domain with its greatest valid number.
 func AddEnumeration[T ~uint8](last T) { lasts[reflect.TypeFor[T]()] = uint8(last) }
 
-// eachRecord runs a test for every kind.
+// eachRecord runs a test for every kind of record.
 func eachRecord(t *testing.T, test func(t *testing.T, r record)) {
 	t.Helper()
 	for _, r := range records {
@@ -105,7 +105,7 @@ func eachRecord(t *testing.T, test func(t *testing.T, r record)) {
 	}
 }
 
-// lasts has the greatest number of each enumeration in the domain.
+// lasts has the greatest valid number of each enumeration in the domain.
 var lasts = map[reflect.Type]uint8{
 	reflect.TypeFor[acuity.EventType]():     lastEventType,
 	reflect.TypeFor[acuity.Precision]():     lastPrecision,
@@ -127,7 +127,7 @@ var lasts = map[reflect.Type]uint8{
 	reflect.TypeFor[acuity.ArrivalKind]():   lastArrivalKind,
 }
 
-// source chooses the values for filled, either at random or by counting. Numbers are in [low, high].
+// source chooses the values for the function filled, either at random or by counting. Numbers are in [low, high].
 type source interface {
 	number(name string, low, high int64) int64
 	text(name string) string
@@ -135,8 +135,8 @@ type source interface {
 	reasons(name string) acuity.Reasons
 }
 
-// filled sets every field that v can reach, with values that differ when encoded. Lists are nil or have items; times
-// are in UTC and whole milliseconds.
+// filled sets all fields of v, including those of nested values. Different values have different encodings: a list is
+// nil or has items, and times are in UTC and whole milliseconds.
 func filled(s source, name string, v reflect.Value) {
 	switch v.Interface().(type) {
 	case catalogue.Factor:
@@ -153,7 +153,7 @@ func filled(s source, name string, v reflect.Value) {
 		v.SetUint(uint64(s.number(name, 0, int64(last))))
 		return
 	}
-	switch v.Kind() { //nolint:exhaustive // the default case reports the missing kind
+	switch v.Kind() { //nolint:exhaustive // the default case panics for a missing kind
 	case reflect.Bool:
 		v.SetBool(s.number(name, 0, 1) == 1)
 	case reflect.String:
@@ -197,8 +197,8 @@ func filled(s source, name string, v reflect.Value) {
 	}
 }
 
-// inRecord reports whether a field is part of the record. Unexported fields are internal to the domain, and fields with
-// the tag avro:"-" are in a header.
+// inRecord reports whether a field is part of the record. Unexported fields are internal to the domain, and fields
+// with the struct tag avro:"-" are in a header.
 func inRecord(field reflect.StructField) bool {
 	return field.IsExported() && field.Tag.Get("avro") != "-"
 }
@@ -225,7 +225,7 @@ func (d drawn) reasons(name string) acuity.Reasons {
 	return known & acuity.Reasons(d.number(name, 0, 1<<62))
 }
 
-// random returns a pointer to a random value of the record.
+// random returns a pointer to a random value of the record's Go type.
 func (r record) random(t *rapid.T) any {
 	v := reflect.New(reflect.TypeOf(r.value))
 	filled(drawn{t}, r.schema.Record, v.Elem())
@@ -233,7 +233,7 @@ func (r record) random(t *rapid.T) any {
 }
 
 // counted chooses values by counting. Consecutive numbers and strings differ, every list has one or two items, and no
-// field is omitted.
+// field is left empty.
 type counted struct{ n int64 }
 
 func (c *counted) number(_ string, low, high int64) int64 {
@@ -241,7 +241,7 @@ func (c *counted) number(_ string, low, high int64) int64 {
 	if low == 0 && high == 1 {
 		return 1
 	}
-	if low == 0 && high == 3 { // as in small enumerations
+	if low == 0 && high == 3 { // the range of a small enumeration
 		return 1 + c.n%2
 	}
 	if low < 0 {
@@ -255,7 +255,7 @@ func (c *counted) text(name string) string {
 	return fmt.Sprintf("%s-%d", strings.ToLower(name), c.n)
 }
 
-// factor and reasons use names, because the numbers may change with the catalogue.
+// factor and reasons choose by name, because the numbers may change with the catalogue.
 func (c *counted) factor(string) catalogue.Factor {
 	ids := [...]string{"high-mag", "labor-active-lt4", "nb-continuing"}
 	c.n++
@@ -270,7 +270,7 @@ func (c *counted) reasons(string) acuity.Reasons {
 	return adt.ReasonsOf([]string{"induction", "cesarean"})
 }
 
-// example returns a pointer to a value of the record, which is always the same.
+// example returns a pointer to a value of the record's Go type. The value is always the same.
 func (r record) example() any {
 	v := reflect.New(reflect.TypeOf(r.value))
 	filled(&counted{}, r.schema.Record, v.Elem())

@@ -11,16 +11,16 @@ import (
 	"github.com/hamba/avro/v2"
 )
 
-// Schema is one released version of one record. The file avsc/<record>.v<version>.avsc has its text.
+// Schema is one released version of a record. The file avsc/<record>.v<version>.avsc contains the schema's text.
 type Schema struct {
 	Record  string
 	Version int
 	ID      SchemaID // the built-in id; never changes
 }
 
-// The released versions. Each record has a range of a hundred ids, starting with the id of its first version. The ids
-// are far above the ids in a schema registry, which counts from 1. They never change, because records in Kafka contain
-// them.
+// The released versions. Each record has a range of a hundred ids, which starts with the id of the record's first
+// version. The ids are far above those of a schema registry, which counts from 1. They never change, because records
+// in Kafka contain them.
 var released = []*Schema{
 	{"observation", 1, 1400000101},
 	{"observation", 2, 1400000102},
@@ -107,7 +107,7 @@ func Released() []Schema {
 //go:embed avsc/*.avsc
 var files embed.FS
 
-// Describe returns the full name of the record and the schema as it was released.
+// Describe returns the full name of the record, and the text of the schema as it was released.
 func (s Schema) Describe() (name, text string) {
 	b, err := s.Text()
 	var head struct{ Name, Namespace string }
@@ -120,13 +120,13 @@ func (s Schema) Describe() (name, text string) {
 	return head.Namespace + "." + head.Name, string(b)
 }
 
-// Text returns the schema as it was released, in JSON.
+// Text returns the JSON text of the schema as it was released.
 func (s Schema) Text() ([]byte, error) { return files.ReadFile(s.file()) }
 
 func (s *Schema) file() string { return fmt.Sprintf("avsc/%s.v%d.avsc", s.Record, s.Version) }
 
-// parsed caches the parsed schemas by file. A schema is parsed when a record of an older version is read for the
-// first time.
+// parsed caches the parsed schemas by file. A schema is parsed when a record of an older version of the schema's
+// record is first decoded.
 var parsed sync.Map
 
 // parse returns the schema as the Avro library represents it.
@@ -149,7 +149,7 @@ func (s *Schema) parse() (avro.Schema, error) {
 	return schema, nil
 }
 
-// registration maps the released schemas to their ids in a schema registry, and back.
+// registration maps the released schemas to their ids in a schema registry, and the ids to the schemas.
 type registration struct {
 	ids     map[*Schema]SchemaID
 	schemas map[SchemaID]*Schema
@@ -157,8 +157,9 @@ type registration struct {
 
 var registered atomic.Pointer[registration]
 
-// UseRegistry sets the schema ids, from a schema registry, for records that are written. The ids are in the order of
-// [Released]. The built-in ids can still be read. Call it before the first record is written or read.
+// UseRegistry sets the schema ids for records that are written. The ids come from a schema registry and are in the
+// order of [Released]. Records with the built-in ids can still be read. UseRegistry must be called before the first
+// record is written or read.
 func UseRegistry(ids []SchemaID) {
 	r := &registration{map[*Schema]SchemaID{}, map[SchemaID]*Schema{}}
 	for i, id := range ids {
@@ -167,7 +168,7 @@ func UseRegistry(ids []SchemaID) {
 	registered.Store(r)
 }
 
-// written returns the schema id for records that are written.
+// written returns the schema id that is used in new records.
 func (s *Schema) written() SchemaID {
 	if r := registered.Load(); r != nil {
 		if id, ok := r.ids[s]; ok {
@@ -177,14 +178,15 @@ func (s *Schema) written() SchemaID {
 	return s.ID
 }
 
-// Portable returns a record with the built-in id of its schema, which is the same in all installations. It returns b
-// unchanged if no registry is in use or b is not a record.
+// Portable returns the record b with the built-in id of its schema, which is the same in all installations. It
+// returns b unchanged if b already has that id or is not a record.
 func Portable(b []byte) []byte { return withSchemaID(b, func(s *Schema) SchemaID { return s.ID }) }
 
-// Registered returns a record with the id that this installation uses for its schema.
+// Registered returns the record b with the id that this installation uses for the record's schema. It returns b
+// unchanged if b already has that id or is not a record.
 func Registered(b []byte) []byte { return withSchemaID(b, (*Schema).written) }
 
-// withSchemaID returns a record with a different schema id, in new memory if the ids differ.
+// withSchemaID returns a record with a different schema id. The result is in new memory if the ids differ.
 func withSchemaID(b []byte, idOf func(*Schema) SchemaID) []byte {
 	id, ok := IDOf(b)
 	if !ok {
@@ -210,11 +212,11 @@ func find(id SchemaID) *Schema {
 	return nil
 }
 
-// codec is the codec of the Avro library, for records of older versions.
+// codec is the Avro library's codec, which is used only for records of older versions.
 var codec = avro.Config{DisableBlockSizeHeader: true}.Freeze()
 
-// upgrade converts a payload from an older version to the newest one according to Avro's rules: fields match by name,
-// and missing fields get their defaults. It takes about a hundred times as long as decoding.
+// upgrade converts a payload from an older version of a record to the newest one. According to Avro's rules, fields
+// match by name, and missing fields get their defaults. An upgrade takes about a hundred times as long as decoding.
 func upgrade(payload []byte, old, newest *Schema) ([]byte, error) {
 	from, err := old.parse()
 	if err != nil {
@@ -248,8 +250,9 @@ func resolve(payload []byte, from, to avro.Schema) ([]byte, error) {
 	return codec.Marshal(to, value)
 }
 
-// check reads a value with the given schema and discards it. It runs before the library's decoder, which allocates as
-// much memory as a length field requests (GO-2026-5046, -5047, -5048) and accepts the end of the input inside a number.
+// check reads a value with the given schema and discards it. It runs before the library's decoder, because that
+// decoder allocates as much memory as a length field requests (GO-2026-5046, -5047, -5048), and accepts input that
+// ends inside a number.
 func check(r *reader, schema avro.Schema) {
 	switch s := schema.(type) {
 	case *avro.RecordSchema:

@@ -11,12 +11,12 @@ import (
 	"github.com/hamba/avro/v2"
 )
 
-// releasedList has a line for every version that was ever released: digest, file, id. With -update, lines are only
-// added; changing or removing a line must be done by hand.
+// releasedList has a line with digest, file and id for every version that was ever released. The flag -update only
+// adds lines. Lines must be changed or removed by hand.
 const releasedList = "released.txt"
 
 // TestReleased compares the table of versions with the files and with the released list. Every file must be in the
-// table with its id and must equal the released file, byte for byte.
+// table with its id, and must be identical to the released file, byte for byte.
 func TestReleased(t *testing.T) {
 	ids := map[SchemaID]bool{}
 	known := map[string]bool{}
@@ -57,8 +57,8 @@ func TestReleased(t *testing.T) {
 	}
 }
 
-// notReleased returns the lines for files that have not been released yet, and reports released files that are missing,
-// were edited or have a different id.
+// notReleased returns the lines for files that have not been released yet. It also reports each released file that is
+// missing, was edited, or has a different id.
 func notReleased(before, now []string) (added, faults []string) {
 	current := map[string]string{}
 	for _, line := range now {
@@ -102,12 +102,13 @@ func TestNotReleased(t *testing.T) {
 	}
 }
 
-// backward checks BACKWARD compatibility: a reader with the newer schema can decode bytes written with the older one.
+// backward checks the compatibility mode BACKWARD: a reader with the newer schema can decode bytes that were written
+// with the older one.
 func backward(newer, older avro.Schema) error {
 	return avro.NewSchemaCompatibility().Compatible(newer, older)
 }
 
-// TestBackward checks the changes that a new version may make, and those that it must not make.
+// TestBackward checks which changes a new version may make, and which it must not make.
 func TestBackward(t *testing.T) {
 	const sample = `{"type":"record","name":"Sample","namespace":"svc","fields":[
 		{"name":"id","type":"string"},

@@ -1,8 +1,8 @@
 // Package schemas defines the format of every record in Kafka or Redis.
 //
 //   - A [Topic] is a Kafka topic: its name and properties.
-//   - A [Key] identifies the hospital of a record and the part of the hospital. [Partition] returns the partition of a
-//     record, which depends on its hospital.
+//   - A [Key] identifies the hospital, or the part of a hospital, that a record is about. [Partition] returns the
+//     partition of a record, which depends only on the record's hospital.
 //   - A record is Avro in the wire format of a schema registry: a zero byte, four bytes with the schema id, and the
 //     binary encoding. The ids are constants in the program, so a reader needs no registry. [UseRegistry] sets the
 //     ids of an existing registry.
@@ -21,7 +21,7 @@
 //
 // Closed enumerations in the domain are Avro enums. The symbols have the order of the domain's numbers, so a new symbol
 // needs a new version. Open sets (channels, code systems, stable codes) are strings. A factor is encoded by its id,
-// never its index; an id that is not in the catalogue is refused. There are no Avro maps, and no floats except the
+// never by its index; an id that is not in the catalogue is refused. There are no Avro maps, and no floats except the
 // rates of keys and webhooks.
 //
 // # Nil and empty
@@ -43,12 +43,12 @@ const (
 	maxText   = 64 << 10 // length of one string, in bytes
 )
 
-// ErrMalformed means that a record does not match its schema, or lacks the schema registry header. A retry cannot
-// succeed.
+// ErrMalformed means that a record does not match its schema, or does not have a schema registry header. A retry
+// cannot succeed.
 var ErrMalformed = errors.New("malformed record")
 
-// UnknownSchemaError reports a record whose schema this release does not know, or whose schema belongs to a different
-// kind of record.
+// UnknownSchemaError means that this release does not know the schema of a record, or that the schema belongs to a
+// different kind of record.
 type UnknownSchemaError struct {
 	ID   SchemaID
 	Want string // name of the expected record
@@ -58,13 +58,13 @@ func (e *UnknownSchemaError) Error() string {
 	return fmt.Sprintf("unknown schema %d for %s", e.ID, e.Want)
 }
 
-// SchemaID is the id of a schema in a schema registry; 0: none.
+// SchemaID is the id of a schema, as in a schema registry. 0 means none.
 type SchemaID int32
 
-// headerSize is the length of the zero byte and the id.
+// headerSize is the length of a record's header, which consists of a zero byte and the schema id.
 const headerSize = 5
 
-// IDOf returns the schema id in the header of b. It returns false if b has no such header.
+// IDOf returns the schema id in the header of b. It returns false if b does not begin with such a header.
 func IDOf(b []byte) (SchemaID, bool) {
 	if len(b) < headerSize || b[0] != 0 {
 		return 0, false
@@ -72,12 +72,12 @@ func IDOf(b []byte) (SchemaID, bool) {
 	return SchemaID(binary.BigEndian.Uint32(b[1:])), true //nolint:gosec // any 32 bits are a valid id
 }
 
-// appendHeader appends the zero byte and the id.
+// appendHeader appends a record's header, which consists of a zero byte and the schema id.
 func appendHeader(dst []byte, id SchemaID) []byte {
 	return binary.BigEndian.AppendUint32(append(dst, 0), uint32(id)) //nolint:gosec // the conversion keeps the bits
 }
 
-// payload returns the bytes of b after the header, upgraded to the newest version of the record.
+// payload returns the bytes of b after the header, converted to the newest version of the record if necessary.
 func (s *Schema) payload(b []byte) ([]byte, error) {
 	id, ok := IDOf(b)
 	switch {

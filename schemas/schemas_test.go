@@ -39,7 +39,7 @@ func TestRoundTrip(t *testing.T) {
 }
 
 // TestBytesAreThoseOfTheSchema decodes encoded records with the library's codec. The library must return the name and
-// the value of every domain field, and must encode the same bytes again.
+// value of every domain field, and must encode the decoded record to the same bytes.
 func TestBytesAreThoseOfTheSchema(t *testing.T) {
 	eachRecord(t, func(t *testing.T, r record) {
 		t.Helper()
@@ -63,8 +63,8 @@ func TestBytesAreThoseOfTheSchema(t *testing.T) {
 	})
 }
 
-// TestNewestReadsAll resolves every released version to the record's newest version, and decodes the golden bytes of
-// every version as the newest.
+// TestNewestReadsAll checks that every released version of a record can be resolved to the newest version, and
+// decodes the golden bytes of every version as the newest version.
 func TestNewestReadsAll(t *testing.T) {
 	for _, r := range records {
 		newest := parsedSchema(t, r.schema)
@@ -188,7 +188,7 @@ func fileName(s Schema, ext string) string {
 	return fmt.Sprintf("%s.v%d.%s", s.Record, s.Version, ext)
 }
 
-// golden reports whether got differs from the golden file. With -update, golden writes the file.
+// golden reports whether got differs from the golden file. With -update, it first writes got to the file.
 func golden(t *testing.T, name, got string) bool {
 	t.Helper()
 	if *update {

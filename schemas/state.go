@@ -8,10 +8,10 @@ import (
 	"svc/acuity/facts"
 )
 
-// statementRecord is the kind of record for clinical statements, which make up nearly all state records.
+// statementRecord is the name of the records for clinical statements, which make up nearly all state records.
 const statementRecord = "statement-state"
 
-// states are the codecs for the kinds of state records.
+// states has a codec for each kind of state record.
 var states = []stateCodec{
 	stateOf(statementRecord, statementStateFields),
 	stateOf("unit-state", unitStateFields),
@@ -31,7 +31,7 @@ var states = []stateCodec{
 type stateCodec struct {
 	record string
 	create func() facts.Record
-	encode func(dst []byte, s facts.Record) (value []byte, mine bool, err error) // mine is false for records of other kinds
+	encode func(dst []byte, s facts.Record) (value []byte, mine bool, err error) // mine reports whether s is a record of this kind
 	decode func(b []byte, into facts.Record) error
 }
 
@@ -58,8 +58,8 @@ func stateOf[T any, S interface {
 	}
 }
 
-// EncodeState appends the record of s to dst and returns the extended slice. Each kind of state record has its own
-// schema.
+// EncodeState encodes s as a record, appends the record to dst and returns the extended slice. Each kind of state
+// record has a separate schema.
 func EncodeState(dst []byte, s facts.Record) ([]byte, error) {
 	for i := range states {
 		if value, mine, err := states[i].encode(dst, s); mine {
@@ -69,15 +69,16 @@ func EncodeState(dst []byte, s facts.Record) ([]byte, error) {
 	return dst, fmt.Errorf("encode state: no schema for %T", s)
 }
 
-// DecodeState reads a state record of any kind and any released version. It fails with [ErrMalformed] or an
+// DecodeState decodes a state record of any kind and any released version. The error is or wraps [ErrMalformed] or an
 // [UnknownSchemaError].
 func DecodeState(b []byte) (facts.Record, error) { return new(StateIntake).Read(b) }
 
-// StateIntake reads state records, one after the other. Clinical statements, which are nearly all records, are read
-// into the same memory. Such a statement is valid until the next call; the strings in it remain valid.
+// StateIntake decodes one state record after another. Clinical statements, which are nearly all of these records, are
+// decoded into the same memory. Such a statement is valid until the next call, but the strings in it remain valid
+// after that.
 type StateIntake struct{ statement facts.StatementState }
 
-// Read decodes a state record, as [DecodeState] does.
+// Read decodes a state record like [DecodeState].
 func (in *StateIntake) Read(b []byte) (facts.Record, error) {
 	id, ok := IDOf(b)
 	if !ok {

@@ -10,9 +10,9 @@ import (
 	"pgregory.net/rapid"
 )
 
-// Two versions of a record that was never released, with every kind of change that a new version may make. Fields with
-// a default are added at the top level, in a list item and in a union branch. A field is removed, the order changes, an
-// int is widened, and a symbol is added.
+// Two versions of a record that was never released. The newer version has every kind of change that a new version may
+// make: added fields with a default at the top level, in a list item and in a union branch; a removed field; a
+// different order of fields; an int widened to a long; and an added symbol.
 const (
 	olderText = `{"type":"record","name":"Sample","namespace":"svc","fields":[
 		{"name":"id","type":"string"},
@@ -54,7 +54,7 @@ func versions(tb testing.TB) (older, newer avro.Schema) {
 	return older, newer
 }
 
-// sample returns the bytes of one value, encoded in each of the two versions.
+// sample returns one value, encoded in each of the two versions.
 func sample(t *rapid.T) (old, want []byte) {
 	text := rapid.StringN(0, 5, -1)
 	number := rapid.Int32()
@@ -126,8 +126,8 @@ func TestOlderBytesAreResolved(t *testing.T) {
 	})
 }
 
-// TestOlderVersionIsRead registers an additional version of each record, which differs only in having an older id, and
-// decodes its bytes as the newest version.
+// TestOlderVersionIsRead registers an additional version of each record that differs from the newest version only in
+// its id, and decodes the bytes of the additional version as the newest one.
 func TestOlderVersionIsRead(t *testing.T) {
 	before := released
 	t.Cleanup(func() { released = before })

@@ -9,8 +9,8 @@ import (
 	"svc/acuity/catalogue"
 )
 
-// writer appends the Avro binary encoding of one record to a buffer, field by field in the order of the schema and
-// without reflection; it allocates only the buffer. A test compares the bytes with the Avro library's output.
+// writer appends the Avro binary encoding of one record to a buffer. It writes the fields in the order of the schema,
+// without reflection, and allocates only the buffer. A test compares the bytes with the output of the Avro library.
 //
 // After the first error, further writes are discarded.
 type writer struct {
@@ -19,12 +19,12 @@ type writer struct {
 	fault string
 }
 
-// begin appends the header of a record of schema s to dst.
+// begin starts a record of schema s: it returns a writer for dst with the record's header appended.
 func begin(dst []byte, s *Schema) writer {
 	return writer{buf: appendHeader(dst, s.written()), start: len(dst)}
 }
 
-// end returns the buffer with the record or, if there was an error, the original dst and the error.
+// end returns the buffer with the complete record. If there was an error, it returns the original dst and the error.
 func (w *writer) end(s *Schema) ([]byte, error) {
 	if len(w.buf)-w.start > maxRecord {
 		w.refuse("record too long")
@@ -41,7 +41,7 @@ func (w *writer) refuse(fault string) {
 	}
 }
 
-// long writes an int or a long: zigzag, base 128, low bits first.
+// long writes an int or a long in zigzag encoding, in groups of seven bits, low bits first.
 func (w *writer) long(v int64) {
 	u := uint64(v)<<1 ^ uint64(v>>63) //nolint:gosec // the zigzag encoding operates on the bits
 	for u >= 0x80 {
@@ -51,7 +51,7 @@ func (w *writer) long(v int64) {
 	w.buf = append(w.buf, byte(u))
 }
 
-// enum writes the number of a symbol; last is the greatest valid number.
+// enum writes the number of a symbol. last is the greatest valid number.
 func (w *writer) enum(v, last uint8) {
 	if v > last {
 		w.refuse("enumeration value out of range")
@@ -83,7 +83,7 @@ func (w *writer) double(f float64) {
 
 func (w *writer) fixed(b []byte) { w.buf = append(w.buf, b...) }
 
-// items starts a list of n items, all in one block; done ends the list.
+// items starts a list of n items, which are all in one block. done ends the list.
 func (w *writer) items(n int) {
 	if n > 0 {
 		w.long(int64(n))
@@ -93,7 +93,7 @@ func (w *writer) items(n int) {
 // done ends a list.
 func (w *writer) done() { w.buf = append(w.buf, 0) }
 
-// some writes the branch index for a union of null and another type, and returns present.
+// some writes the branch index for a union of null and another type. It returns present.
 func (w *writer) some(present bool) bool {
 	var branch byte
 	if present {
@@ -103,7 +103,7 @@ func (w *writer) some(present bool) bool {
 	return present
 }
 
-// factor writes the id of a factor; the zero factor is the empty string.
+// factor writes a factor by its id. The zero factor is written as the empty string.
 func (w *writer) factor(f catalogue.Factor) {
 	id := f.ID()
 	if id == "" && f != 0 {
@@ -112,7 +112,7 @@ func (w *writer) factor(f catalogue.Factor) {
 	w.text(id)
 }
 
-// number writes an int, which must fit into 32 bits.
+// number writes an int. The int must fit into 32 bits.
 func (w *writer) number(n int) {
 	if int(int32(n)) != n { //nolint:gosec // the comparison detects an overflow
 		w.refuse("number out of range")

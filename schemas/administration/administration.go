@@ -1,4 +1,4 @@
-// Package administration defines the records that administration writes: settings, people, audit events.
+// Package administration defines the records that administration writes, such as settings or audit events.
 package administration
 
 import (
@@ -68,7 +68,7 @@ type InstalledKey struct {
 	ChangedAt   time.Time
 }
 
-// InstalledKeys is the record key prefix of InstalledKey records. No hospital can have the id "*".
+// InstalledKeys is the prefix of the record keys of InstalledKey records. No hospital can have the id "*".
 const InstalledKeys = "*/installed-key/"
 
 func installedKeyFields(c *schemas.Coder, k *InstalledKey) {
@@ -150,8 +150,8 @@ func layoutFields(c *schemas.Coder, l *layout.Layout) {
 	c.Long(&l.Version)
 }
 
-// Webhook is the record of an endpoint: an [subscriber.Webhook] whose secrets are sealed, so a reader of the settings
-// topic cannot sign requests.
+// Webhook is the record of an endpoint: a [subscriber.Webhook] whose secrets are sealed, so that a reader of the
+// settings topic cannot sign requests.
 type Webhook struct {
 	ID             string
 	Hospital       string
@@ -167,7 +167,7 @@ type Webhook struct {
 	CreatedAt      time.Time
 }
 
-// Secret is the record of an [subscriber.Secret].
+// Secret is the record of a [subscriber.Secret].
 type Secret struct {
 	ID     string
 	Sealed []byte
@@ -199,8 +199,8 @@ func secretFields(c *schemas.Coder, s *Secret) {
 	c.When(&s.Until)
 }
 
-// AlertRecipient is the record of a recipient: an [subscriber.Recipient] whose address and number
-// are sealed.
+// AlertRecipient is the record of a recipient: a [subscriber.Recipient] whose e-mail address and phone number are
+// sealed.
 type AlertRecipient struct {
 	ID         string
 	Hospital   string

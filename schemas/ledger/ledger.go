@@ -1,4 +1,4 @@
-// Package ledger defines the records of the notifier: events, deliveries, queues, commands, closed alert runs.
+// Package ledger defines the records that the notifier keeps, such as events or deliveries.
 package ledger
 
 import (
@@ -9,7 +9,7 @@ import (
 	"svc/schemas"
 )
 
-// The kinds of entries in the ledger. The key of a delivery is h/delivery/<endpoint>/<dlv>.
+// The kinds of entries in the ledger. The key of a delivery has the form h/delivery/<endpoint>/<delivery>.
 const (
 	KindEvent    = "event"
 	KindDelivery = "delivery"
@@ -24,8 +24,8 @@ func CommandKey(hospital, id string) schemas.Key {
 	return schemas.Key{Hospital: hospital, Kind: KindCommand, ID: id}
 }
 
-// The codecs for the entries: events, deliveries, endpoint queues, hospital states, orders, and alert runs that have
-// ended. An order is a command with its progress.
+// The codecs of the ledger entries: events, deliveries, endpoint queues, hospital states, orders and ended alert
+// runs. An order is a command with its progress.
 var (
 	EventCodec     = schemas.NewCodec("ledger-event", eventFields)
 	DeliveryCodec  = schemas.NewCodec("delivery", deliveryFields)
@@ -35,8 +35,8 @@ var (
 	ClosedRunCodec = schemas.NewCodec("alert-run", closedRunFields)
 )
 
-// Encode returns the key of a ledger entry and appends its record to dst. An entry is a pointer to an
-// [outbound.Event], Entry, EndpointQueue, HospitalState, Order or ClosedRun.
+// Encode encodes a ledger entry. It returns the key of the entry's record, and dst with the record appended. The
+// entry is a pointer to an [outbound.Event], Entry, EndpointQueue, HospitalState, Order or ClosedRun.
 func Encode(dst []byte, entry any) (key schemas.Key, value []byte, err error) {
 	switch e := entry.(type) {
 	case *outbound.Event:
@@ -61,8 +61,9 @@ func Encode(dst []byte, entry any) (key schemas.Key, value []byte, err error) {
 	return schemas.Key{}, dst, fmt.Errorf("encode ledger: no schema for %T", entry)
 }
 
-// Decode decodes a ledger entry of any released version to one of the pointer types of [Encode]. It returns nil for a
-// tombstone and for records of other kinds. It fails with [schemas.ErrMalformed] or a [schemas.UnknownSchemaError].
+// Decode decodes a ledger entry of any released version. It returns one of the pointer types of [Encode], or nil for
+// a tombstone or a record of another kind. The error is or wraps [schemas.ErrMalformed] or a
+// [schemas.UnknownSchemaError].
 func Decode(key, value []byte) (any, error) {
 	k, err := schemas.ParseKey(key)
 	if err != nil || value == nil {
@@ -139,8 +140,8 @@ func stateFields(c *schemas.Coder, u *outbound.HospitalState) {
 	c.Long(&u.Term)
 }
 
-// orderFields visits the fields of an order. A role that issues a command writes the order without progress, position
-// and term; the notifier adds these.
+// orderFields visits the fields of an order. The role that issues a command leaves the progress, position and term of
+// the order empty; the notifier sets them.
 func orderFields(c *schemas.Coder, o *outbound.Order) {
 	cmd, p := &o.Command, &o.Progress
 	c.Text(&cmd.ID)
