@@ -87,7 +87,7 @@ type state struct {
 	Parts map[string]string `json:"parts"`
 }
 
-// frame is one state of a hospital, rendered in one variant. Its strings are formatted events, except before.
+// frame is one state of a hospital, rendered in one variant. The fields whole, changes and feeds are formatted events.
 type frame struct {
 	state
 	whole   string // event with all parts
@@ -213,7 +213,7 @@ func formatBeat(now time.Time, left time.Duration) string {
 	}{now.UTC().Format(time.RFC3339), int64(left / time.Second)})
 }
 
-// Events without data: gone means that the session has ended, and lost that the state of the unit is unknown.
+// Events without data: gone means that the session has ended; lost means that the state of the unit is unknown.
 var (
 	gone = formatEvent("gone", "", struct{}{})
 	lost = formatEvent("lost", "", struct{}{})

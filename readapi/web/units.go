@@ -123,7 +123,7 @@ func (s *summaries) readRows(ctx context.Context, t *text.Texts, hospitals []str
 	return rows
 }
 
-// rankOfLevel has the sort rank of each level. The lowest rank is first. A hospital whose level is unknown precedes
+// rankOfLevel has the sort rank of each level; the lowest rank comes first. A hospital whose level is unknown precedes
 // those that are yellow or green.
 var rankOfLevel = [...]string{"4", "3", "1", "0"}
 
@@ -255,8 +255,8 @@ func (s *site) streamUnits(w http.ResponseWriter, r *http.Request, session *auth
 	})
 }
 
-// removeShown removes the changes that the rows already include from noticed. If a hospital was read before its
-// change, the change remains, so that the hospital is read again.
+// removeShown deletes from noticed each change that the rows already include. If a hospital was read before its change,
+// the change remains, so that the hospital is read again.
 func removeShown(noticed map[string]time.Time, rows []*unitRow) {
 	for _, row := range rows {
 		if row.read.After(noticed[row.hospital]) {

@@ -11,8 +11,8 @@ import (
 	"svc/internal/admin/walls"
 )
 
-// withWall returns the pages with a wall display of hospital north, its register and its cookie. The token of the
-// display's link is "screen".
+// withWall returns pages with a wall display of hospital north, the register of wall displays, and the display's
+// cookie. The token of the display's link is "screen".
 func withWall(t *testing.T) (*pages, *walls.Register, *http.Cookie) {
 	t.Helper()
 	p := newPages(t)
