@@ -110,7 +110,7 @@ type dutyForm struct {
 	Call   string // "yes" or "no"; "": unknown
 }
 
-// callWords are the form values for staff on call.
+// callWords maps the known states of staff on call to their form values.
 var callWords = map[acuity.Tristate]string{acuity.Yes: "yes", acuity.No: "no"}
 
 func newDutyForm(v *score.Verdict) dutyForm {
@@ -198,7 +198,7 @@ func (s *site) showAlerts(w http.ResponseWriter, r *http.Request, session *auth.
 	p := s.writer(r, session)
 	unit, err := s.Reads.Unit(r.Context(), session.Hospital)
 	if err != nil {
-		unit = nil // without the unit, the page omits the time of the level
+		unit = nil // without the unit, the page does not say when the level began
 	}
 	out := alertsPage{Frame: s.NewFrame(r, p.Writer, session, p.T("alerts")), Problem: problem}
 	for i := range all {

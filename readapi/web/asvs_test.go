@@ -14,7 +14,7 @@ import (
 	"svc/readapi/web/page"
 )
 
-// recordRefusals records what the pages refuse, as "user@hospital METHOD reason".
+// recordRefusals records each refusal of the pages in the form "user@hospital METHOD reason".
 func (p *pages) recordRefusals() *[]string {
 	var all []string
 	p.config.Refused = func(r *http.Request, hospital, user, reason string) {

@@ -105,8 +105,8 @@ func (s *site) findWallLink(w http.ResponseWriter, r *http.Request, token string
 	return wall, true
 }
 
-// openWall signs in a screen by its link and redirects to the board. The sign-in is stored in a cookie, so the link
-// gives no access afterwards.
+// openWall signs in a screen with its link and redirects to the board. The sign-in is stored in a cookie, and the
+// link gives no access afterwards.
 func (s *site) openWall(w http.ResponseWriter, r *http.Request) {
 	token := chi.URLParam(r, "token")
 	if _, ok := s.findWallLink(w, r, token); !ok {

@@ -10,7 +10,7 @@ import (
 type Levels struct {
 	Title   string
 	Columns []LevelColumn
-	Narrow  bool // the chart has the width of a phone
+	Narrow  bool // whether the chart has the width of a phone
 }
 
 // LevelColumn is one instant or one span of time. Shares, green first, and Unknown add up to at most 1; the remainder
@@ -21,7 +21,7 @@ type LevelColumn struct {
 	Shares  [4]float64
 	Likely  int
 	Unknown float64 // fraction with an unknown level, drawn striped; if Likely is -1, with a question mark above
-	Unsure  bool    // the level may be worse than Likely
+	Unsure  bool    // whether the level may be worse than Likely
 }
 
 // SVG draws a column for each instant, green at the bottom.

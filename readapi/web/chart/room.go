@@ -83,7 +83,7 @@ type Ladder struct {
 	Rungs       []Rung
 	Counts      float64
 	CountsLabel string
-	Narrow      bool // the chart has the width of a phone
+	Narrow      bool // whether the chart has the width of a phone
 }
 
 // Rung is one factor on the ladder.
@@ -166,7 +166,7 @@ type Sum struct {
 	Parts []SumPart
 	Label string // label of the total
 
-	Narrow bool // the chart has the width of a phone
+	Narrow bool // whether the chart has the width of a phone
 }
 
 // SumPart is one part of a sum.
@@ -210,9 +210,9 @@ type Score struct {
 	DemandLabel, SeverityLabel string
 	Label                      string
 	Bounds                     []int // scores at which the colors begin, except the first
-	Next                       int   // score after the next change by a timer
+	Next                       int   // score after the next change that a timer will cause
 	NextLabel                  string
-	Narrow                     bool // the chart has the width of a phone
+	Narrow                     bool // whether the chart has the width of a phone
 }
 
 // SVG draws the figure.
@@ -269,7 +269,7 @@ type Steps struct {
 	From, To time.Time
 	Clock    func(time.Time) string
 	Steps    []Step
-	Narrow   bool // the chart has the width of a phone
+	Narrow   bool // whether the chart has the width of a phone
 }
 
 // Step is a number of nurses that is needed from an instant on.

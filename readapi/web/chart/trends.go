@@ -13,7 +13,7 @@ type Past struct {
 	From, To time.Time
 	Hours    []PastHour // in chronological order; a missing hour leaves a gap
 	Marks    []Mark
-	Narrow   bool // the chart has the width of a phone
+	Narrow   bool // whether the chart has the width of a phone
 }
 
 // PastHour has the nurses at one hour mark. A negative number of nurses on duty means unknown.

@@ -129,7 +129,7 @@ func showAudit(d *adminRequest) {
 	d.show("audit.list", &out)
 }
 
-// auditCSVPages is the maximum size of the downloaded file, counted in pages of the API's response.
+// auditCSVPages is the maximum size of the downloaded file, in pages of API results.
 const auditCSVPages = 500
 
 // downloadAudit responds with a file of all acts that match the filter.

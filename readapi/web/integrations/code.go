@@ -96,8 +96,8 @@ func showCode(d *adminRequest, system, code, kind string) {
 	d.show("terms.code", &out)
 }
 
-// findMapping returns the map row to show on the page of a code, or nil if there is none. The entered values
-// determine the row or, if no form was submitted, the id in the query.
+// findMapping returns the map row to show on the page of a code, or nil if there is none. The row is chosen by the
+// entered values or, if no form was submitted, by the id in the query.
 func findMapping(d *adminRequest, all []apiMapping, system, code, kind string) (row *apiMapping) {
 	typed, id := d.r.PostForm, d.r.URL.Query().Get("id")
 	for i := range all {

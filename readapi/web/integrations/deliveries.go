@@ -133,8 +133,8 @@ type apiCommand struct {
 	DeliveryID      *string
 }
 
-// readCommand returns a command for its page. The notifier may not know a command yet that was issued just now; such
-// a command is treated as unfinished. If readCommand returns false, it has sent an error response.
+// readCommand returns a command for its page. If the command was issued just now, the notifier may not know it yet;
+// the command is then treated as unfinished. If readCommand returns false, it has sent an error response.
 func (d *adminRequest) readCommand(id string) (c *apiCommand, ok bool) {
 	path := commandsAPI + url.PathEscape(id)
 	if verb := d.orderedVerb(); verb != "" && d.isMissing(path) {
@@ -150,7 +150,7 @@ func testWebhook(d *adminRequest) {
 	orderCommand(d, path, outbound.VerbTest, body, showRefusal)
 }
 
-// orderCommand issues a command for the endpoint in the path through the API, and redirects to the page of the
+// orderCommand calls the API to issue a command for the endpoint in the path, and redirects to the page of the
 // command.
 func orderCommand(d *adminRequest, path string, verb outbound.Verb, body any, showForm func(*adminRequest)) {
 	var ordered apiCommand

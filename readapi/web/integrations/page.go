@@ -163,8 +163,8 @@ func (d *adminRequest) pathWithQuery(name, value string) string {
 	return u.RequestURI()
 }
 
-// formatTime formats a time from the API, such as "Apr 5 14:32"; no time is formatted as "". Its spaces do not break
-// lines.
+// formatTime formats a time from the API, such as "Apr 5 14:32". It returns "" if t is nil or zero. The spaces in the
+// result are nonbreaking.
 func (d *adminRequest) formatTime(t *time.Time) string {
 	if t == nil || t.IsZero() {
 		return ""

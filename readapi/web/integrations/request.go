@@ -113,8 +113,8 @@ func (d *adminRequest) fetch(path string, into any) error {
 }
 
 // send sends an act to the API. If the resource does not exist or the API does not respond, send shows an error page
-// and returns false. If the API refuses the act, send returns the refusal, which the caller must show; compare
-// [adminRequest.do].
+// and returns false. If the API refuses the act, send returns the refusal, and the caller must show it, as
+// [adminRequest.do] does.
 func (d *adminRequest) send(method, path, version string, body, into any) (refused *apicall.Refusal, ok bool) {
 	a, err := d.call(method, path, version, body)
 	switch {

@@ -81,14 +81,15 @@ type Frame struct {
 	Auto     bool          // whether the theme depends on the time of day
 	Events   string        // path of the stream that the page follows; "": none
 	Whole    bool          // whether the page is reloaded after each change, because the stream does not contain the page's parts
-	State    string        // id, in the stream, of the displayed state of the unit
+	State    string        // id of the displayed unit state in the stream
 	Held     string        // why the page does not show the current state: "stopped" or "old"; "": it shows the current state
 	Poll     int           // refresh interval in seconds of a page with integrations.js; 0: never
 	Refresh  int           // seconds after which a browser without scripts reloads; 0: never
 	Clock    string        // current time in the unit
 }
 
-// Again returns the refresh interval, in seconds, of a page that is not updated in any other manner, or 0 for never.
+// Again returns the refresh interval of the page, in seconds. It returns 0, which means never, if a stream or a
+// script updates the page.
 func (f Frame) Again() int {
 	if f.Events != "" || f.Poll > 0 {
 		return 0

@@ -37,7 +37,7 @@ type Config struct {
 	// Await and Position are passed to [auth.Cookies].
 	Await    func(ctx context.Context, position int64)
 	Position func() int64
-	Secure   bool // the pages are served over HTTPS
+	Secure   bool // whether the pages are served over HTTPS
 	Now      func() time.Time
 	Log      *slog.Logger
 }

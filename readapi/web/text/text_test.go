@@ -313,7 +313,7 @@ func TestTexts(t *testing.T) {
 		if _, ok := en.words[key+".other"]; ok {
 			continue
 		}
-		if key == "fault.behind.do" || key == "fault.away.do.do" { // a prefix of a longer key
+		if key == "fault.behind.do" || key == "fault.away.do.do" { // only part of a longer key
 			continue
 		}
 		t.Errorf("there is no text of %s", key)
