@@ -18,9 +18,9 @@ type Schema struct {
 	ID      SchemaID // the built-in id; never changes
 }
 
-// The released versions. Each record has a range of a hundred ids, which starts with the id of the record's first
-// version. The ids are far above those of a schema registry, which counts from 1. They never change, because records
-// in Kafka contain them.
+// released has all released versions. Each record has a range of a hundred ids, which starts with the id of the
+// record's first version. The ids are far above those of a schema registry, which counts from 1. They never change,
+// because records in Kafka contain them.
 var released = []*Schema{
 	{"observation", 1, 1400000101},
 	{"observation", 2, 1400000102},

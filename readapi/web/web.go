@@ -42,9 +42,9 @@ type Layouts interface {
 	Layout(hospital string) *layout.Layout
 }
 
-// OfferProvider is set by [Mount]
+// Config has the dependencies of the pages.
 type Config struct {
-	page.Config // without OfferProvider
+	page.Config // without OfferProvider, which [Mount] sets
 
 	Reads     Reads
 	Changes   Changes
