@@ -18,7 +18,7 @@ REVISION = -X main.revision=$(shell git describe --always --dirty 2>/dev/null ||
 TAG ?= $(shell git describe --always --dirty 2>/dev/null || echo unknown)
 
 .DEFAULT_GOAL := help
-.PHONY: run test unraced check race e2e torture readers compose charts base cluster contract bench fuzz backtest build image help
+.PHONY: run test unraced check race e2e pages torture readers compose charts base cluster contract bench fuzz backtest build image help
 
 run: build ## start svc with an embedded Kafka and Redis (data in ./.svc-dev)
 	@bin/svc dev $(ARGS)
@@ -52,6 +52,9 @@ race: ## run all tests with the race detector (domain, forecast and simulator ha
 
 e2e: ## run the whole-system tests on a real Kafka and Redis (Docker, or E2E_KAFKA and E2E_REDIS)
 	@SVC_E2E=1 $(GOTEST) -vet=off -count=1 -parallel 4 -timeout 30m $(if $(SKIP),-skip '$(SKIP)') ./internal/e2e
+
+pages: ## open every page in a browser in each window size and theme (make test checks a selection)
+	@SVC_LOOKS=all $(GOTEST) -vet=off -count=1 -parallel 4 -timeout 60m -run '^Test(Pages|Integrations|Wall|Docs)' ./internal/e2e
 
 DURATION ?= 1h
 RATE ?= 40

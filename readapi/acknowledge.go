@@ -136,7 +136,8 @@ func (p *acknowledge) serveAct(w http.ResponseWriter, r *http.Request) {
 	p.write(w, r, http.StatusOK, page)
 }
 
-// reasonNewerAlert is the notifier's reason for refusing the acknowledgment of an older raise.
+// reasonNewerAlert is the notifier's reason for refusing an acknowledgment because a newer alert has replaced the
+// acknowledged one.
 const reasonNewerAlert = "newer_alert"
 
 // find returns the target of the link. If ok is false, it has sent an error response. If current is false, the state

@@ -303,7 +303,7 @@ type notice struct {
 	Code      string       `json:"code"`
 	Path      string       `json:"path"`      // position in the message or body
 	Message   string       `json:"message"`   // what was found and what to do
-	EventType *string      `json:"eventType"` // event type of an HL7 message without effect, such as A05; null for any other
+	EventType *string      `json:"eventType"` // event type, such as A05, if the notice is about an HL7 message without effect; otherwise null
 }
 
 // listFeeds returns the counts for each feed of a hospital. It omits settings that administrators change, because

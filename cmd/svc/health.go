@@ -51,7 +51,7 @@ var healthChecks = []healthCheck{
 		"observations of an owned partition have waited for two seconds, or Kafka has not responded for five seconds",
 		"reads of its hospitals: 503 `processing_behind`; writes: `applied: false`",
 	},
-	{"verdict", "process", "the process has acquired no partition since its start", "nothing, if another process owns the partitions"},
+	{"verdict", "process", "the process has not acquired a partition since it started", "nothing, if another process owns the partitions"},
 	{
 		"lists", "notify",
 		"deliveries, endpoints, commands and alert episodes cannot be written to Redis, " +
@@ -74,7 +74,7 @@ var healthChecks = []healthCheck{
 		"the models of a partition are incomplete, have not been written for five seconds, or have a snapshot that has waited for two seconds",
 		"`GET /api/v1/predict`: 503 `view_incomplete` or `processing_behind`",
 	},
-	{"notify", "notify", "the process has acquired no partition since its start", "nothing, if another process owns the partitions"},
+	{"notify", "notify", "the process has not acquired a partition since it started", "nothing, if another process owns the partitions"},
 }
 
 // settling lists the checks that fail during every start.

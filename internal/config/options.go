@@ -25,8 +25,8 @@ func (c *Config) options() []*option {
 		row("kafka-sasl-user", everywhere, "", text(&c.KafkaUser), "SASL user"),
 		secret(row("kafka-sasl-password", everywhere, "", text(&c.KafkaPassword), "SASL password")),
 		row("schema-registry", everywhere, "", c.setRegistry,
-			"URL of a schema registry at which svc registers all schemas and whose ids it writes; the same for all processes of an "+
-				"installation (default: none, with the schema ids of the build)"),
+			"URL of the schema registry where svc registers its schemas; records then carry its schema ids; the same for all "+
+				"processes of an installation (default: none; records carry the schema ids of the build)"),
 		row("schema-registry-user", everywhere, "", text(&c.Registry.User), "user at the schema registry (default: no login)"),
 		secret(row("schema-registry-password", everywhere, "", text(&c.Registry.Password), "password at the schema registry")),
 		row("schema-registry-ca", everywhere, "", file(&c.Registry.CAFile),

@@ -58,7 +58,7 @@ func (e *examination) key(
 		e.add(Fault, "keys", "set "+option+" to the key of the installation (docs/keys.md)",
 			"the %s (%s) is not the key of the installation (%s)", name, ring.Fingerprint(), known)
 	case ring.Fingerprint() != known:
-		e.ok("keys", "the %s of the installation (%s) is one of %s-old, so it is being rotated", name, known, option)
+		e.ok("keys", "the %s of the installation (%s) is listed in %s-old, so a rotation is in progress", name, known, option)
 	default:
 		e.ok("keys", "the %s (%s) is the key of the installation", name, known)
 	}

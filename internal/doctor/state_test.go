@@ -98,7 +98,7 @@ func TestDoctorKeys(t *testing.T) {
 	expect(t, 1, with("--secrets-key", otherKey, "--pseudonym-key", otherKey),
 		"fault    keys: the secrets key (", "set --secrets-key to the key of the installation",
 		"fault    keys: the pseudonym key (", "set --pseudonym-key to the key of the installation")
-	expect(t, 0, with("--secrets-key", otherKey, "--secrets-key-old", secretsKey), "is one of --secrets-key-old, so it is being rotated")
+	expect(t, 0, with("--secrets-key", otherKey, "--secrets-key-old", secretsKey), "is listed in --secrets-key-old, so a rotation is in progress")
 	expect(t, 2, with("--secrets-key", "short-canary"), "must have at least 32 characters")
 }
 

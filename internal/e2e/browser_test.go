@@ -107,7 +107,8 @@ type view struct {
 	name string
 	base string
 
-	quick bool // whether inspections skip screenshots
+	quick      bool // whether inspections skip screenshots
+	translated bool // whether the pages were inspected in English, too
 }
 
 // viewing is the size and color scheme of a window.

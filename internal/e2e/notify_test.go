@@ -158,7 +158,7 @@ func (p *partnerSide) hook(t testing.TB, s *system, hospital, path string) {
 	})
 }
 
-// notifier starts a svc notify with an instance name.
+// notifier starts an svc notify process with the given instance name.
 func (s *system) notifier(instance string) *node {
 	s.t.Helper()
 	return s.start(instance, "notify", "--instance", instance, "--private-listen", "127.0.0.1:"+mustFreePort(s.t))

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -111,33 +112,48 @@ func keepPictures(t *testing.T) {
 	}
 }
 
-// inspect checks the current page, in each window size and theme, against the rules for all pages.
+// looks returns the window sizes and themes in which inspect checks a page: each size in light and, depending on the
+// name of the page, one size in dark; with SVC_LOOKS=all, each size in both themes. A translation is checked on a
+// desktop and a phone, because only the lengths of its texts differ.
+func (v *view) looks(name string) []viewing {
+	all := slices.Clone(windows)
+	for _, as := range windows {
+		as.dark = true
+		all = append(all, as)
+	}
+	switch {
+	case os.Getenv("SVC_LOOKS") == "all":
+		return all
+	case v.translated:
+		return windows[1:]
+	}
+	return append(slices.Clone(windows), all[len(windows)+len(name)%len(windows)])
+}
+
+// inspect checks the current page, in several window sizes and themes, against the rules for all pages.
 func (v *view) inspect(name string) {
 	v.t.Helper()
-	for _, dark := range []bool{false, true} {
-		for _, as := range windows {
-			as.dark = dark
-			v.look(as)
-			where := fmt.Sprintf("%s %d %s", name, as.width, as.theme())
-			var violations []string
-			with := map[string]any{}
-			if dark || as.width == 1280 {
-				with["rules"] = ofLook
-			}
-			v.do("axe", with, &violations)
-			for _, found := range violations {
-				v.t.Errorf("%s: %s", where, found)
-			}
-			var wide int
-			if v.do("wide", nil, &wide); wide > 0 {
-				v.t.Errorf("%s: can be scrolled sideways by %d px", where, wide)
-			}
-			if !dark { // the layout does not depend on the theme
-				v.checkLayout(where)
-			}
-			if !v.quick {
-				v.shoot(strings.ReplaceAll(where, " ", "-"))
-			}
+	for _, as := range v.looks(name) {
+		v.look(as)
+		where := fmt.Sprintf("%s %d %s", name, as.width, as.theme())
+		var violations []string
+		with := map[string]any{}
+		if as.dark || as.width == 1280 {
+			with["rules"] = ofLook
+		}
+		v.do("axe", with, &violations)
+		for _, found := range violations {
+			v.t.Errorf("%s: %s", where, found)
+		}
+		var wide int
+		if v.do("wide", nil, &wide); wide > 0 {
+			v.t.Errorf("%s: can be scrolled sideways by %d px", where, wide)
+		}
+		if !as.dark { // the layout does not depend on the theme
+			v.checkLayout(where)
+		}
+		if !v.quick {
+			v.shoot(strings.ReplaceAll(where, " ", "-"))
 		}
 	}
 	for _, fault := range v.complaints() {

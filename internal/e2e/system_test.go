@@ -130,7 +130,7 @@ func (s *system) start(name string, args ...string) *node {
 	return startProgram(s.t, name, s.svc(), args, s.env...)
 }
 
-// cli runs a command of svc to its end, and returns its output.
+// cli runs an svc command to completion and returns its output.
 func (s *system) cli(args ...string) string {
 	s.t.Helper()
 	return runProgram(s.t, s.svc(), s.env, args...)

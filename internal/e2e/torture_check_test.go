@@ -49,7 +49,7 @@ const (
 	lost    defectKind = iota // an acknowledged input is not in the log, or an input in the log is in no change
 	twice                     // an input or a request was applied twice
 	gap                       // a version is missing
-	webhook                   // an endpoint missed an event, received one out of order, or received one that no change causes
+	webhook                   // an endpoint missed an event, received one out of order, or received one that no change explains
 	wrong                     // anything else: a read that returned an older state, a wrong status, a process that exits, a stuck partition
 	defectKinds
 )

@@ -41,6 +41,7 @@ func TestPagesOfSeveralHospitals(t *testing.T) {
 		as := windows[1]
 		as.language = language
 		v := b.window(t, p.proxy.URL, as, cookies...)
+		v.translated = language != "en-US"
 		for _, path := range []string{
 			"/app/units", "/app/u/south", "/app/u/south/rooms/1", "/app/u/south/trends", "/app/u/south/print",
 			"/app/u/south/integrations", "/app/u/university-hospital-of-the-southwest", "/app/sessions",

@@ -30,7 +30,8 @@ func NewHealth(names, settling []string) *Health {
 	return &Health{names: names, settling: settling, checks: map[string][]func(context.Context) error{}}
 }
 
-// Add adds a check under one of the names of the process. Several roles in a process may share a name. The error that
+// Add adds a check under one of the names passed to NewHealth. It panics if the name is unknown. Several roles in a
+// process may share a name. The error that
 // a check returns is shown to operators.
 func (h *Health) Add(name string, check func(context.Context) error) {
 	if !slices.Contains(h.names, name) {

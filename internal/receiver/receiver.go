@@ -112,7 +112,7 @@ func (r *Receiver) check(header http.Header, body []byte) *Delivery {
 	return d
 }
 
-// count stores an id and returns how often it was received.
+// count records a receipt of an id and returns how many times the id has been received.
 func (r *Receiver) count(id string) int {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -146,7 +146,7 @@ func TestKilledInstanceIsReplaced(t *testing.T) {
 			wire.pull()
 			stopped := make(chan struct{})
 			go func() {
-				_ = stop() //nolint:errcheck // any end is accepted
+				_ = stop() //nolint:errcheck // any result is acceptable
 				cluster.Close()
 				close(stopped)
 			}()
@@ -190,7 +190,7 @@ func TestInstancesShareAndTakeOver(t *testing.T) {
 		if n := one.Partitions.Load(); n != parts {
 			t.Fatalf("the survivor owns %d", n)
 		}
-		_ = second() //nolint:errcheck // any end is accepted
+		_ = second() //nolint:errcheck // any result is acceptable
 		other.Close()
 		// A third instance joins and leaves: the partitions are reassigned at once.
 		third := r.dial()

@@ -29,7 +29,8 @@ type Table struct {
 	writing chan struct{} // holds a token while no goroutine of this process runs Replace
 }
 
-// keptRecent is how many later records the table may read before a change checks whether its own record was stored.
+// keptRecent is the minimum number of recent offsets that a table keeps for each partition. Replace looks for its own
+// record among them, and finds it unless more than keptRecent records follow it.
 const keptRecent = 1000
 
 // Table returns the table of topic. partition returns the partition of a key, which must never change.

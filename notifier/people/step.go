@@ -51,8 +51,8 @@ func (d *Alerting) Step(ctx context.Context, now time.Time, in notifier.Happenin
 			s.out.Messages = append(s.out.Messages, messages...)
 		}
 	}
-	// When a step is repeated, messages that it sent the first time are still waiting. They must not supersede
-	// themselves.
+	// If a step is repeated, messages that it queued the first time may still be pending. They have the same ids as
+	// their repeats, so they must not count as superseded.
 	s.out.Supersede = slices.DeleteFunc(s.out.Supersede, func(id string) bool {
 		return slices.ContainsFunc(s.out.Messages, func(l outbound.Entry) bool { return l.Delivery.ID == id })
 	})

@@ -9,7 +9,7 @@ import (
 
 // The reasons why an addressee of an alert does not get a message.
 const (
-	NotNotified = "not_told"   // the recipient did not get the raise, so is not notified of its end
+	NotNotified = "not_told"   // the recipient was not notified when the alert was raised, so is not notified of its end
 	NoAddress   = "no_address" // the recipient has no address for the channel
 )
 

@@ -21,7 +21,7 @@ import (
 	"svc/internal/outbound/subscriber"
 )
 
-// fixture serves the endpoints on settings in memory, with a simulated clock.
+// fixture serves the endpoints with settings in memory and a simulated clock.
 type fixture struct {
 	*chi.Mux
 	t        *testing.T

@@ -49,7 +49,8 @@ func writes() []contract.Route[*server] {
 		{Operation: contract.Operation{
 			Method: http.MethodPost, Path: "/api/admin/walls", Scope: access.Admin, ID: "makeWall", Group: group,
 			Summary: "Add a wall display", About: "The response contains the link, which is not stored and cannot be shown again. " +
-				"It signs in one screen within 24 hours. The screen shows only the board of the hospital, until the wall display is revoked.",
+				"The link works once and expires after 24 hours. The screen that opens it shows the board of the hospital, and nothing else, " +
+				"until the wall display is revoked.",
 			Bodies: []contract.Body{{Type: "application/json", Shape: makeShape{}, Limit: maxBody, Examples: []contract.Example{
 				{Name: "A screen at a desk", Text: `{"label":"nurses' station"}`},
 			}}},

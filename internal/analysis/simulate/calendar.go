@@ -33,7 +33,7 @@ const (
 	// chanceRepair is the daily probability that a room is closed for a day. The value is assumed.
 	chanceRepair = .15
 
-	// The change of regime: a neighboring hospital closes its unit, and stays become shorter.
+	// The regime change: a neighboring hospital closes its unit, and stays become shorter.
 	regimeWeek     = 30
 	regimeArrivals = 1.15
 	regimeStays    = 0.88

@@ -64,7 +64,7 @@ func (b *Busy) Error() string { return "hospital exceeds its share: " + b.Reason
 // uses its bucket fully occupies at most 1.5% of a processor. The largest hospitals send fewer than 20 facts a second,
 // few of them in large bodies.
 const (
-	LargeBytes     = 32 << 10 // a body is large from this length on
+	LargeBytes     = 32 << 10 // a body longer than this is large
 	LargeFacts     = 200      // a body with more facts is large
 	FactsPerSecond = 100      // rate at which the bucket for large bodies fills
 	FactsAtOnce    = 10_000   // size of that bucket

@@ -135,7 +135,8 @@ type position struct {
 	group, partition string
 }
 
-// positions returns the last offset of each position.
+// positions returns the last committed offset of each group in each partition, from the intact entries of the log.
+// Deleted positions are omitted.
 func positions(whole []byte) map[position]int64 {
 	all := map[position]int64{}
 	for len(whole) > 0 {

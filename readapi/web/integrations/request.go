@@ -56,7 +56,7 @@ func (d *adminRequest) pathID() string { return httpapi.PathValue(d.r, "id") }
 // now returns the time of the request.
 func (d *adminRequest) now() time.Time { return d.Now() }
 
-// notThere is the version with which a request requires that the resource does not exist yet.
+// notThere, passed as a version, makes a request succeed only if the resource does not exist yet (If-None-Match: *).
 const notThere = "*"
 
 // call sends one request to the API, on the condition that the resource has the given version; "" means no condition.
