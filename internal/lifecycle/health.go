@@ -31,8 +31,7 @@ func NewHealth(names, settling []string) *Health {
 }
 
 // Add adds a check under one of the names passed to NewHealth. It panics if the name is unknown. Several roles in a
-// process may share a name. The error that
-// a check returns is shown to operators.
+// process may share a name. The error that a check returns is shown to operators.
 func (h *Health) Add(name string, check func(context.Context) error) {
 	if !slices.Contains(h.names, name) {
 		panic("unknown health check " + name)
