@@ -58,7 +58,7 @@ const (
 	keepBacklog = 64              // number of events of a long backlog that are kept in memory
 	keepRecent  = 5 * time.Second // minimum time for which an event is kept in memory, because a new endpoint may need it
 	sweepEvery  = 10 * time.Second
-	rewriteAge  = time.Hour // age at which a queue's or hospital's record is written again, because a restore starts at the oldest record
+	rewriteAge  = time.Hour // age at which the record of a queue or hospital is rewritten; a restore starts at the oldest record
 	keepSent    = 4096      // maximum number of message ids that a hospital remembers as sent
 	readsAtOnce = 8         // maximum number of concurrent reads of the ledger by queues that are far behind
 	saveAtOnce  = 5000      // number of unacknowledged ledger entries at which no more changes are accepted

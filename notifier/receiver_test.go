@@ -11,7 +11,7 @@ import (
 	"svc/internal/outbound/sending"
 )
 
-// got is one request that a receiver got.
+// got is one request that a receiver received.
 type got struct {
 	at       time.Time
 	endpoint string

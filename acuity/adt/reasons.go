@@ -105,7 +105,8 @@ func readReason(b *placeBook, buffer []byte, words []reasonWord) acuity.Reasons 
 	return found
 }
 
-// phraseAt returns the longest phrase at the start of words within one part of the sentence, or nil if there is none.
+// phraseAt returns the longest phrase that words begins with, or nil if there is none. A phrase does not extend into the
+// next part of the sentence.
 func (b *placeBook) phraseAt(buffer []byte, words []reasonWord) *phrase {
 	list := b.phrases[string(buffer[words[0].from:words[0].to])]
 next:

@@ -23,7 +23,7 @@ type statedAt struct {
 	observed int    // minute of the observation; 0: not sent
 	started  int    // minute of the start; 0: not sent
 	feed     acuity.Channel
-	of       string // resource, followed for a component by a dot and the component's index
+	of       string // resource or, for a component, the resource, a dot and the component's index
 	made     int    // minute of the version; 0: not sent
 	number   int64  // number of the version; 0: not sent
 }

@@ -147,7 +147,7 @@ func (t *versionTimes) resolve(h *ResourceStatement) (observed, started acuity.I
 			observed = acuity.Keep(t.end, h.Version.ObservedFrom, observed)
 		}
 		t.end = observed
-	case h.Kind == catalogue.KindMedication && observed == h.StartedAt: // the statement reports a running drug at its start
+	case h.Kind == catalogue.KindMedication && observed == h.StartedAt: // an active medication that was observed at its start time
 		observed, t.ended = started, false
 	default:
 		t.ended = false

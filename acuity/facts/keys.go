@@ -60,7 +60,7 @@ func (k *Keys) Statement(n int64) []byte { return k.numbered(KindStatement, n) }
 // identity's length is bounded.
 func (k *Keys) Dedup(id string) []byte { return k.key(KindDedup, id) }
 
-// Unit writes the key of the record of the unit.
+// Unit returns the key of the unit's record.
 func (k *Keys) Unit() []byte { return k.key(kindUnit, "") }
 
 // PastStaffing writes the key of the record of past staffing.

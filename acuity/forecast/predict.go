@@ -200,7 +200,7 @@ const (
 	leastEffect = .25 // nurses
 )
 
-// explainPeak explains the forecast peak to a nurse. It lists first the largest changes in required nurses, then the
+// explainPeak explains the forecast peak to a nurse. It first lists the largest changes in required nurses, then the
 // assumptions and limits of the forecast.
 func explainPeak(m *Model, u *Unit, p *path, o *outlook, h int) []string {
 	local := func(at acuity.Instant) string { return clock{u.Zone}.local(at).Format("15:04") }

@@ -145,9 +145,9 @@ func (l WithdrawnRooms) replace(v *registry.Visit, list []registry.Withdrawn) {
 	}
 }
 
-// covers reports whether a canceled event had placed a visit in the room before t, or within firstOccupant after t. A
-// statement at t is then about that visit, which was never in the room. The room does not own the statement either,
-// because ADT knows the room.
+// covers reports whether a canceled event placed a visit in the room at any time up to firstOccupant after t. If so, a
+// statement at t has no owner: the visit was never in the room, and a room owns statements only if neither ADT nor a
+// census has named it (docs/decisions.md#statement-owner).
 func (l WithdrawnRooms) covers(room int32, t acuity.Instant) bool {
 	list := l[room]
 	return len(list) > 0 && list[0].From <= t.Add(firstOccupant)

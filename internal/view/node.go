@@ -31,7 +31,8 @@ type node struct {
 // clockReading is a time by the clock of a node, and the local time when it arrived.
 type clockReading struct{ theirs, ours time.Time }
 
-// clockEvery is the interval between readings of a node's clock, because the address may have moved to another Redis.
+// clockEvery is the interval between readings of a node's clock. The clock is read repeatedly, because the address may
+// have moved to another Redis.
 const clockEvery = time.Second
 
 // recordProcess records which Redis process responds on a new connection to a node. The process is unknown if the

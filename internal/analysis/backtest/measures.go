@@ -73,7 +73,7 @@ func add(sums []sum, o *origin, h int, required float64) {
 	addErrors(sums, float64(o.ahead[h].Quantiles[forecast.P50]), o.rivals, h, required)
 }
 
-// addErrors adds the errors of a forecast and of its rivals, for the hour at index h of the horizon.
+// addErrors adds the errors of a forecast and of the baselines, for the hour at index h of the horizon.
 func addErrors(sums []sum, predicted float64, rivals [][forecast.Horizon]float64, h int, came float64) {
 	for i := range sums {
 		x := predicted
