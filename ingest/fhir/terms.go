@@ -319,8 +319,8 @@ func (m *mapper) time(r *resource, p span, field string) acuity.Instant {
 }
 
 // moment parses a time of a resource, as [mapper.time] does, and returns the resolved instant and the time as sent.
-// If the time is coarse, the moments in beside refine it; they take precedence over the moments of the resource.
-func (m *mapper) moment(r *resource, p span, field string, beside ...acuity.Moment) (acuity.Instant, acuity.Moment) {
+// If the time is coarse, the moments in refining refine it; they take precedence over the moments of the resource.
+func (m *mapper) moment(r *resource, p span, field string, refining ...acuity.Moment) (acuity.Instant, acuity.Moment) {
 	if p.empty() {
 		return 0, acuity.Moment{}
 	}
@@ -332,16 +332,16 @@ func (m *mapper) moment(r *resource, p span, field string, beside ...acuity.Mome
 	case sent.From.Sub(m.ReceivedAt) > maxSkew:
 		m.warn(r, "time_in_future", field)
 	}
-	return m.resolve(r, sent, beside...), sent
+	return m.resolve(r, sent, refining...), sent
 }
 
 // resolve returns the instant for a moment of a resource. If the moment is coarse, it is refined by the moments in
-// beside first, and then by the resource's issue time and last update.
-func (m *mapper) resolve(r *resource, sent acuity.Moment, beside ...acuity.Moment) acuity.Instant {
+// refining first, and then by the resource's issue time and last update.
+func (m *mapper) resolve(r *resource, sent acuity.Moment, refining ...acuity.Moment) acuity.Instant {
 	if sent.IsExact() {
 		return sent.From
 	}
 	issued, _ := m.instant(r.issued)
 	updated, _ := m.instant(r.updated)
-	return sent.Resolve(m.ReceivedAt, append(beside, issued, updated)...)
+	return sent.Resolve(m.ReceivedAt, append(refining, issued, updated)...)
 }

@@ -33,8 +33,7 @@ const (
 	kindSnapshot   = "snapshot"
 )
 
-// DeadLetterKey returns the key of a hospital's dead letter. version is the version of the change that rejected the
-// record.
+// DeadLetterKey returns the key of a hospital's dead letter, from the version of the change that rejected the record.
 func DeadLetterKey(hospital string, version int64) []byte {
 	return []byte(schemas.Key{Hospital: hospital, Kind: kindDeadLetter, ID: strconv.FormatInt(version, 10)}.String())
 }
@@ -69,8 +68,7 @@ type Chart struct {
 	Version  int64
 	Unit     []byte
 	Rooms    map[int32][]byte // nil value: the room was deleted
-	// LocalSettings contains the records that administrators list. The keys omit the hospital; a nil value means that
-	// the record was deleted.
+	// LocalSettings contains the records that administrators list. Its keys omit the hospital; nil: deleted.
 	LocalSettings map[string][]byte
 }
 

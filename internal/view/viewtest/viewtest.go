@@ -18,8 +18,7 @@ import (
 // Server is a Redis on which the suite runs.
 type Server struct {
 	URL string
-	// Cluster is true if the server is a Redis Cluster. Its clients connect directly to the addresses that the nodes
-	// announce and thus bypass a Gate, so tests that need a Gate do not run.
+	// Cluster is true for a Redis Cluster. Its clients bypass a Gate, so tests that need a Gate do not run.
 	Cluster bool
 	Wipe    func(t *testing.T) // deletes all data, as FLUSHALL does
 	// Refuse contains, by name, functions that make the server refuse writes but still serve reads until allow is
