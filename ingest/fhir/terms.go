@@ -319,7 +319,7 @@ func (m *mapper) time(r *resource, p span, field string) acuity.Instant {
 }
 
 // moment parses a time of a resource, as [mapper.time] does, and returns the resolved instant and the time as sent.
-// If the time is coarse, the moments in refining refine it; they take precedence over the moments of the resource.
+// If the time is coarse, the moments in refining resolve it; they take precedence over those of the resource.
 func (m *mapper) moment(r *resource, p span, field string, refining ...acuity.Moment) (acuity.Instant, acuity.Moment) {
 	if p.empty() {
 		return 0, acuity.Moment{}
