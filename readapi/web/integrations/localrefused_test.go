@@ -69,7 +69,7 @@ func TestLocalRefused(t *testing.T) {
 		"one in use":  {"alerts/recipients/rcp_1/remove", "version=1", "DELETE /api/admin/alerts/recipients/rcp_1", `{"path":"T2","rule":"in_use"}`, "<p>T2: An alert tier or recipient still uses this entry."},
 		"no address":  {"alerts/recipients/rcp_1/test", "channel=sms", "POST /api/admin/alerts/test", `{"path":"channel","rule":"no_address"}`, "<p>The recipient has no address for this channel."},
 		"it is over":  {"alerts/episodes/epi_1", "", "POST /api/admin/alerts/episodes/epi_1/ack", `{"path":"","rule":"closed"}`, "<p>This has already ended. No action is needed."},
-		"it is taken": {"terminology/map/map-1", inCode + "&do=remove", "DELETE /api/admin/terminology/map-1", `{"path":"","rule":"maxItems"}`, "<p>The limit is reached."},
+		"it is taken": {"terminology/map/map-1", inCode + "&do=remove", "DELETE /api/admin/terminology/map-1", `{"path":"","rule":"maxItems"}`, "<p>You have reached the limit."},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -145,7 +145,7 @@ func TestBoundsInTheSentence(t *testing.T) {
 		"max:1e9":            "Enter 1000000000 or less.",
 		"enum:viewer|charge": "Choose one of: viewer, charge.",
 		"format:e164":        "Use international format, such as +15555550100.",
-		"maxItems":           "The limit is reached. Remove an entry first.",
+		"maxItems":           "You have reached the limit. Remove an entry before adding another.",
 		"maxItems:50":        "At most 50 entries are allowed. Remove one first.",
 		"unheard:of":         "unheard:of",
 	} {
