@@ -16,7 +16,7 @@ import (
 	"svc/internal/httpapi/syntax"
 )
 
-// The limits of a request body, in bytes as sent. After decompression, a body may have up to four times its limit,
+// The limits of request bodies, in bytes as sent. After decompression, a body may have up to four times its limit,
 // but at most a hundred times the bytes sent.
 const (
 	maxBody      = 1 << 20

@@ -122,7 +122,7 @@ func (f *CareFacts) circumstances() circumstance {
 // outpatient, and on admission to a different area (docs/decisions.md#repeated-admit). An explicit primary factor
 // applies in the area in which it was sent (docs/decisions.md#explicit-primary).
 //
-// The function find returns what is known about a location. Other feeds report the birth and the cesarean.
+// Other feeds report the birth and the cesarean. find returns what is known about a location.
 func (s *Timeline) Primary(find func(*acuity.Location) *CachedPlace, birth acuity.Instant, cesarean bool) Primary {
 	if !s.Open {
 		return Primary{}

@@ -35,7 +35,7 @@ func terminologySection() *section {
 	}
 }
 
-// nameFactor returns the name of the factor with the given id. The id "none" stands for codes without a meaning.
+// nameFactor returns the name of the factor with the given id. The id "none" means that a code has no factor.
 func nameFactor(d *adminRequest, id string) string {
 	if id == noFactor {
 		return d.T("terms.nothing")
