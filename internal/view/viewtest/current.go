@@ -155,8 +155,10 @@ func testReleased(t *testing.T, s Server) {
 
 // testClockSkew tests that reads work while the clocks of writers and readers are wrong by an hour.
 func testClockSkew(t *testing.T, s Server) {
-	v := startAt(t, s.URL, "g1", func() time.Time { return time.Now().Add(-time.Hour) }) //nolint:forbidigo // wrong clock, see above
-	b := openCurrent(t, s.URL, func() time.Time { return time.Now().Add(time.Hour) })    //nolint:forbidigo // wrong clock, see above
+	v := startWith(t, s.URL, "g1", func(c *view.Config) {
+		c.Now = func() time.Time { return time.Now().Add(-time.Hour) } //nolint:forbidigo // wrong clock, see above
+	})
+	b := openCurrent(t, s.URL, func() time.Time { return time.Now().Add(time.Hour) }) //nolint:forbidigo // wrong clock, see above
 	v.whole(10, unit("north", 5, 1))
 	stop := v.beat(t, func() int64 { return 11 })
 	awaitError(t, b, nil)

@@ -92,7 +92,8 @@ func Open(t *testing.T, url string) *view.View {
 func openWith(t *testing.T, url string, change func(*view.Config)) *view.View {
 	t.Helper()
 	cfg := view.Config{
-		URL: url, Prefix: t.Name() + ":", Partition: func(string) int32 { return partition },
+		Patient: true, // a slow machine is no fault; only tests behind a Gate need the time limits of a service
+		URL:     url, Prefix: t.Name() + ":", Partition: func(string) int32 { return partition },
 		Now: time.Now, //nolint:forbidigo // real servers, real time
 		Log: slog.New(slog.DiscardHandler),
 	}
@@ -109,12 +110,22 @@ func openWith(t *testing.T, url string, change func(*view.Config)) *view.View {
 
 func start(t *testing.T, url, generation string) *fixture {
 	t.Helper()
-	return startAt(t, url, generation, time.Now) //nolint:forbidigo // real servers, real time
+	return startWith(t, url, generation, func(*view.Config) {})
 }
 
-func startAt(t *testing.T, url, generation string, now func() time.Time) *fixture {
+// startBehind is like start, but has the time limits of a service, so that an error is returned while the gate is shut.
+func startBehind(t *testing.T, gate *Gate, generation string, now func() time.Time) *fixture {
 	t.Helper()
-	b := openWith(t, url, func(c *view.Config) { c.Now = now })
+	return startWith(t, gate.URL, generation, func(c *view.Config) { c.Patient, c.Now = false, now })
+}
+
+func startWith(t *testing.T, url, generation string, change func(*view.Config)) *fixture {
+	t.Helper()
+	now := time.Now //nolint:forbidigo // real servers, real time
+	b := openWith(t, url, func(c *view.Config) {
+		change(c)
+		now = c.Now
+	})
 	v := &fixture{View: b, follow: b.Watermark(), asked: make(chan int32, 100), now: now}
 	v.Projector = b.Projector(generation, func(p int32) { v.asked <- p })
 	ctx, cancel := context.WithCancel(context.Background())
@@ -337,7 +348,7 @@ func testAway(t *testing.T, s Server) {
 		passed  atomic.Int64
 		stopped atomic.Pointer[time.Time] // instant at which the clock stops
 	)
-	v := startAt(t, gate.URL, "g1", func() time.Time {
+	v := startBehind(t, gate, "g1", func() time.Time {
 		if at := stopped.Load(); at != nil {
 			return *at
 		}
@@ -377,7 +388,7 @@ func testAway(t *testing.T, s Server) {
 
 func testSilent(t *testing.T, s Server) {
 	gate := NewGate(t, s.URL)
-	v := start(t, gate.URL, "g1")
+	v := startBehind(t, gate, "g1", time.Now) //nolint:forbidigo // real servers, real time
 	v.whole(1, unit("north", 1, 1))
 	v.settle(t, 1)
 	gate.Mute()

@@ -65,7 +65,7 @@ func testHeaderReads(t *testing.T, s Server) {
 func testWatch(t *testing.T, s Server) {
 	gate := NewGate(t, s.URL)
 	v := start(t, s.URL, "g1")
-	b := Open(t, gate.URL)
+	b := openWith(t, gate.URL, func(c *view.Config) { c.Patient = false })
 	changed := view.NewChanged(b)
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
