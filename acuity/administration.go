@@ -35,7 +35,7 @@ type Mapping struct {
 	Code    string
 	Kind    catalogue.SignalKind // 0: both diagnoses and signals; KindCondition: only diagnoses
 	Factor  catalogue.Factor     // 0: the code is known but has no clinical meaning
-	Op      codes.Comparator     // how the value must compare with Than
+	Op      codes.Comparator     // comparison that the value must satisfy, with Than on the right
 	Than    codes.Milli
 	Comment string // from the administrator, ≤ 200 characters
 	Delete  bool
@@ -52,7 +52,7 @@ type Place struct {
 	RoomID    int32
 	Label     string           // label of the room; "": unchanged
 	Area      string           // area of the room; "": unchanged
-	Outside   bool             // whether the location is not part of this unit: a visit there is open, but is neither in a room nor unplaced
+	Outside   bool             // whether the location is outside the unit; a visit there is open, but it is neither in a room nor unplaced
 	Primary   catalogue.Factor // primary factor of patients placed here; 0: derived from the area
 	Delete    bool
 }

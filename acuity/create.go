@@ -1,8 +1,7 @@
 package acuity
 
-// Create is the part of an observation that comes from one FHIR resource that is to be created only if it does not
-// exist (If-None-Exist, If-None-Match: *). The part is applied only if, at that time, the hospital knows none of its
-// names.
+// Create is the part of an observation that comes from one FHIR resource with a conditional create (If-None-Exist or
+// If-None-Match: *). A hospital applies the part only if it knows none of the names in Names.
 type Create struct {
 	Names                       []string // pseudonyms of visits and resources, and names of references
 	Events, Signals, References Span

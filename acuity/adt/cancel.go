@@ -13,8 +13,8 @@ type interval struct {
 }
 
 // intervalOf returns the interval [from, to) of a time that was sent with precision p. If to is 0, the interval has
-// the usual length for p. Otherwise, to takes into account that days, months and some hours differ in length in the
-// sender's time zone.
+// the usual length for p. Callers pass a nonzero end if the length depends on the sender's time zone, in which days,
+// months and some hours differ in length.
 func intervalOf(from, to acuity.Instant, p acuity.Precision) interval {
 	if to <= from {
 		to = from.Add(p.Length())
@@ -25,7 +25,7 @@ func intervalOf(from, to acuity.Instant, p acuity.Precision) interval {
 // sent returns the event time as an interval, at the precision at which it was sent.
 func (e *Event) sent() interval { return intervalOf(e.AsSent(), e.AtTo, e.Precision) }
 
-// cancelled returns the event time of the event to cancel, as an interval, as given in the cancel.
+// cancelled returns, as an interval, the event time by which the cancel e identifies the event to cancel.
 func (e *Event) cancelled() interval { return intervalOf(e.Cancels, e.CancelsTo, e.CancelsPrecision) }
 
 // AsSent returns the event time as it was sent. For a coarse time, it returns the start of the interval.
@@ -54,10 +54,10 @@ func sameMoment(a, b *Event) bool {
 	return a.AtFrom == b.AtFrom && a.Precision == b.Precision
 }
 
-// sameTime reports whether two times are equal at the coarser of their two precisions: the finer time lies in the
-// interval of the coarser one. Intervals of a day or longer are equal if they overlap by more than half, because two
-// messages may give the same day with different UTC offsets. For shorter intervals it is enough that the ends are
-// equal: for a time in a repeated hour, the interval may span both occurrences.
+// sameTime reports whether a and b may be the same time. If their precisions differ, the finer time must lie in the
+// interval of the coarser one. Two intervals of a day or longer must overlap by more than half, because two messages
+// may give the same day with different UTC offsets. Two shorter intervals need only have the same start or the same
+// end, because the interval of a time in a repeated hour may span both occurrences.
 func (a interval) sameTime(b interval) bool {
 	switch {
 	case a.precision > b.precision:
@@ -204,8 +204,8 @@ func sameCancel(a, b *Event) bool {
 
 // cancelEvent cancels t and its repetitions, which are the events with the same type, time and location. It cancels
 // the repetition that was recorded first, and all those recorded no later than the cancel. Repetitions recorded after
-// the cancel are new events (docs/decisions.md#reissued-events). If dead is true, the repetition recorded first may
-// already be canceled.
+// the cancel are new events (docs/decisions.md#reissued-events). The argument dead states whether the search for the
+// first repetition includes events that are already canceled.
 func (n *builder) cancelEvent(c, t *AppliedEvent, dead bool) {
 	var first *AppliedEvent
 	for i := range n.Events {

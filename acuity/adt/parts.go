@@ -189,7 +189,7 @@ func (j *joiner) addReturns() {
 		to := j.wholeAt(p.to)
 		if next := j.partAt(p.to); next != nil {
 			if to = next.placedAt(p.to, j.how); happenedAt(to) == p.to {
-				continue // the next part's event at this time already places the patient
+				continue // the event of the next part at this time already places the patient
 			}
 		}
 		if to == nil {

@@ -157,7 +157,7 @@ func parsePlaces(text string) (*placeBook, error) {
 	return b, nil
 }
 
-// parseLine parses one line.
+// parseLine parses one line of places.txt and adds its contents to b.
 func (b *placeBook) parseLine(line string) error {
 	if rule, ok := strings.CutPrefix(line, "rule "); ok {
 		return b.parseRule(strings.Fields(rule))
@@ -200,8 +200,8 @@ func (b *placeBook) parseLine(line string) error {
 	return nil
 }
 
-// addPhrases adds the phrases of a line. A phrase that exists already keeps its meaning and gets the new one in
-// addition.
+// addPhrases adds the phrases of a line, all with the reasons and the kind of p. A phrase that b already contains
+// keeps its previous reasons and kind and receives those of p in addition.
 func (b *placeBook) addPhrases(body string, p phrase) {
 	for text := range strings.SplitSeq(body, "|") {
 		words := strings.Fields(text)
@@ -295,8 +295,8 @@ func areaWords(text string) iter.Seq[string] {
 	return strings.FieldsFuncSeq(text[:min(len(text), maxAreaText)], func(c rune) bool { return !isLetter(c) && c != '&' })
 }
 
-// wordArea returns the first area in [from, to] that a word names. If that area does not precede the area best, or
-// there is none, it returns best.
+// wordArea returns the first area in [from, to] that a word names, provided that this area precedes the area best. If
+// the word names no such area, wordArea returns best.
 func (b *placeBook) wordArea(words *[32][]areaWord, word string, from, best, to Area) Area {
 	list := words[letter(word)]
 	for i := range list {

@@ -14,8 +14,8 @@ import (
 // CareFacts are the facts from which a patient's primary factor is chosen. They come from an ADT event or a census
 // row.
 type CareFacts struct {
-	Explicit     catalogue.Factor // primaryFactor as sent; 0: none
-	LocalPrimary catalogue.Factor // from the hospital's table; 0: none
+	Explicit     catalogue.Factor // primaryFactor, if the event or the row contains one; 0: none
+	LocalPrimary catalogue.Factor // primary factor in the hospital's location table; 0: none
 
 	PointOfCare string // PV1-3.1
 	Area        string // area of the room, from the census
@@ -122,7 +122,8 @@ func (f *CareFacts) circumstances() circumstance {
 // outpatient, and on admission to a different area (docs/decisions.md#repeated-admit). An explicit primary factor
 // applies in the area in which it was sent (docs/decisions.md#explicit-primary).
 //
-// Other feeds report the birth and the cesarean. find returns what is known about a location.
+// The arguments birth and cesarean come from other feeds: the time of birth, or 0, and whether the delivery was a
+// cesarean. The function find returns what the hospital knows about a location.
 func (s *Timeline) Primary(find func(*acuity.Location) *CachedPlace, birth acuity.Instant, cesarean bool) Primary {
 	if !s.Open {
 		return Primary{}
@@ -156,7 +157,7 @@ type primaryFold struct {
 	last     *AppliedEvent
 }
 
-// step applies the next event.
+// step applies one event of the timeline to p.
 func (p *primaryFold) step(t *AppliedEvent) {
 	e := t.Event
 	if t.closes {
@@ -164,8 +165,8 @@ func (p *primaryFold) step(t *AppliedEvent) {
 		return
 	}
 	if t.stay < 0 || p.timeline.Stays[t.stay].Place().IsZero() {
-		// A factor that was sent before the admission, or without a location, is kept for the next event with a
-		// location.
+		// An explicit primary factor that was sent before the admission, or without a location, is kept for the next
+		// event with a location.
 		if e.Primary != 0 {
 			p.explicit = e.Primary
 		}
@@ -193,8 +194,8 @@ func (p *primaryFold) step(t *AppliedEvent) {
 	p.set(ChoosePrimary(&f), t.begins || (admit && changed))
 }
 
-// chooseAgain chooses the primary factor at the last location again, because another feed may have reported a birth
-// since then.
+// chooseAgain repeats the choice of the primary factor at the patient's last location, because another feed may have
+// reported a birth since the previous choice.
 func (p *primaryFold) chooseAgain() {
 	if p.last == nil || p.birth == 0 {
 		return

@@ -182,9 +182,9 @@ func (s *Timeline) PlacedAt() acuity.Instant {
 	return 0
 }
 
-// PlacedAbout reports whether an event that arrived after a census at t may have placed the visit after t. This is so
-// if the event's time is at or before t, but its precision allows a time after t. Such a patient does not count as
-// absent from the census.
+// PlacedAbout reports whether the visit may have been placed after t, the time of a census, by an event that arrived
+// after t. That is the case if the event time is at or before t, but its precision allows a time after t. Such a
+// patient does not count as absent from the census.
 func (s *Timeline) PlacedAbout(t acuity.Instant) bool {
 	return slices.ContainsFunc(s.Events, func(e AppliedEvent) bool {
 		if e.stay < 0 || e.Event.ReceivedAt <= t || e.At > t || e.At.Add(e.Event.slack()) <= t {
@@ -195,8 +195,8 @@ func (s *Timeline) PlacedAbout(t acuity.Instant) bool {
 	})
 }
 
-// NewestPatient returns the patient id of the newest event that has one, even if the event had no effect, or "" if no
-// event has one.
+// NewestPatient returns the newest patient id in the events, including events that had no effect, but not those whose
+// Encounter was canceled or entered in error. If there is none, NewestPatient returns "".
 func (s *Timeline) NewestPatient() string {
 	for i := range slices.Backward(s.Events) {
 		if e := s.Events[i].Event; e.Patient != "" && !e.Void {

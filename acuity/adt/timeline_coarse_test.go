@@ -38,8 +38,8 @@ func momentOf(at acuity.Instant, p acuity.Precision) acuity.Moment {
 	return acuity.Moment{From: acuity.At(from), To: acuity.At(to), Precision: p}
 }
 
-// withCoarseTime returns the event with a coarse time. The event is received at the given minute; beside lists the
-// other times in the event's message.
+// withCoarseTime returns the event with the coarse time m, received at the given minute. The argument beside lists
+// the other times in the event's message.
 func withCoarseTime(e acuity.Event, m acuity.Moment, received int, beside ...acuity.Moment) acuity.Event {
 	e.ReceivedAt, e.RecordedAt = minute(received), 0
 	e.SetTime(m, m.Resolve(e.ReceivedAt, beside...))
@@ -119,8 +119,8 @@ func TestTimelineOfCoarseTimes(t *testing.T) {
 	}
 }
 
-// A stay with coarse times equals the stay with exact times, in any order of the messages, if each message is sent
-// without delay.
+// If each message is sent without delay, coarse event times give the same stays as exact event times, in any order of
+// arrival.
 func TestCoarseTimesTellTheSameStay(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		at := rapid.IntRange(0, 10).Draw(t, "admitted")
@@ -146,7 +146,8 @@ func TestCoarseTimesTellTheSameStay(t *testing.T) {
 	})
 }
 
-// A stay that is reported after its end, with only coarse times, still ends.
+// A visit is closed and has one stay if its admission and its discharge are received, with coarse times, long after
+// both happened.
 func TestCoarseStayOfThePastEnds(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		told := func(e acuity.Event, name string) acuity.Event {

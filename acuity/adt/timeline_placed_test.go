@@ -55,8 +55,8 @@ func TestPlacedAndWithdrawn(t *testing.T) {
 	}
 }
 
-// An event with a precision of a minute may have placed the visit after a census in the same minute, if the event
-// arrived after the census.
+// An event that is exact only to the minute may have placed the visit after a census in the same minute, provided
+// that svc received the event after the census.
 func TestPlacedAbout(t *testing.T) {
 	census := minute(5) + 30_000
 	for name, c := range map[string]struct {

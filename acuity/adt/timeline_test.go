@@ -27,7 +27,8 @@ func spot(s string) acuity.Location {
 	return acuity.Location{PointOfCare: parts[0], Room: parts[1], Bed: parts[2]}
 }
 
-// cancel returns a cancel that occurs at the minute given by at and cancels the event at the minute given by key.
+// cancel returns a cancel with the event time minute(at) for the event at minute(key). If key is negative, the cancel
+// does not name the time of the event to cancel.
 func cancel(id string, kind acuity.EventType, at, key int, place string) acuity.Event {
 	e := event(id, kind, at, "")
 	e.Cancels = minute(key)

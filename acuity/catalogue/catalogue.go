@@ -124,8 +124,8 @@ const (
 	NeedsCategoryII               // the value names Category II
 	NeedsCategoryIII
 	NeedsPositive // the result is positive or detected
-	NeedsOxygen   // oxygen is given: the value is not room air, none, off, flow 0 or FiO2 of 21%
-	NeedsNotNo    // any value except no and false
+	NeedsOxygen   // oxygen is given: the value is not room air, none, off, flow 0 or an FiO2 of 21%
+	NeedsNotNo    // any value except "no" and "false"
 )
 
 // Condition is a condition on the value of a signal.

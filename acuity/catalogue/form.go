@@ -106,10 +106,10 @@ type place uint8
 
 const (
 	anywhere  place = 0
-	plainOnly place = 1 << iota // only in the plain variant
+	plainOnly place = 1 << iota // the line may appear only in the plain variant
 	primaryOnly
 	modifierOnly
-	repeated // may appear several times
+	repeated // the line may appear several times
 )
 
 // word is the syntax of the lines with a given key.
@@ -147,7 +147,7 @@ var words = map[string]word{
 	"twin":        {modifierOnly, (*form).parseTwin},
 }
 
-// read parses one line.
+// read parses one line of the current variant.
 func (f *form) read(l line) error {
 	w, known := words[l.key]
 	switch {

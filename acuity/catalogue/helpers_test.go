@@ -10,7 +10,7 @@ func factor(id string) Factor {
 	return f
 }
 
-// rendered formats a value for comparison. A nil list equals an empty one.
+// rendered returns a value as JSON, for comparison. Nil lists and empty lists have the same form.
 func rendered(v any) string {
 	b, err := json.Marshal(v)
 	if err != nil {
@@ -19,7 +19,7 @@ func rendered(v any) string {
 	return strings.ReplaceAll(string(b), "null", "[]")
 }
 
-// difference shows where two strings differ.
+// difference returns a message with the parts of two strings around the first byte at which they differ.
 func difference(a, b string) string {
 	i := 0
 	for i < len(a) && i < len(b) && a[i] == b[i] {

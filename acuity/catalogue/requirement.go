@@ -80,7 +80,7 @@ func (d Demand) Nursing() string {
 
 // Requirement is the demand, severity and duration of one variant of a factor.
 type Requirement struct {
-	Need       Schedule // severity, and demand of a primary factor or floor of a modifier
+	Need       Schedule // severity by age, together with the demand of a primary factor or the floor of a modifier
 	needIn     Sections // sections in which a modifier's floor applies; 0: all
 	floors     []floorRule
 	track      bool     // whether Need is a newborn's demand
@@ -88,7 +88,7 @@ type Requirement struct {
 	trackFloor Demand   // minimum for all newborns together
 
 	add           Demand
-	addIn         Sections // sections in which the ADD applies; 0: all
+	addIn         Sections // sections in which the additional demand applies; 0: all
 	addUntilBirth bool
 
 	window          codes.Instant // how long evidence lasts; 0: until a statement ends it
@@ -134,9 +134,9 @@ type Judged struct {
 	Next      codes.Instant // when one of the values next changes; 0: never
 }
 
-// Judge returns the demand and the severity of a piece of evidence at the instant now. The arguments start and last
-// are the times of its first and its newest assertion. The result on reports whether the evidence counts at the
-// instant now.
+// Judge returns the demand and the severity of a piece of evidence at the instant now, and reports whether the
+// evidence counts then. The arguments start and last are the times of the first and the newest assertion of the
+// evidence.
 func (e *Requirement) Judge(s *Situation, start, last codes.Instant, byDiagnosis bool, now codes.Instant) (o Judged, on bool) {
 	end := codes.Instant(0)
 	switch {
@@ -186,7 +186,7 @@ func (e *Requirement) Judge(s *Situation, start, last codes.Instant, byDiagnosis
 }
 
 // StaleAt returns when evidence becomes doubtful, or 0 if it never does. The arguments start and last are the times
-// of its first and its newest assertion.
+// of the first and the newest assertion of the evidence.
 func (e *Requirement) StaleAt(start, last codes.Instant) codes.Instant {
 	switch {
 	case e.stale == 0:
@@ -261,16 +261,17 @@ func (t Traits) IncludesBabyNurse() bool { return t&traitInside != 0 }
 // time.
 func (t Traits) FallsSilent() bool { return t&traitSilent != 0 }
 
-// HasTwin reports whether one of the factors has a twin, with which it counts only once toward the score.
+// HasTwin reports whether one of the factors has a twin. Together, a factor and its twin count only once toward the
+// score.
 func (t Traits) HasTwin() bool { return t&traitTwin != 0 }
 
 // HasTrackFloor reports whether one of the factors sets a minimum demand for all newborns together.
 func (t Traits) HasTrackFloor() bool { return t&traitTrackFloor != 0 }
 
-// CountsBabies reports whether one of the factors has a demand for each baby after the first.
+// CountsBabies reports whether one of the factors has an additional demand for each baby after the first.
 func (t Traits) CountsBabies() bool { return t&traitPerBaby != 0 }
 
-// EndsWithBirth reports whether the ADD of one of the factors ends at the birth.
+// EndsWithBirth reports whether the additional demand of one of the factors ends at the birth.
 func (t Traits) EndsWithBirth() bool { return t&traitUntilBirth != 0 }
 
 // IsBoarder reports whether a patient with one of the factors is waiting for a room.

@@ -127,8 +127,8 @@ func (c *Catalogue) Lines(f Factor) []RuleLine {
 	return list
 }
 
-// specWith returns the entry of a factor, with the lines of a rule in place of the catalogue's, and the canonical form
-// of the rule's lines.
+// specWith returns the entry of a factor in which the lines of a rule replace the catalogue's lines. It also returns
+// the canonical form of the rule's lines.
 func (c *Catalogue) specWith(r *Rule) (Spec, string, error) {
 	b := c.blocks[r.Factor-1]
 	var canonical strings.Builder

@@ -45,7 +45,7 @@ func TestFaultsOfRules(t *testing.T) {
 	}
 }
 
-// A rule whose lines equal the catalogue's changes only the version.
+// A rule that repeats the catalogue's lines for a factor changes only the version.
 func TestOwnLinesChangeNothing(t *testing.T) {
 	c := Default()
 	for f := Factor(1); int(f) <= c.Len(); f++ {

@@ -8,7 +8,8 @@ import (
 	"svc/acuity/registry"
 )
 
-// Arrange assembles the charts of the unit's rooms after the charts of some rooms were rebuilt.
+// Arrange updates which rooms are in the unit, and copies the charts of those rooms to the unit's chart. The argument
+// rebuilt lists the rooms whose charts were rebuilt since the last call.
 func (m *Builder) Arrange(rebuilt []*registry.Room) {
 	for _, r := range rebuilt {
 		if belongs := isIn(r, m.Facts.CensusAt); belongs != r.Belongs {
@@ -50,8 +51,8 @@ func (m *Builder) Arrange(rebuilt []*registry.Room) {
 	}
 }
 
-// isIn reports whether a room belongs to the unit. It does if the newest census lists it or if, since that census, a
-// patient was placed there or a statement named the room. The argument census is the time of the newest census.
+// isIn reports whether a room belongs to the unit. It does if the newest census lists it, or if a patient was placed
+// in it or clinical ingest named it since that census. The argument census is the time of the newest census.
 func isIn(r *registry.Room, census acuity.Instant) bool {
 	if r.Listed || r.Clinical || r.Placed {
 		return true
@@ -108,6 +109,6 @@ func leftAt(r *registry.Room) (at acuity.Instant) {
 	return at
 }
 
-// CapPresent is the maximum number of patients in a room's chart and, separately, of newborns. If there are more, the
-// chart contains the most recent arrivals. A room's demand has a separate cap.
+// CapPresent is the maximum number of newborns in a room's chart and, separately, of other patients. If there are
+// more, the chart contains the most recent arrivals. A room's demand has a separate cap.
 const CapPresent = 30

@@ -34,7 +34,7 @@ type Builder struct {
 	evidenceInput evidence.Input
 }
 
-// RebuildAll rebuilds the charts of touched rooms.
+// RebuildAll rebuilds the charts of the given rooms, and clears the rooms' Touched marks.
 func (m *Builder) RebuildAll(list []*registry.Room) {
 	for _, r := range list {
 		r.Marks &^= registry.Touched
@@ -90,7 +90,7 @@ func (m *Builder) rebuild(r *registry.Room) {
 	}
 }
 
-// admit adds the entry for a mother, or for any other patient who is not a newborn.
+// admit adds an entry to the room's chart for a mother, or for any other patient who is not a newborn.
 func (m *Builder) admit(r *registry.Room, v *registry.Visit, arrived acuity.Instant) {
 	p := addEntry(r)
 	p.Visit, p.Arrived = v.ID, arrived
@@ -126,7 +126,7 @@ func (m *Builder) admit(r *registry.Room, v *registry.Visit, arrived acuity.Inst
 	m.addBabyEvidence(r, p, v)
 }
 
-// admitOccupant adds the entry for an occupant whom a census reports without a visit.
+// admitOccupant adds an entry to the room's chart for an occupant whom a census reports without a visit.
 func (m *Builder) admitOccupant(r *registry.Room) {
 	p, o := addEntry(r), r.Occupant
 	p.Visit, p.Arrived = "room:"+strconv.Itoa(int(r.ID)), o.First
@@ -146,7 +146,7 @@ func (m *Builder) admitOccupant(r *registry.Room) {
 	m.addBabyEvidence(r, p, nil)
 }
 
-// admitUnknown adds the entry for a room that only clinical ingest names.
+// admitUnknown adds an entry to the chart of a room that only clinical ingest names.
 func (m *Builder) admitUnknown(r *registry.Room) {
 	e := &m.evidenceInput
 	m.gatherStatements(e, registry.Binding{Kind: registry.ToRoom}, r)
@@ -278,7 +278,7 @@ func addConditions(e *evidence.Input) (birth acuity.Instant, cesarean bool) {
 	return birth, cesarean
 }
 
-// addCensus adds the census facts to the input; f may be nil.
+// addCensus adds the facts from a census to the input. If f is nil, it adds nothing.
 func addCensus(e *evidence.Input, f *facts.CensusFacts) {
 	if f == nil {
 		return
@@ -308,8 +308,9 @@ func addPrimary(e *evidence.Input, c adt.Primary, kind acuity.EvidenceKind, feed
 	e.Primaries = append(e.Primaries, ev)
 }
 
-// gatherStatements resets the input for the owner b, and adds the lists that contain the owner's statements: the list
-// of the visit that owns them, if any, and the lists of the rooms where the owner was.
+// gatherStatements resets the input e for the owner b, and adds the lists of statements that may contain statements
+// of this owner. If b is a visit, these are the lists of the visit and of every room in which it was; otherwise, only
+// the list of the room r.
 func (m *Builder) gatherStatements(e *evidence.Input, b registry.Binding, r *registry.Room) {
 	e.Reset(b.Owner())
 	if !m.Work.Plain {

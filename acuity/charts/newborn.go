@@ -133,7 +133,7 @@ func (m *Builder) newbornPrimary(r *registry.Room, s registry.RoomStay, known *f
 	return adt.ChoosePrimary(&care), acuity.ByADT
 }
 
-// addBabyEvidence adds the evidence about the newborns themselves.
+// addBabyEvidence adds to a mother's entry the evidence from statements, diagnoses and censuses about her newborns.
 func (m *Builder) addBabyEvidence(r *registry.Room, p *acuity.PatientChart, mother *registry.Visit) {
 	baby := uint8(0)
 	for _, s := range m.present {

@@ -40,8 +40,8 @@ func hasReference(v *registry.Visit) bool {
 }
 
 // aboutFetus returns a copy of a statement whose patient may be a fetus. The copy is about that fetus, unless the
-// patient is the mother. As in bornOf, the patient's name counts as different from the mother's only if the mother
-// also has a name of the same kind.
+// patient is the mother. The patient's name is compared with the mother's names only if an Encounter of the mother's
+// visit refers to her, because names of different kinds do not show that two patients differ.
 func (m *Builder) aboutFetus(v *registry.Visit, h *evidence.ResourceStatement, patient string) *evidence.ResourceStatement {
 	about := *h
 	text := h.SignalText

@@ -2,7 +2,7 @@ package codes
 
 import "slices"
 
-// Table finds the entries for a code within one code system, by exact code or by prefix.
+// Table maps the codes of one code system to entries. An entry matches an exact code or all codes with a prefix.
 type Table[T any] struct {
 	exact    map[string][]T
 	prefixes map[string][]T

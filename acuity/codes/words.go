@@ -17,9 +17,9 @@ type token struct {
 	before string // text between the previous word and this word
 }
 
-// valueReader reduces the text of a value to words from the vocabulary. It drops unknown words: "Category III; provider
-// notified" becomes "category iii". Negations and words of doubt are always kept, because losing a reading is safer
-// than inventing one. An ambiguous word counts only if its position resolves the ambiguity.
+// valueReader reduces the text of a value to words from the vocabulary. It drops unknown words: "Category III;
+// provider notified" becomes "category iii". Negations and words of doubt are always kept, because it is safer to
+// lose a value than to invent one. An ambiguous word counts only if its position resolves the ambiguity.
 type valueReader struct {
 	list     []token
 	allKnown bool // whether every word is known
@@ -240,7 +240,7 @@ func (r *valueReader) readNegation(i int) int {
 	return i
 }
 
-// leads reports whether every word before the i-th one is known or contains a digit.
+// leads reports whether no unknown words precede the i-th word. Unknown words that contain a digit are allowed.
 func (r *valueReader) leads(i int) bool {
 	for _, t := range r.list[:i] {
 		if !t.known && !strings.ContainsFunc(t.word, unicode.IsDigit) {
@@ -262,8 +262,9 @@ func (r *valueReader) followsNegation(i int) bool {
 	return false
 }
 
-// isNextToReading reports whether the i-th word, which refers to the past, concerns a reading. It does if it directly
-// precedes or follows a reading, or refers to an earlier pregnancy.
+// isNextToReading reports whether the i-th word, which refers to the past, qualifies a kept word. That is the case if
+// a kept word directly precedes or follows it in the same phrase. It is also the case if the i-th word refers to an
+// earlier pregnancy.
 func (r *valueReader) isNextToReading(i int) bool {
 	if i+1 < len(r.list) && strings.HasPrefix(r.list[i+1].word, "pregnanc") {
 		return true

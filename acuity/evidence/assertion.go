@@ -47,15 +47,15 @@ func (r *assertion) renew(c *catalogue.Catalogue, s *terminology.MatchedSignal, 
 	r.by, r.from = m, s
 }
 
-// assume asserts the factor at an instant although no statement asserts it. This happens when a more severe factor,
-// which this one replaces, was not asserted again in time.
+// assume asserts r's factor at an instant although no statement asserts it. This happens when r's factor replaces a
+// more severe factor that was not asserted again in time.
 func (r *assertion) assume(c *catalogue.Catalogue, at acuity.Instant, s *terminology.MatchedSignal, m terminology.Match) {
 	m.Factor, m.Variant = r.f, 0
 	r.renew(c, s, m, at, at)
 }
 
-// evidence returns the evidence of the assertion, and reports whether there is any: an assertion that has ended or is
-// on hold has none.
+// evidence returns the evidence of the assertion, and reports whether the assertion is active. An assertion that has
+// ended or is on hold has no evidence.
 func (r *assertion) evidence() (acuity.Evidence, bool) {
 	if !r.on || r.held {
 		return acuity.Evidence{}, false
@@ -73,9 +73,9 @@ func (r *assertion) evidence() (acuity.Evidence, bool) {
 	return e, true
 }
 
-// step updates an assertion with one statement of its identity. The previous statement is before, or nil if there is
-// none; its time is beforeAt. A statement that does not match the factor has no effect, unless it ends every factor
-// of its code.
+// step updates an assertion with one statement of its identity. The argument before is the previous statement of that
+// identity, or nil, and beforeAt is that statement's time. A statement that does not match the assertion's factor has
+// no effect, unless it ends every factor of its code.
 func (f *builder) step(r *assertion, before *terminology.MatchedSignal, beforeAt acuity.Instant, s *orderedStatement) {
 	if before != nil && terminology.CatalogueIndex().Becoming.Has(r.f) {
 		f.assertReplacement(r, before, beforeAt, s.order)
@@ -94,9 +94,10 @@ func (f *builder) step(r *assertion, before *terminology.MatchedSignal, beforeAt
 	}
 }
 
-// assertReplacement asserts the factor that replaces a severe factor, if no statement repeated the severe factor in
+// assertReplacement asserts the factor of r if that factor replaces a severe factor that no statement repeated in
 // time. For example, a Category III that is not repeated within 60 min then counts as a Category II
-// (docs/decisions.md#silent-category-iii).
+// (docs/decisions.md#silent-category-iii). The argument before is the previous statement, and at is that statement's
+// time.
 func (f *builder) assertReplacement(r *assertion, before *terminology.MatchedSignal, at, now acuity.Instant) {
 	for _, m := range before.Matches {
 		e := f.Catalogue.Requirement(m.Factor, m.Variant)
@@ -117,7 +118,7 @@ type infusionRun struct {
 }
 
 // foldInfusions builds the evidence from infusions that were sent as FHIR resources. The end of one infusion does not
-// end other infusions. An infusion that continues earlier ones has the clock of the earliest
+// end other infusions. If an infusion continues earlier infusions, its clock starts with the earliest of them
 // (docs/decisions.md#contiguous-infusions, #ended-infusions).
 func (f *builder) foldInfusions() {
 	var runs []assertion

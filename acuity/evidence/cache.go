@@ -23,7 +23,7 @@ type Cache struct {
 
 // member is an identity that has statements.
 type member struct {
-	of      *terminology.MatchedSignal // one of the statements
+	of      *terminology.MatchedSignal // any statement with the identity
 	concept catalogue.Factor           // the concept that the code belongs to; 0: none
 }
 
@@ -57,7 +57,8 @@ func (d *codeFold) has(m *member) bool {
 	return m.concept == 0 && d.of.HasCodeOf(m.of)
 }
 
-// refresh updates the cache with the statements. The assertions are updated later, once all cross effects are known.
+// refresh adds the new statements about the patient to the cache. The caller updates the assertions later, once all
+// cross effects are known.
 func (f *builder) refresh(cache *Cache) {
 	f.findMembers()
 	same := func(a, b member) bool { return a.concept == b.concept && a.of.Is(b.of) }

@@ -12,8 +12,8 @@ import (
 	"svc/acuity/terminology"
 )
 
-// After a list loses its oldest statements, one at a time or several at once, it gives the same evidence as the
-// remaining statements folded without a cache.
+// When a list loses its oldest statements, one at a time or several at once, the evidence from the cache equals the
+// evidence from the remaining statements without a cache.
 func TestDroppedIsAsIfNeverSaid(t *testing.T) {
 	kinds := map[string][]string{
 		"fetal heart rate":       {fhr + catII, fhr + catII, fhr2 + catII, fhr + catIII, fhr + catIII, fhr2 + catI, fhr + "|error", fhr + "?", fhr + stopped, "obs|local|labor-fhr-cat-ii"},

@@ -7,8 +7,9 @@ import (
 	"svc/acuity/terminology"
 )
 
-// foldCode folds the statements with a code, and returns those that change the code's assertions: the new statements,
-// or all statements if the new ones do not simply follow those already folded.
+// foldCode folds the statements with a code, and returns the statements with which to update the code's assertions.
+// These are only the new statements if they simply follow the statements already folded; otherwise, foldCode starts
+// over and returns all statements.
 func (f *builder) foldCode(cache *Cache, d *codeFold) []orderedStatement {
 	said, folded := f.statements(cache, d)
 	if folded != d.folded || !d.isContinuedBy(said) {

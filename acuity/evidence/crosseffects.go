@@ -30,7 +30,7 @@ func (n *crossEffect) add(o crossEffect) {
 // crossEffects is the effect that the statements of one identity have had on other sources so far.
 type crossEffects struct {
 	crossEffect
-	running bool // whether a magnesium infusion is running; a retraction removes the whole run of the infusion
+	running bool // whether a magnesium infusion is running; false again after a retraction, which removes the whole run
 }
 
 // addStatement adds the effects of one more statement.

@@ -50,8 +50,8 @@ type builder struct {
 	gestation
 }
 
-// foldSignals builds the evidence from the statements, code by code: first their effects on other codes, then their own
-// evidence.
+// foldSignals builds the evidence from the statements. It first determines the effects of each code's statements on
+// other codes, and then the evidence of each code.
 func (f *builder) foldSignals() {
 	cache := f.e.Cache
 	if cache == nil {
@@ -104,9 +104,9 @@ func (f *builder) clear() {
 	f.e.sorted = f.e.sorted[:0]
 }
 
-// isRefused reports whether a signal does not count for its factor. For example, oxytocin after the birth is not an
-// induction (docs/decisions.md#oxytocin-codes). Whether the patient is in labor depends on the primary factor from ADT
-// or the census (docs/decisions.md#oxytocin-section).
+// isRefused reports whether a signal does not count for the factor of r. Oxytocin after the birth is not an induction
+// (docs/decisions.md#oxytocin-codes). Whether labor has ended depends on the primary factor from ADT or the census
+// (docs/decisions.md#oxytocin-section).
 func (f *builder) isRefused(r *assertion) bool {
 	if r.f != terminology.CatalogueIndex().Induction || r.from.Kind != catalogue.KindMedication || r.by.Kind == acuity.ByManual {
 		return false

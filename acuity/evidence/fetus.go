@@ -169,7 +169,7 @@ func (f *builder) findUnnamed(cache *Cache) {
 	}
 }
 
-// countStated returns the number of statements about the patient, not counting retracted ones.
+// countStated returns the number of statements about the patient, less the number of retractions.
 func (f *builder) countStated(t *codeStatements) (n int) {
 	if t == nil {
 		return 0

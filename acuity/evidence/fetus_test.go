@@ -91,7 +91,7 @@ func TestCategoryOfEachFetus(t *testing.T) {
 	})
 }
 
-// In a multiple gestation, statements that do not identify a fetus replace each other, and svc warns about this.
+// In a multiple gestation, statements that do not identify a fetus replace each other, and Fold sets UnnamedFetus.
 func TestUnnamedFetus(t *testing.T) {
 	for name, c := range map[string]struct {
 		signals []statedAt

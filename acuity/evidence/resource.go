@@ -70,7 +70,7 @@ func orderVersions(list []*ResourceStatement) {
 	slices.SortFunc(numbered, func(a, b *ResourceStatement) int {
 		return cmp.Or(cmp.Compare(a.WholeResource(), b.WholeResource()), cmp.Compare(b.Version.ID, a.Version.ID))
 	})
-	var greater, here acuity.Instant // earliest time of the versions with a greater number, and of those with at least the current number
+	var greater, here acuity.Instant // earliest version time: in greater, of the versions with a greater number; in here, also of those with an equal number
 	for i, h := range numbered {
 		switch {
 		case i == 0 || numbered[i-1].WholeResource() != h.WholeResource():
@@ -155,8 +155,8 @@ func (t *versionTimes) resolve(h *ResourceStatement) (observed, started acuity.I
 	return observed, started
 }
 
-// runs reports whether the resource is a medication or a condition, which lasts for some time, and not a single
-// observation.
+// runs reports whether the resource describes something that lasts for some time: a medication or a condition. Other
+// resources are single observations.
 func (h *ResourceStatement) runs() bool {
 	return h.Kind == catalogue.KindMedication || h.Kind == catalogue.KindCondition
 }

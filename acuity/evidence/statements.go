@@ -83,8 +83,8 @@ func (l *Statements) ByArrival(which func(*Statement) bool) []Statement {
 // CompareArrival orders statements by their numbers.
 func CompareArrival(a, b Statement) int { return cmp.Compare(a.Number, b.Number) }
 
-// Reread matches all statements again, with the given mappings; match matches one text. Mappings determine which of a
-// statement's codings counts, and therefore the statement's identity.
+// Reread matches all statements again with the given mappings, by calling the function match for each text. The
+// mappings determine which of a statement's codings counts, and therefore the statement's identity.
 func (l *Statements) Reread(maps *terminology.Mappings, match func(terminology.SignalText) *terminology.MatchedSignal) {
 	if l.maps == maps {
 		return
@@ -112,7 +112,7 @@ func (l *Statements) Keep(h Statement, lose func(*Statement)) {
 	}
 }
 
-// Add adds a statement that was stored before. It does not drop any statement.
+// Add adds a statement to the list, whatever the length of the list. In contrast to Keep, it never drops a statement.
 func (l *Statements) Add(h Statement) {
 	t := l.find(h.MatchedSignal)
 	if t == nil {

@@ -79,8 +79,8 @@ func TestKeepHoldsTheCap(t *testing.T) {
 	})
 }
 
-// A list of resource statements has the same limit. Observations that have a newer one with the same code are dropped
-// before a running infusion.
+// A list of resource statements keeps at most MaxStatements. It drops observations that a newer one with the same
+// code supersedes before it drops a running infusion.
 func TestResourcesKeepTheInfusion(t *testing.T) {
 	var list ResourceStatements
 	lost := 0

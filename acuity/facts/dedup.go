@@ -54,7 +54,7 @@ func (d *Deduplication) MarkSeen(e *acuity.Event, at acuity.Instant) (id string)
 	return id
 }
 
-// add stores an identity.
+// add stores an identity in ByID and, in order of age, in byAge.
 func (d *Deduplication) add(s *DedupState) {
 	d.ByID.Set(s.ID, s)
 	i := len(d.byAge)

@@ -24,15 +24,15 @@ const (
 	kindPastStaffing = "past-staffing"
 )
 
-// Keys builds the keys of a hospital's records, and collects those of the records to delete.
+// Keys builds the keys of a hospital's records. It also collects the keys of the records to delete. A key that a
+// method returns is valid until the next key is built, because all keys share one buffer.
 type Keys struct {
 	Hospital string
 	memory   []byte // buffer for a key
 	dropped  []string
 }
 
-// key writes the key of a record. An empty id means that the record is the only one of its kind. The result is valid
-// until the next call to key.
+// key returns the key of a record. An empty id means that the record is the only one of its kind.
 func (k *Keys) key(kind, id string) []byte {
 	k.memory = append(append(append(k.memory[:0], k.Hospital...), '/'), kind...)
 	if id != "" {
@@ -41,38 +41,38 @@ func (k *Keys) key(kind, id string) []byte {
 	return k.memory
 }
 
-// numbered writes the key of a record with a number.
+// numbered returns the key of a record that is identified by a number.
 func (k *Keys) numbered(kind string, n int64) []byte {
 	k.memory = strconv.AppendInt(append(k.key(kind, ""), '/'), n, 10)
 	return k.memory
 }
 
-// Room writes the key of a room.
+// Room returns the key of a room's record.
 func (k *Keys) Room(id int32) []byte { return k.numbered(KindRoom, int64(id)) }
 
-// Visit writes the key of a visit.
+// Visit returns the key of a visit's record.
 func (k *Keys) Visit(id string) []byte { return k.key(KindVisit, id) }
 
-// Statement writes the key of a clinical statement, by its number.
+// Statement returns the key of the record of the clinical statement with number n.
 func (k *Keys) Statement(n int64) []byte { return k.numbered(KindStatement, n) }
 
-// Dedup writes the key of the identity of an event or a request. The key contains the identity itself, because the
-// identity's length is bounded.
+// Dedup returns the key of the record of an event's or a request's identity. The key contains the identity itself,
+// because the identity's length is bounded.
 func (k *Keys) Dedup(id string) []byte { return k.key(KindDedup, id) }
 
 // Unit returns the key of the unit's record.
 func (k *Keys) Unit() []byte { return k.key(kindUnit, "") }
 
-// PastStaffing writes the key of the record of past staffing.
+// PastStaffing returns the key of the record of past staffing.
 func (k *Keys) PastStaffing() []byte { return k.key(kindPastStaffing, "") }
 
-// Code writes the key of the unmapped code with the given worklist key.
+// Code returns the key of the record of the unmapped code with the given worklist key.
 func (k *Keys) Code(key string) []byte { return k.key(KindCode, digest(key)) }
 
-// Reference writes the key of a reference.
+// Reference returns the key of a reference's record.
 func (k *Keys) Reference(name string) []byte { return k.key(KindReference, digest(name)) }
 
-// Setting writes the key of a row that administrators set.
+// Setting returns the key of the record of a row that administrators set.
 func (k *Keys) Setting(of SettingKey) []byte { return k.key(of.Kind, of.ID) }
 
 // digest returns a hash of a text of any length, such as a pseudonym or code.

@@ -101,7 +101,7 @@ func (s *LocalSettings) ChangesBy(o *acuity.Observation) (list []settingChange) 
 	return list
 }
 
-// Apply sets or deletes a row.
+// Apply sets or deletes a row. A row whose content does not change keeps its version.
 func (s *LocalSettings) Apply(c *settingChange) {
 	old, there := s.Rows[c.SettingKey]
 	switch {
@@ -143,7 +143,7 @@ func (s *LocalSettings) Refusal(o *acuity.Observation, changes []settingChange) 
 	return ""
 }
 
-// Locations returns the rows that define a place, for resolving locations to rooms.
+// Locations returns the rows of the location table that name a point of care, a room or a bed.
 func (s *LocalSettings) Locations() (list []*acuity.Place) {
 	for _, row := range s.Rows {
 		if p, ok := row.(*PlaceState); ok && (p.PointOfCare != "" || p.Room != "" || p.Bed != "") {
@@ -175,9 +175,9 @@ func (s *LocalSettings) Erase(kind, id string) bool {
 // versions cannot be confused. Table versions are below 2^53, so they are exact as JSON numbers.
 const leastTableVersion = 1 << 52
 
-// TableVersion returns the version of a whole table, computed from the versions of its rows by id. Setting or
-// removing any row changes the table version, so an act on many rows can expect this version; see
-// [acuity.Act.Expect].
+// TableVersion returns the version of a whole table, computed from the versions of its rows by id. The table version
+// changes whenever a row is set or removed. An observation that changes many rows can therefore state the table
+// version in [acuity.Act.Expect].
 func TableVersion(rows map[string]int64) int64 {
 	h := sha256.New()
 	var b []byte
@@ -191,7 +191,7 @@ func TableVersion(rows map[string]int64) int64 {
 	return leastTableVersion | int64(sum&(leastTableVersion-1))
 }
 
-// isTableVersion reports whether version is the current version of the table that an act changes.
+// isTableVersion reports whether version is the current version of the table that the observation changes.
 func (s *LocalSettings) isTableVersion(o *acuity.Observation, version int64) bool {
 	kind := kindMapping
 	switch {

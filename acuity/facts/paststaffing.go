@@ -65,7 +65,8 @@ func (s *PastStaffingState) At(at acuity.Instant) (n acuity.Staffing, known bool
 	return n, true
 }
 
-// Find returns the index of the entry that begins at an instant, or where such an entry would be inserted.
+// Find returns the index of the entry that begins at an instant, and reports whether there is one. If there is none,
+// the index is where such an entry would be inserted.
 func (s *PastStaffingState) Find(at acuity.Instant) (i int, found bool) {
 	return slices.BinarySearchFunc(s.List, at, func(n acuity.Staffing, at acuity.Instant) int { return cmp.Compare(n.AsOf, at) })
 }

@@ -50,8 +50,8 @@ func (*ReferenceState) state() {}
 
 func (*PastStaffingState) state() {}
 
-// UnitState is the state of the hospital as a whole. Its key is the hospital. Version, Since, Level and Run are derived
-// but stored, because they record what was published in the past and cannot be recomputed from the facts.
+// UnitState is the state of the hospital as a whole. Version, Since, Level and Run are derived but stored, because
+// they record what was published in the past and cannot be recomputed from the facts.
 type UnitState struct {
 	Version    int64          // version of the last change
 	Offset     int64          // offset of the last input in its partition
@@ -91,8 +91,8 @@ type RoomState struct {
 	Label string
 	Area  string
 
-	// Registered means that only ADT has named the room, by location or, if Room is empty, by room id, and that no
-	// census has listed it.
+	// Registered means that only ADT has named the room and no census has listed it. ADT named the room by the
+	// location in PointOfCare and Room or, if Room is empty, by its room id.
 	Registered  bool
 	PointOfCare string // point of care as sent
 	Room        string // PV1-3.2 as sent

@@ -1,4 +1,4 @@
-// Package cataloguetest finds factors, for tests.
+// Package cataloguetest looks up factors by id for tests.
 package cataloguetest
 
 import (
