@@ -10,7 +10,7 @@ import (
 // applies.
 
 // Act holds the options of an administrator's observation. The observation's source and receipt time record who
-// performed the act and when.
+// made the change and when.
 type Act struct {
 	// DryRun requests a preview: the observation is not applied, and the change contains only the effect that the
 	// observation would have.

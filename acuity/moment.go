@@ -22,10 +22,12 @@ type Moment struct {
 // IsExact reports whether the moment is an instant, with a precision of a second or finer.
 func (m Moment) IsExact() bool { return m.Precision <= Second }
 
-// Keep returns the start of an ongoing state after the start has been reported again. known is the start so far, at
-// is the instant to which the reported time resolved, and from is the start of the interval of the reported time, or
-// 0 if that time is exact. A repeated coarse time may resolve to a later instant, so Keep returns known if it lies in
-// the interval, and at if not.
+// Keep returns the start of an ongoing state after a message has reported the start again. The argument known is the
+// start so far. The instant at is what the reported time resolved to, and from is the start of its interval, or 0 if
+// the reported time is exact.
+//
+// A repeated coarse time may resolve to a later instant than before. Keep therefore returns known if it is earlier
+// than at and lies in the interval of the reported time; otherwise, it returns at.
 func Keep(known, from, at Instant) Instant {
 	if from != 0 && from <= known && known < at {
 		return known

@@ -16,7 +16,7 @@ type Observation struct {
 	// processor.
 	AppliedAt Instant
 	Channel   Channel
-	Source    string // id that the sender's API key had before any rotation; for an administrator's act, the id of the administrator's key
+	Source    string // id of the sender's API key before any rotation; for an administrator's observation, id of the administrator's key
 
 	Events   []Event   // from adt, hl7 and batch: the events in the order of the request
 	Signals  []Signal  // from clinical
@@ -35,7 +35,7 @@ type Observation struct {
 	Locations []Place          // from locations: rows of the hospital's location table
 	Switches  *Switches        // from settings: how to interpret feeds
 	Marks     []CodeMark       // from terminology: codes removed from the worklist
-	Act       *Act             // options of an administrator's act
+	Act       *Act             // options of an administrator's observation
 	Request   *Request         // identity of the request; nil: the sender did not give one
 }
 
@@ -143,9 +143,9 @@ type Event struct {
 
 	Visit   string // pseudonym; HL7, JSON and FHIR share one namespace; empty: the event belongs to the open visit of Patient
 	Patient string // pseudonym; may be empty
-	// MotherVisit is the pseudonym of the mother's visit; may be empty. If nothing marks this patient as a newborn,
-	// MotherVisit is the visit that Encounter.partOf names; if that visit has a different patient, that patient is
-	// the mother.
+	// MotherVisit is the pseudonym of the mother's visit; may be empty. For a patient whom nothing marks as a
+	// newborn, MotherVisit is the visit that Encounter.partOf names. If that visit has a different patient, that
+	// patient is the mother.
 	MotherVisit   string
 	MotherPatient string // pseudonym of the mother (PID-21, NK1 MTH); may be empty
 

@@ -70,7 +70,9 @@ func orderVersions(list []*ResourceStatement) {
 	slices.SortFunc(numbered, func(a, b *ResourceStatement) int {
 		return cmp.Or(cmp.Compare(a.WholeResource(), b.WholeResource()), cmp.Compare(b.Version.ID, a.Version.ID))
 	})
-	var greater, here acuity.Instant // earliest version time: in greater, of the versions with a greater number; in here, also of those with an equal number
+	// greater is the earliest time of the versions with a greater number than h; here is the earliest time of all
+	// versions before the i-th in the list.
+	var greater, here acuity.Instant
 	for i, h := range numbered {
 		switch {
 		case i == 0 || numbered[i-1].WholeResource() != h.WholeResource():

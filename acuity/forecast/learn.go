@@ -9,8 +9,8 @@ import (
 	"svc/acuity/score"
 )
 
-// The decay factors of the model's weights, from half-lives in hours. The half-lives were chosen by this project:
-// between 21 and 84 days, the result changes by less than 1% on simulated units.
+// The decay factors of the model's weights. Each is computed from a half-life in hours, which this project chose: for
+// half-lives between 21 and 84 days, the result changes by less than 1% on simulated units.
 var (
 	fadeStages   = halveIn(42 * 24)
 	fadeArrivals = halveIn(56 * 24)
@@ -218,8 +218,8 @@ func (m *Model) score(o *Origin, h int, came *actual) {
 	m.learnTails(h, r, f)
 }
 
-// learnWeights adds one observation, the correction that would have been exact, to the sums of the ridge regression for
-// h hours ahead.
+// learnWeights adds one observation to the sums of the ridge regression for h hours ahead. The argument came is the
+// observed value, from which it computes the correction that would have been exact.
 func learnWeights(ridge []float32, h int, by *Correction, came float64) {
 	x1, x2, y := float64(by.ByUsual), float64(by.FromUsual), came-float64(by.Raw)
 	for i, x := range [5]float64{x1 * x1, x1 * x2, x2 * x2, x1 * y, x2 * y} {

@@ -132,7 +132,8 @@ func (s *scene) judgeLevels() levels {
 	return s.shares(&count)
 }
 
-// scenario returns the unit at the i-th quantile of the required nurses and the j-th quantile of the noise.
+// scenario returns the unit at the i-th quantile of the required nurses and the j-th quantile of the noise. The
+// argument moves is the number of future moves that the scenario assumes.
 func (s *scene) scenario(i, j int, moves int32) score.UnitNumbers {
 	at := &between[i]
 	low, high := s.tails[at.left], s.tails[at.left+1]
@@ -167,8 +168,9 @@ func (s *scene) shares(count *[4]int) levels {
 	return l
 }
 
-// part returns the quantity K, C or S (see [Model]) for a scenario in which the required nurses exceed their mean by
-// excess.
+// part returns one of the quantities K, C and S (see [Model]) for a scenario. The argument part is the quantity's
+// index in an amount, and i its index in s.slopes and s.sds. In the scenario, the required nurses exceed their mean
+// by excess, and the noise has the normal score z.
 func (s *scene) part(part, i int, excess, z float64) float64 {
 	return max(0, s.mean[part]+float64(s.slopes[i]*excess)+float64(s.sds[i]*z))
 }
@@ -212,8 +214,8 @@ func poisson(mean float64) (quantiles [noises]int32) {
 }
 
 // scenes computes the state of the unit a given number of minutes ahead. Between two hours of the forecast, it
-// interpolates. Only the number of rooms of class 4 is that of the earlier hour, on the assumption that no new facts
-// arrive.
+// interpolates the forecast quantities. The number of rooms of class 4 is not interpolated: it is the number at the
+// earlier hour if no new facts arrive.
 type scenes struct {
 	*path
 	model    *Model

@@ -33,7 +33,7 @@ type Model struct {
 	Hospital   string
 	Hour       int32  // the last hour learned, in hours since 1970 UTC; 0: none
 	Generation int32  // the latest generation among the learned snapshots
-	Learnt     int32  // total number of observed hours
+	Learnt     int32  // total number of observed hours learned
 	Offset     int64  // offset of the next snapshot in the partition; maintained by the caller
 	Seen       []byte // one bit for each observed hour of the 28 days up to Hour, indexed by hour modulo 672
 
@@ -139,7 +139,8 @@ func (m *Model) Clone() *Model {
 	return &c
 }
 
-// recordHour records whether an hour was observed, and clears the hours that are more than 28 days older.
+// recordHour records whether an hour was observed, and makes it the last hour learned. It records the hours skipped
+// since the previous one as not observed.
 func (m *Model) recordHour(hour int32, observed bool) {
 	if len(m.Seen) != seenHours/8 {
 		m.Seen = make([]byte, seenHours/8)
@@ -260,7 +261,7 @@ func longClass(v *acuity.SnapshotVisit) int {
 func hazardCell(class, age, hour int) int { return ((class*longBins+age)*24 + hour) * 2 }
 
 // sums is one cell of a table: the weight, followed by the sums of R, R², K, C and S over all samples (see [Model]).
-// R to S are deviations from the expected values.
+// In a sample, R, K, C and S are deviations from the expected values.
 type sums [cellSize]float32
 
 func cell(table []float32, i int) *sums { return (*sums)(table[i*cellSize:]) }

@@ -189,8 +189,8 @@ func (m *Model) estimateHazards() *hazardRates {
 	return &z
 }
 
-// followNew adds patients who have not arrived yet: the arrival rate of each hour times the expected need of such
-// patients by hours since arrival.
+// followNew adds the patients who have not arrived yet to the forecast. For each kind of arrival, it multiplies the
+// arrival rate of an hour by the expected need of these patients after their arrival, by hours since arrival.
 func (m *Model) followNew(p *path, hours *[Horizon + 1]stretch) {
 	var lags [kinds][Horizon]estimate
 	var squares [kinds][Horizon]float64
@@ -278,8 +278,8 @@ func usual(table []float32, slot int) (float64, bool) {
 	return (float64(table[2*slot+1]) + float64(usualPrior*sum)/n) / (float64(table[2*slot]) + usualPrior), true
 }
 
-// usualAt returns the usual value for an hour that may begin between two hours of the week, or the given default if
-// there is no data.
+// usualAt returns the usual value for an hour that starts at an arbitrary instant: the average for the two hours of
+// the week that it overlaps. For an hour of the week without data, it uses the given default.
 func usualAt(table []float32, s *stretch, otherwise float64) float64 {
 	return s.mix(func(slot int) float64 {
 		if x, known := usual(table, slot); known {

@@ -108,7 +108,7 @@ type outlook struct {
 	required, occupied correction // for R and for C
 	mean               amount
 	sd                 float64
-	slopes             [3]float64 // slopes of K, C and S on R; the means of K and S use their slopes, the scenarios use all three
+	slopes             [3]float64 // slopes of K, C and S on R; the means of K and S use two of them, the scenarios all three
 	sds                [3]float64 // standard deviations of the residuals of K, C and S
 	tails              [Quantiles]float64
 }
@@ -200,8 +200,8 @@ const (
 	leastEffect = .25 // nurses
 )
 
-// explainPeak explains the forecast peak to a nurse. It first lists the largest changes in required nurses, then the
-// assumptions and limits of the forecast.
+// explainPeak returns sentences that explain the forecast peak to a nurse: first the largest changes in required
+// nurses, then the assumptions and limits of the forecast.
 func explainPeak(m *Model, u *Unit, p *path, o *outlook, h int) []string {
 	local := func(at acuity.Instant) string { return clock{u.Zone}.local(at).Format("15:04") }
 	by := local(u.At + acuity.Instant(h+1)*hourLong)

@@ -75,8 +75,8 @@ func (u *State) removeEarly(o *acuity.Observation) bool {
 	return n > 0
 }
 
-// newVisits returns the maximum number of visits that an observation can add, or 0 if all of them are within the
-// limits.
+// newVisits returns the maximum number of visits that an observation can add. As a shortcut, it returns 0 if the
+// limits allow a new visit for every event, signal and census row.
 func (c *capacity) newVisits(o *acuity.Observation) (n int) {
 	named := len(o.Events) + len(o.Signals)
 	if o.Census != nil {
@@ -107,8 +107,8 @@ func (c *capacity) newVisits(o *acuity.Observation) (n int) {
 // allowsVisit reports whether the limits allow one more visit.
 func (c *capacity) allowsVisit() bool { return len(c.Visits) < c.Limits.Visits }
 
-// refusalOfEvent returns the reason why an event, or its visit, exceeds a limit, or "" if neither does. v is nil for a
-// new visit.
+// refusalOfEvent returns the reason for refusing an event because the event or its visit exceeds a limit, or "" if
+// neither does. For a new visit, v is nil.
 func (c *capacity) refusalOfEvent(in *registry.Intake, v *registry.Visit, id string, e *acuity.Event) (reason string) {
 	switch {
 	case v == nil && !c.allowsVisit():

@@ -13,7 +13,8 @@ import (
 )
 
 // applyCensus applies a census, which is a full snapshot of the rooms (docs/decisions.md#census-among-adt,
-// #census-rows, docs/decisions.md#census-keys). Its time is its asOf or its receipt, whichever is earlier.
+// #census-rows, docs/decisions.md#census-keys). The snapshot applies at the census's asOf time, or at its receipt if
+// that is earlier.
 func (u *State) applyCensus(in *registry.Intake, c *acuity.Census) {
 	at := in.Observation.ReceivedAt
 	if c.AsOf != 0 {
@@ -34,7 +35,7 @@ func (u *State) applyCensus(in *registry.Intake, c *acuity.Census) {
 	}
 	for _, r := range u.registry.Rooms {
 		if v := r.OccupantVisit; v != nil && r.Occupant != nil {
-			t.giveOccupantTo(v, r) // ADT reported the visit before this census
+			t.giveOccupantTo(v, r) // ADT reported the occupant's visit before this census
 		}
 	}
 	for i := range c.Rooms {
@@ -48,7 +49,7 @@ func (u *State) applyCensus(in *registry.Intake, c *acuity.Census) {
 		}
 		switch {
 		case row.Visit == "":
-		case u.names.VisitNamed(row.Visit) == nil && !u.capacity.allowsVisit(): // the room still counts as occupied
+		case u.names.VisitNamed(row.Visit) == nil && !u.capacity.allowsVisit(): // the visit is refused, but the room still counts as occupied
 			in.Refuse(reasonVisits, registry.ItemPath("rooms", i)+".visitId")
 		case t.applyNamedRow(row):
 			continue

@@ -272,8 +272,8 @@ func TestCensusTakesRoomsOut(t *testing.T) {
 	}
 }
 
-// A factor that expired in the meantime is reported once, with the next input about the room. A statement whose window
-// had already passed on arrival expires without having been active.
+// A factor that expires between two inputs about its room is reported once, with the second input. A statement whose
+// window had already passed on arrival is reported as expired, although its factor was never active.
 func TestExpiredIsToldOnce(t *testing.T) {
 	u := New(testHospital)
 	mews := func(at, observed int, score int64) acuity.Observation {

@@ -44,7 +44,8 @@ func (u *State) conclude(in *registry.Intake) {
 	u.changed, u.scoring.overdue = true, false
 }
 
-// stampVersion sets the version of the chart and of the verdict, and the time of the last change.
+// stampVersion sets the version and the time of the last change in the chart and in the verdict, and when the unit
+// reached its level.
 func stampVersion(u *State) {
 	f, h, v := &u.registry.Facts, &u.registry.Chart.Unit, &u.scoring.verdict
 	h.Version, h.Since, h.Run = f.Version, f.Since, f.Run

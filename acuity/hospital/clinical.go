@@ -157,7 +157,7 @@ func (k *clinicalIntake) subjectOf(s *acuity.Signal) identity.Holder {
 }
 
 // isFullOfUnknown reports whether the hospital has reached the limit on visits that are known only from statements. A
-// visit that was later found to be a known one does not count.
+// visit that was later identified as a known visit does not count.
 func (k *clinicalIntake) isFullOfUnknown() bool {
 	if len(k.Unknown) < k.Limits.Unknown {
 		return false

@@ -53,7 +53,8 @@ func TestDecisionsPrimaryFactors(t *testing.T) {
 	}
 }
 
-// alone formats the reading of a room with one factor as "demand class marks".
+// alone returns the expected reading of room 4 with a single factor. The text want contains the demand, the class and
+// any marks, such as "30 0 stale".
 func alone(id, want string) string {
 	i := 0
 	for want[i] != ' ' {

@@ -282,7 +282,7 @@ func staffing(at float64, nurses int32, call acuity.Tristate) acuity.Observation
 	return o
 }
 
-// late delays the receipt of an observation.
+// late returns the observation, received at a later minute.
 func late(o acuity.Observation, received float64) acuity.Observation {
 	o.ReceivedAt = minute(received)
 	return o

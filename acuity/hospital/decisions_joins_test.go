@@ -28,7 +28,7 @@ func of(patient string, o acuity.Observation) acuity.Observation {
 	return o
 }
 
-// joined is the state expected after facts in any order.
+// joined is a list of observations, with the state that the test expects after them in any order.
 type joined struct {
 	say      []acuity.Observation
 	want     string // expected state at 60 min
@@ -255,7 +255,8 @@ func told(say []acuity.Observation) (text string) {
 	return text
 }
 
-// The answer contains a warning about a fact that does not join visits, or that does not end or cancel anything.
+// The answer to an observation warns if an event could not be joined to a visit, or if a discharge or a cancel had
+// nothing to end or cancel.
 func TestDecisionsJoinsTold(t *testing.T) {
 	list := func(o ...acuity.Observation) []acuity.Observation { return o }
 	const inA, inB = "<LDR:A> 60 labor-standard/0", "<LDR:B> 60 labor-standard/0"
@@ -318,8 +319,8 @@ func byReference(subject string, o acuity.Observation) acuity.Observation {
 	return o
 }
 
-// old converts a message to the format of the previous release: the visit's name and a warning show that the message
-// identifies only the patient.
+// old converts a message to the format of the previous release, which marked a message that identifies only the
+// patient with a warning.
 func old(o acuity.Observation) acuity.Observation {
 	for i := range o.Events {
 		o.Events[i].Warnings = []acuity.Warning{{Code: "visit_by_patient", Path: "PV1-19"}}

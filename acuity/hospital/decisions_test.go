@@ -91,7 +91,7 @@ func decide(t *testing.T, rows map[string]decision) {
 	}
 }
 
-// rendered formats the rooms with a demand.
+// rendered lists the rooms that have a demand or a factor, in the format that expected returns.
 func rendered(v *score.Verdict) string {
 	var rooms []string
 	for i := range v.Rooms {
@@ -120,8 +120,8 @@ func rendered(v *score.Verdict) string {
 	return strings.Join(rooms, "; ")
 }
 
-// expected adds the score from docs/scoring.md to a reading: 20 points for each nurse, at most 40, plus 60 × (1 -
-// Π(1-w)) with the weights 0, .08, .25, .50, .85.
+// expected converts a reading to the format of rendered, by adding the score from docs/scoring.md: 20 points for each
+// nurse, at most 40, plus 60 × (1 - Π(1-w)) with the weights 0, .08, .25, .50, .85.
 func expected(t *testing.T, want string) string {
 	t.Helper()
 	if want == "" {
@@ -179,7 +179,7 @@ func expected(t *testing.T, want string) string {
 	return strings.Join(rooms, "; ")
 }
 
-// answered returns a short form of a change.
+// answered returns a change in the short form of decision.answers.
 func answered(c *acuity.Change) string {
 	var out []string
 	switch {

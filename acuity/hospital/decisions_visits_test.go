@@ -15,7 +15,7 @@ func rooms(text string) string {
 		text = strings.ReplaceAll(text, "<"+l+">", own(l))
 	}
 	list := strings.Split(text, "; ")
-	slices.Sort(list) // ids have six digits or one
+	slices.Sort(list) // text order is the order of the ids, which have one digit, or six digits that begin with 9
 	return strings.Join(list, "; ")
 }
 

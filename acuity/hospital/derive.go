@@ -21,7 +21,7 @@ func (u *State) derive() {
 	}
 	u.registry.Work.Visits.Reset(registry.Touched)
 	u.statements.AssignUnassigned()
-	for i := 0; i < len(u.registry.Work.Rooms.With(registry.Touched)); i++ { // a statement may touch the room of its owner
+	for i := 0; i < len(u.registry.Work.Rooms.With(registry.Touched)); i++ { // the list may grow: a statement may touch its owner's room
 		u.statements.AssignStatements(u.registry.Work.Rooms.With(registry.Touched)[i])
 	}
 	u.charts.RebuildAll(u.registry.Work.Rooms.With(registry.Touched))

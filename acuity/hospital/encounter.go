@@ -19,7 +19,8 @@ type encounterVersion struct {
 	id        int64
 }
 
-// intakeVersion is the result for one version of an Encounter, with all of the version's events in an observation.
+// intakeVersion contains all events of one version of an Encounter in an observation, and the result of applying the
+// version.
 type intakeVersion struct {
 	events   []*acuity.Event
 	resolved []acuity.Event // copies of the events with resolved times; empty: none of the times is coarse

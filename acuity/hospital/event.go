@@ -205,7 +205,8 @@ func answerRoom(item *acuity.ItemResult, r *registry.Room) {
 	}
 }
 
-// addEventRoom adds the room that an event names.
+// addEventRoom adds the room whose id is in the location of an event, if the room is unknown. If the room is known by
+// a different label, it adds a warning.
 func (es *eventStore) addEventRoom(in *registry.Intake, i int, l *acuity.Location) {
 	switch r := es.Room(l.RoomID); {
 	case !l.HasRoomID:
@@ -294,9 +295,9 @@ func (es *eventStore) isFull(v *registry.Visit) bool {
 	return len(v.Events) > capEvents || v.Bytes-v.Facts.Size() > capEventBytes
 }
 
-// assignLent permanently moves events that name only the patient to the visits they belong to. It does so for the
-// events that a visit with too many events has stored or borrowed, because folding would separate these events from the
-// events around them.
+// assignLent permanently moves events that name only the patient to the visits to which they belong. It is called for
+// a visit with too many events, and moves the events that the visit stores for other visits and those that other
+// visits store for this visit. Otherwise, folding would separate these events from the events around them.
 func (es *eventStore) assignLent(v *registry.Visit) {
 	holders := slices.Clone(v.Whole().Joined.Borrowed())
 	if len(v.Joined.Lent()) > 0 {

@@ -5,7 +5,8 @@ import (
 	"svc/acuity/score"
 )
 
-// seenRoom is a room as rendered for comparison; seenFactor is a factor with its sources.
+// seenRoom is the verdict on a room in a form that can be rendered for comparison. seenFactor is one of its factors,
+// with the factor's sources.
 type seenRoom struct {
 	score.RoomVerdict
 	Factors []seenFactor
@@ -31,7 +32,8 @@ func seen(v *score.RoomVerdict) seenRoom {
 	return s
 }
 
-// seenUnit is a unit as rendered for comparison, including the sentences of its axes.
+// seenUnit is the verdict on a unit in a form that can be rendered for comparison, including the sentences of its
+// axes.
 type seenUnit struct {
 	score.Verdict
 	Rooms   []seenRoom

@@ -127,8 +127,8 @@ func (h *observedHours) addArrivals(s *acuity.Snapshot) {
 }
 
 // cameAt returns when the visit became known: when it was opened or when the opening was first received, whichever is
-// later. For a visit that only censuses have reported, it returns the time of the first census, and for a visit that
-// was never in the unit, 0.
+// later. For a visit that only censuses have reported, cameAt returns the time of the first census. For a visit that
+// has neither an opening nor a census, it returns 0.
 func cameAt(v *registry.Visit) acuity.Instant {
 	if v.Timeline.OpenedAt == 0 {
 		if len(v.Stays) > 0 {
@@ -159,8 +159,8 @@ func arrivalKind(c acuity.StageClass) acuity.ArrivalKind {
 	return acuity.ArrivesOther
 }
 
-// The pace of a backfill. Its hours are due one after another, so that inputs can be applied in between. A replay
-// makes the snapshots at the same positions in the log.
+// The pace of a backfill. The snapshots of its hours are due one after another, so that inputs can be applied in
+// between. When the log is replayed, the snapshots are made at the same positions in the log.
 const (
 	backfillAfter = acuity.Instant(2_000) // delay after the last batch with past events
 	backfillStep  = acuity.Instant(5)

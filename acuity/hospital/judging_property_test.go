@@ -6,9 +6,9 @@ import (
 	"pgregory.net/rapid"
 )
 
-// A step compares its verdict with the previous step's verdict, which must not have changed since. The step overwrites
-// charts, so it copies the evidence to which the previous verdict refers. A plain unit does not need these copies: it
-// creates its charts in new memory.
+// During a step, the previous step's verdict must not change, because the two verdicts are compared. The step
+// overwrites charts, so it copies the evidence to which the previous verdict refers. A plain unit does not need these
+// copies: it creates its charts in new memory.
 func TestTheVerdictBeforeStaysAsItWas(t *testing.T) {
 	for name, plain := range map[string]bool{"kept": false, "plain": true} {
 		t.Run(name, func(t *testing.T) {

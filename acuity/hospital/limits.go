@@ -72,7 +72,7 @@ const (
 // usualEvents is the initial capacity of a visit's list of events. Few visits have fewer events.
 const usualEvents = 4
 
-// The times after which facts are settled or removed.
+// The times for which facts are stored.
 const (
 	// visitRetention is how long a visit is stored after its discharge (docs/decisions.md#event-set).
 	visitRetention = 7 * 24 * time.Hour

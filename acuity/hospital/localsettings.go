@@ -20,9 +20,9 @@ func overwrite(known *string, said string) {
 	}
 }
 
-// The reasons for not applying an administrator's observation as a whole.
+// reasonDryRun is the reason why the observation of a dry run is not applied.
 const (
-	reasonDryRun = "dry_run" // a dry run changes nothing
+	reasonDryRun = "dry_run"
 )
 
 // isAdministration reports whether an administrator made the observation.

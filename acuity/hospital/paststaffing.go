@@ -57,15 +57,16 @@ func (h *observedHours) addPastStaffing(in *registry.Intake) (earliest acuity.In
 	return earliest
 }
 
-// hasPastHours reports whether the entry that begins at an instant applies to a closed hour that a backfill evaluates,
-// or to no whole hour at all. A backfill does not evaluate the hours that were observed live.
+// hasPastHours reports whether the entry that begins at an instant applies to a closed hour for which a backfill
+// makes a snapshot. A backfill makes no snapshots for hours that were observed live. An entry that applies to no
+// whole hour also counts.
 func (h *observedHours) hasPastHours(at, closed acuity.Instant) bool {
 	end := closed + 1
 	if i, _ := h.staffed.Find(at); i+1 < len(h.staffed.List) {
 		end = min(end, h.staffed.List[i+1].AsOf)
 	}
 	hours := facts.Backfill{Next: firstHour(at), Until: firstHour(end) - 1}
-	return hours.Next > hours.Until || hours.Left(h.Facts.Live) > 0 // an entry between two hour marks applies to no hour
+	return hours.Next > hours.Until || hours.Left(h.Facts.Live) > 0 // an entry between two whole hours applies to none
 }
 
 // firstHour returns the first whole hour at or after an instant.

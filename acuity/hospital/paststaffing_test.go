@@ -23,7 +23,8 @@ func batchOfPast(at acuity.Instant, list ...acuity.Staffing) acuity.Observation 
 	}}
 }
 
-// staffedHours renders the staffing in each hour's newest generation, in the form "1:5y": hour, nurses, call staff.
+// staffedHours returns the staffing in the newest snapshot of each hour, in the form "1:5y" for hour 1, five nurses
+// and call staff.
 func staffedHours(changes []acuity.Change) string {
 	newest := map[int32]string{}
 	last := int32(0)

@@ -12,8 +12,8 @@ import (
 	"svc/acuity/score"
 )
 
-// A room is unchanged after a visit was placed there by mistake and removed. Statements from that time do not belong to
-// any patient, in any order of arrival.
+// A visit whose placement in a room is canceled leaves the room unchanged. Statements from the time of that placement
+// do not belong to any patient, in any order of arrival.
 func TestWithdrawnPlacementLeavesNobody(t *testing.T) {
 	const a, b = 4, 5
 	admit := message(0, acuity.A01, "#4", "class=I")
@@ -71,7 +71,7 @@ func TestWithdrawnPlacementLeavesNobody(t *testing.T) {
 	}
 }
 
-// Dropping the withdrawn visit does not bring back a patient.
+// After svc removes the visit whose placement was canceled, the room still has no patient.
 func TestWithdrawnPlacementIsForgotten(t *testing.T) {
 	a, day := int32(4), 24*60.0
 	say := list(message(0, acuity.A01, "#4", "class=I"), clinical(5, a, mag().seen(5)), message(20, acuity.A11, "cancels=0"),

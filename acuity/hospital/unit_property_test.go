@@ -13,7 +13,7 @@ import (
 	"svc/acuity/score"
 )
 
-// rendered formats a value for comparison. A nil list equals an empty one.
+// rendered returns a value as JSON, for comparison. Nil lists and empty lists have the same form.
 func rendered(v any) string {
 	b, err := json.Marshal(v)
 	if err != nil {
@@ -22,7 +22,7 @@ func rendered(v any) string {
 	return strings.ReplaceAll(string(b), "null", "[]")
 }
 
-// shown formats a verdict, ignoring whether factors are stale.
+// shown returns a verdict as JSON, for comparison. It ignores whether factors are stale.
 func shown(v score.Verdict) string {
 	s := seeUnit(&v)
 	for i := range v.Rooms {
@@ -35,7 +35,7 @@ func shown(v score.Verdict) string {
 	return rendered(s)
 }
 
-// difference shows where two strings differ.
+// difference returns the parts of two strings around the first byte at which they differ.
 func difference(a, b string) string {
 	i := 0
 	for i < len(a) && i < len(b) && a[i] == b[i] {

@@ -58,7 +58,8 @@ func (m *Matcher) Reread(h *evidence.Statement) {
 	}
 }
 
-// RereadAll matches statements again if they were matched with mappings other than the unit's current ones.
+// RereadAll matches the statements in a list again if they were matched with mappings other than the unit's current
+// ones. It returns the list.
 func (m *Matcher) RereadAll(l *evidence.Statements) *evidence.Statements {
 	l.Reread(m.Maps, m.Share)
 	return l
@@ -175,7 +176,7 @@ func (l *Worklist) countCode(in *registry.Intake, system codes.System, code, dis
 	l.Codes.Touch(key)
 }
 
-// drop removes the name of a Medication from the worklist of unmapped codes.
+// drop removes from the worklist the unmapped code that is the name of a Medication.
 func (l *Worklist) drop(name string) {
 	key := UnmappedKey(codes.SystemLocal, name, catalogue.KindMedication)
 	if l.Codes.Rows[key] != nil {

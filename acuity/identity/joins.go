@@ -64,11 +64,11 @@ func (j *Joins) Remove(v *registry.Visit) {
 	v.Joined = registry.Joined{}
 }
 
-// identity is a visit that may be joined with others in this step.
+// identity is a visit that may be joined with others in this step. Identities that are the same visit form a group.
 type identity struct {
 	v     *registry.Visit
 	names []string // names of the patient
-	at    int      // index of another identity of the same visit; for the first identity, its own index
+	at    int      // index of another identity in the group; for the first identity of the group, its own index
 }
 
 // join joins the touched visits, and builds the timelines of joined visits.
@@ -282,7 +282,7 @@ func (j *Joins) moveCensus(from, to *registry.Visit) {
 	}
 }
 
-// hasParts reports whether some Encounters of a visit are part of other Encounters.
+// hasParts reports whether a visit with several Encounters contains an Encounter that is part of another one.
 func (j *Joins) hasParts(v *registry.Visit) bool {
 	isPart := func(e adt.Event) bool { return e.Resource != "" && e.MotherVisit == v.ID }
 	if len(v.Joined.Wholes()) == 0 && !slices.ContainsFunc(v.Events, isPart) {
@@ -313,7 +313,7 @@ func (j *Joins) build(h *registry.Visit, borrowed []adt.Event, how adt.Options) 
 	}
 }
 
-// buildTimeline builds a head's timeline. It stores the result in the last argument.
+// buildTimeline builds the timeline of a head and stores it in into.
 func (j *Joins) buildTimeline(h *registry.Visit, borrowed []adt.Event, how adt.Options, into *adt.Timeline) {
 	group := append([]*registry.Visit{h}, h.Joined.Rest()...)
 	how.FoldAt, how.Filtered = 0, true

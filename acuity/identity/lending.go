@@ -34,7 +34,8 @@ type floating struct {
 	to      registry.Lent
 }
 
-// lend assigns the events that name only patients to the given visits.
+// lend assigns each event that names only a patient to one of the patient's visits. It does so for the patients of
+// those given visits that store such events.
 func (j *Joins) lend(visits []*registry.Visit, how adt.Options) {
 	if j.Holders == 0 {
 		return
@@ -159,7 +160,8 @@ func (l *lending) timelineOf(v *registry.Visit, more ...adt.Event) *adt.Timeline
 	return t
 }
 
-// candidates returns the visits that an event may belong to. A newborn's event never belongs to the mother.
+// candidates returns the visits to which an event may belong. An event that marks a newborn never belongs to the
+// mother.
 func (l *lending) candidates(e *adt.Event) []*registry.Visit {
 	switch {
 	case e.Newborn || len(l.adults) == 0:

@@ -7,8 +7,7 @@ import (
 )
 
 // capClaims is the maximum number of visits that may name the same account, or that may be part of the same
-// Encounter. If more visits name an account or Encounter, it does not join them, because some senders put the same
-// number into every message.
+// Encounter. Visits beyond this number are not joined, because some senders put the same number into every message.
 const capClaims = 50
 
 // claimants returns the visits that an index lists under the name of an account or of a whole Encounter. It returns
@@ -77,7 +76,7 @@ func (j *Joins) updateIndex(index map[string][]*registry.Visit, v *registry.Visi
 	}
 }
 
-// touchClaimants touches the claimants of a name if there are exactly n.
+// touchClaimants touches the visits in a list of claimants if there are exactly n of them.
 func (j *Joins) touchClaimants(list []*registry.Visit, n int) {
 	if len(list) != n {
 		return
@@ -105,9 +104,9 @@ func (j *Joins) eachNeighbor(v *registry.Visit, f func(*registry.Visit)) {
 				f(o)
 			}
 		}
-		// A name may now belong to another visit: an Encounter received under its reference may have received a visit
-		// number since. The former visit still has the name as its id, and name(v.ID) finds the link from the other
-		// side.
+		// A name may have moved to another visit: if an Encounter was received first under its reference and later
+		// with a visit number, the reference now names the visit with that number. The former visit still has the
+		// reference as its id, so it is a neighbor too.
 		called := func(name string) {
 			o, former := j.Names.VisitCalled(name), j.Visits[name]
 			if o != nil {

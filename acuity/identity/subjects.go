@@ -34,9 +34,9 @@ const (
 	Different                 // two different patients
 )
 
-// CompareSubject compares the patient in a signal with the patient of a visit. As in bornOf, names distinguish patients
-// only if they are of the same kind. The subject of a statement about one fetus may be the fetus or the child, so the
-// result is then Same.
+// CompareSubject compares the patient in a signal with the patient of a visit. Two different names show that the
+// patients differ only if both are numbers or both are references, as in bornOf. The subject of a statement about one
+// fetus may be the fetus or the child, so the result is then Same.
 func (ns *Names) CompareSubject(s *acuity.Signal, v *registry.Visit) Sameness {
 	if s.Fetus != "" && isFetal(s) {
 		return Same

@@ -103,7 +103,7 @@ func (l *Timelines) applyTimeline(v *registry.Visit) {
 	l.Joins.claim(v)
 }
 
-// TimelineOptions returns the timeline options that do not depend on the visit.
+// TimelineOptions returns the options for building timelines. The options that depend on the visit are not set.
 func (t *Locations) TimelineOptions(s *facts.LocalSettings) adt.Options {
 	how := t.Options
 	how.TrustA08 = s.SwitchesInForce().TrustA08Location

@@ -73,8 +73,8 @@ func (t *Table) DropUse(l acuity.Location) {
 	}
 }
 
-// IsUnused reports whether there is no longer an event that uses the location's spelling of the room. If so, the table
-// must be rebuilt.
+// IsUnused reports whether events no longer use the spelling that the table has for the location's room. If so, the
+// table must be rebuilt.
 func (t *Table) IsUnused(l acuity.Location) bool {
 	o := t.ownOf(l)
 	return o != nil && o.named <= 0

@@ -6,8 +6,8 @@ import (
 	"svc/acuity"
 )
 
-// A room that only events name counts as new only once, and its name is its first spelling in lexicographic order. A
-// spelling is unused when no event with that spelling remains.
+// A room that only events name is new at its first use. Its name is the first of its spellings in lexicographic
+// order. A spelling is unused when no event with that spelling remains.
 func TestUses(t *testing.T) {
 	var table Table
 	if !table.AddUse(spot("mbu^t 2")) || table.AddUse(spot("MBU^T2")) || table.AddUse(spot("MBU^T2^B")) {

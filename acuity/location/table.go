@@ -175,7 +175,8 @@ func (t *Table) Resolve(l acuity.Location) Placement {
 		return Placement{InRoom, id}
 	}
 	if room != "" {
-		// A row counts even while the room is empty, so that the answer does not change when the first patient arrives.
+		// The number of a room in the location table counts even if the room is not known, so that the answer does
+		// not change when the first patient arrives.
 		if n, ok := roomNumber(room); ok && (t.hasRoom(n) || t.named[n]) && !t.isShared(n) {
 			return Placement{InRoom, n}
 		}
@@ -293,8 +294,8 @@ func (t *Table) SameRoom(a, b *acuity.Location) bool {
 	return p.Kind == InRoom && p == t.Placement(b)
 }
 
-// Label returns the label of a room. own reports whether only ADT events name the room; the label is then PV1-3.2,
-// preceded by the point of care if PV1-3.2 alone would be ambiguous.
+// Label returns the label of a room, and reports whether only ADT events name the room. The label of such a room is
+// its PV1-3.2, preceded by the point of care if PV1-3.2 alone would be ambiguous.
 func (t *Table) Label(id int32) (label string, own bool) {
 	if r, ok := t.known[id]; ok {
 		if r.label == "" {

@@ -179,7 +179,7 @@ func TestRoomsThatCollide(t *testing.T) {
 	if one.SameRoom(&a, &b) || !one.SameRoom(&a, &a) {
 		t.Error("two rooms are one")
 	}
-	// If a census lists a room under an id that an ADT room already has, the census room keeps the id.
+	// If a census lists a room under an id that an ADT room already has, the id then refers to the census room.
 	id := one.Resolve(a).Room
 	one.SetRoom(id, "Own", "")
 	if one.Resolve(a).Room == id {

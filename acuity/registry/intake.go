@@ -45,7 +45,7 @@ func (in *Intake) Refuse(reason, path string) {
 	in.Warn(reason, path)
 }
 
-// First reports whether a warning or code is not yet in the change, and records it.
+// First records a warning or code as part of the change, and reports whether it was not part of the change before.
 func (in *Intake) First(what any) bool {
 	if in.answered[what] {
 		return false

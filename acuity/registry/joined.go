@@ -7,7 +7,7 @@ import (
 // Joined contains the relations between a visit and other visits that are the same stay. Few visits have such
 // relations.
 type Joined struct {
-	Head       *Visit // visit of which this visit is a part; nil: none
+	Head       *Visit // head of the visits joined with this one; nil: this visit is the head, or is not joined
 	Ties       *ties  // nil: there are none
 	Links      *Links // nil: there are none
 	ByPatient  bool   // whether the messages of the visit name only the patient
@@ -75,10 +75,11 @@ func (j *Joined) Wholes() []string {
 // Lent is the assignment of an event that names only the patient.
 type Lent struct {
 	To   *Visit // visit that gets the event; nil: the visit that stores it
-	None bool   // whether the event is not assigned: several visits are open, and none of them is in the place that the event names
+	None bool   // whether the event is assigned to no visit, because several are open and none is in the place that the event names
 }
 
-// Whole returns the head of a visit, or the visit itself if it is not a part. It returns nil for a nil visit.
+// Whole returns the head of the visits joined with a visit, or the visit itself if it has no other head. It returns
+// nil for a nil visit.
 func (v *Visit) Whole() *Visit {
 	if v == nil || v.Joined.Head == nil {
 		return v

@@ -115,8 +115,8 @@ func (g *Registry) BindingOf(h *evidence.Statement) Binding {
 	return Binding{g.VisitOfStatement(h), h.Owner.Kind}
 }
 
-// TouchOwner touches the room in which an owner of statements is now. r is the room that the statements name, or nil
-// if that room is no longer known.
+// TouchOwner touches the room in which an owner of statements is now. The argument r is the room that the statements
+// name, or nil if that room is no longer known.
 func (g *Registry) TouchOwner(r *Room, b Binding) {
 	switch {
 	case b.V != nil:

@@ -61,7 +61,7 @@ type work struct {
 	RecountWaiting bool // whether the waiting statements and cancels must be counted again
 	DropPast       bool // whether the replay of past hours must be created again
 
-	Plain bool // whether everything is derived again at each step, see Fold
+	Plain bool // whether everything is derived again at each step, as in a unit from hospital.NewPlain
 
 	// The fields below describe the pending work on the room table, which is done before anything is derived.
 	RebuildTable  bool               // whether to rebuild the table from the facts

@@ -29,8 +29,8 @@ func (r *Unassigned) Names() []string {
 	return list
 }
 
-// Newest returns, for each resource, when the last of its versions was received. All versions of a resource are
-// assigned by this time, so that they stay together.
+// Newest returns, for each resource, the time of receipt of its last version. This time determines to which visit all
+// versions of the resource are assigned, so that they stay together.
 func (r *Unassigned) Newest() map[string]acuity.Instant {
 	at := make(map[string]acuity.Instant, len(r.Statements))
 	for i := range r.Statements {

@@ -116,8 +116,8 @@ func (v *Visit) IsAt(kind location.Kind) bool {
 	return n > 0 && v.Spans[n-1].To == 0 && v.Spans[n-1].Kind == kind
 }
 
-// OwnerOf returns the visit to which an event stored with this visit is assigned. none reports whether the event is
-// not assigned because several visits are open.
+// OwnerOf returns the visit to which an event stored with this visit is assigned. The result none is true if the
+// event is not assigned to any visit, because several are open.
 func (v *Visit) OwnerOf(id string) (owner *Visit, none bool) {
 	if v == nil {
 		return nil, false
@@ -247,8 +247,9 @@ type Chosen struct {
 	Choice          adt.Primary
 }
 
-// Moves returns the moves of a visit that count toward turnover. A newborn has no moves, even if its events do not
-// identify it as a newborn, because turnover counts mothers (docs/decisions.md#turnover).
+// Moves returns the moves of a visit that count toward turnover. A newborn's visit has no such moves, because
+// turnover counts mothers (docs/decisions.md#turnover). This also applies if facts other than events identify the
+// newborn.
 func (v *Visit) Moves() []acuity.Instant {
 	if v.Timeline.Newborn {
 		return nil
