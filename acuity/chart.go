@@ -36,7 +36,7 @@ type UnitChart struct {
 
 	Moves            []Instant // times of the A01 to A04 events in effect, ascending; at least those of the last 120 min
 	Unplaced         int32     // open visits without a location
-	UnknownLocations int32     // locations created from a feed that no administrator has confirmed
+	UnknownLocations int32     // locations that a feed has named and no administrator has confirmed
 
 	// Numbers of facts that wait for the entity they refer to, as of the last whole hour up to Clock. A fact waits for
 	// at most 24 h.

@@ -10,7 +10,7 @@ import (
 // replaces all identifiers with keyed pseudonyms.
 type Observation struct {
 	Hospital   string
-	ReceivedAt Instant // time of receipt by ingest's clock; it never moves the hospital's clock back
+	ReceivedAt Instant // time of receipt by ingest's clock; an earlier time does not move the hospital's clock back
 	// AppliedAt is the hospital's clock when the live processor applied the observation. It is 0 in the log. A replay
 	// copies it from the changelog, so that each timer fires between the same two observations as in the live
 	// processor.

@@ -187,7 +187,7 @@ func anyEvents(t *rapid.T) []acuity.Event {
 	if n > 0 && rapid.Bool().Draw(t, "again") {
 		again := events[rapid.IntRange(0, n-1).Draw(t, "which")]
 		again.ReceivedAt += 1
-		if again.ReceivedAt > again.At+1 { // an event received before its own time would count at the time of receipt
+		if again.ReceivedAt > again.At+1 { // otherwise, the event would count at the time of receipt, so a later receipt would change its time
 			events = append(events, again)
 		}
 	}

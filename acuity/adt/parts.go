@@ -8,9 +8,9 @@ import (
 	"svc/acuity"
 )
 
-// JoinParts returns the events of a visit that a sender divides into several FHIR Encounters, ready for [Build]. isPart
-// reports whether an event belongs to a part, which is an Encounter that is partOf another Encounter of the same visit.
-// All other events form the whole.
+// JoinParts returns the events of a visit that a sender divides into several FHIR Encounters, ready for [Build]. The
+// function isPart reports whether an event belongs to a part, which is an Encounter that is partOf another Encounter
+// of the same visit. All other events form the whole.
 //
 // The end of a part does not end the visit; the end of the whole does. If no event of the whole opens the visit, the
 // visit ends with its last part. The patient's location is the one named by the newest part in progress that names a

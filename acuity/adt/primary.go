@@ -218,7 +218,7 @@ func (p *primaryFold) set(c Primary, restart bool) {
 	}
 }
 
-// facts returns what is known about the patient directly after an event. The time at is the default start of the
+// facts returns what is known about the patient directly after an event. The argument at is the default start of the
 // clock.
 func (p *primaryFold) facts(t *AppliedEvent, at acuity.Instant) CareFacts {
 	here := &p.timeline.Stays[t.stay]

@@ -30,7 +30,7 @@ type Timeline struct {
 	ClosedAt acuity.Instant // event time of the discharge; 0: not discharged
 
 	Class    byte           // newest patient class; if none was sent, I or O according to the event type
-	Newborn  bool           // whether the events identify a newborn; callers of Primary must also set it if another source does
+	Newborn  bool           // whether the events identify a newborn; if another source identifies one, callers of Primary must set this field
 	Babies   uint8          // number of babies in a multiple birth; 0: unknown
 	Service  string         // newest hospital service
 	Patient  string         // newest patient id from HL7 or JSON
@@ -144,8 +144,7 @@ func (r Remarks) Codes() []string {
 
 // Options are the hospital's settings and callbacks on which a timeline depends.
 type Options struct {
-	// SameRoom reports whether two locations are the same room. If it is nil, two locations are the same room only if
-	// they are equal.
+	// SameRoom reports whether two locations are the same room. If it is nil, only equal locations are the same room.
 	SameRoom func(a, b *acuity.Location) bool
 	// IsWard reports whether a location names a unit but no room. If it is nil, no location is a ward.
 	IsWard func(*acuity.Location) bool

@@ -25,8 +25,8 @@ type Step struct {
 // Schedule is the demand and the severity of a factor by the factor's age. An empty schedule has no demand.
 type Schedule []Step
 
-// At returns the demand and the severity, at the instant now, of a factor that started at the instant start. next is
-// the instant at which the demand or the severity next changes, or 0 if neither changes again.
+// At returns the demand and the severity, at the instant now, of a factor that started at the instant start. The
+// result next is the instant at which the demand or the severity next changes, or 0 if neither changes again.
 //
 // A step includes its first instant and excludes its last: magnesium is 1:1 at 59:59 and 1:2 at 60:00. A start in the
 // future counts as now, because the clocks of bedside devices may be fast.

@@ -39,9 +39,9 @@ func hasReference(v *registry.Visit) bool {
 	return slices.ContainsFunc(v.Events, func(e adt.Event) bool { return e.Resource != "" && (e.Patient != "" || e.Subject != "") })
 }
 
-// aboutFetus returns a copy of a statement whose patient may be a fetus. The copy is about that fetus, unless the
-// patient is the mother. The patient's name is compared with the mother's names only if an Encounter of the mother's
-// visit refers to her, because names of different kinds do not show that two patients differ.
+// aboutFetus returns a copy of a statement whose patient may be a fetus. In the copy, the statement is about that
+// fetus or, if that cannot be established, about the mother. The patient is a fetus if the name differs from the
+// mother's names and an Encounter of her visit gives her a name of the same kind.
 func (m *Builder) aboutFetus(v *registry.Visit, h *evidence.ResourceStatement, patient string) *evidence.ResourceStatement {
 	about := *h
 	text := h.SignalText

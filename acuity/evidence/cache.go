@@ -32,8 +32,8 @@ type member struct {
 type codeFold struct {
 	of      *terminology.MatchedSignal // a statement with the identity; nil: the fold of a concept
 	concept catalogue.Factor
-	apart   bool   // whether only the statements about one fetus are folded, or only those that do not name a fetus
-	fetus   string // fetus of these statements; "": no fetus is named, or all statements are folded together
+	apart   bool   // whether the fold contains only the statements whose fetus is the field fetus
+	fetus   string // name of the fetus if apart is true; "": statements that do not name a fetus
 
 	upTo       int64                      // number of the last statement; math.MinInt64: none
 	folded     uint64                     // sum of mixNumber over the statements

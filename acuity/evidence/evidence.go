@@ -212,10 +212,10 @@ func compareEvidence(a, b *acuity.Evidence) int {
 type Input struct {
 	Statements []*Statements        // lists with statements about this patient and others
 	Owner      Owner                // owner of the statements that count
-	Resources  []*ResourceStatement // all of these count, regardless of owner; see SortResources
+	Resources  []*ResourceStatement // statements that all count, regardless of owner; see SortResources
 	Diagnoses  []Diagnosis          // current diagnoses from all feeds
 	Listed     []Listed
-	Primaries  []acuity.Evidence // from ADT, census and local settings, including those of the newborns
+	Primaries  []acuity.Evidence // primary factors of the patient and her newborns, from ADT, censuses and local settings
 	Babies     uint8             // number of babies in a multiple birth, from ADT; 0: unknown
 
 	Cache *Cache // cache of this patient; nil: no cache

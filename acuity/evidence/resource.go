@@ -70,8 +70,8 @@ func orderVersions(list []*ResourceStatement) {
 	slices.SortFunc(numbered, func(a, b *ResourceStatement) int {
 		return cmp.Or(cmp.Compare(a.WholeResource(), b.WholeResource()), cmp.Compare(b.Version.ID, a.Version.ID))
 	})
-	// greater is the earliest time of the versions with a greater number than h; here is the earliest time of all
-	// versions before the i-th in the list.
+	// greater is the earliest time of the versions of the resource with a greater number than h. here is the earliest
+	// time of all versions of the resource that precede h in the list.
 	var greater, here acuity.Instant
 	for i, h := range numbered {
 		switch {
@@ -345,7 +345,8 @@ func findRedundant(list []ResourceStatement, h *ResourceStatement) int {
 	return -1
 }
 
-// follows reports whether the number of v is at least that of other. It returns true if either version is nil.
+// follows reports whether the number of v is not lower than the number of other. If either version is nil, it returns
+// true.
 func (v *Version) follows(other *Version) bool { return v == nil || other == nil || v.ID >= other.ID }
 
 // leastMissed returns the index of the statement to drop first. In order of preference: one with a newer statement

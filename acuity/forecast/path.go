@@ -10,8 +10,8 @@ import (
 // The weights of the priors, in samples unless a comment says otherwise. The project chose them on simulated units.
 // Dividing or multiplying a weight by three changes the result by less than 0.5%.
 const (
-	cellPrior    = 10.0 // shrinks a short cell toward its class and ratio
-	classPrior   = 20.0 // shrinks a class and ratio toward 0; also used for long stays
+	cellPrior    = 10.0 // shrinks the mean of a short cell toward the mean of its class and ratio
+	classPrior   = 20.0 // shrinks the mean of a class and ratio toward 0; also used for long stays
 	shortVar     = .1   // nurses², variance of a short stage without data
 	stayVar      = .02  // nurses², variance of a long stay without data
 	hazardPrior  = 30.0 // patient-hours

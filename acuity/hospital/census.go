@@ -142,7 +142,7 @@ func (t *censusIntake) applyNamedRow(row *acuity.CensusRoom) bool {
 		}
 	}
 	if r.Occupant != nil && r.Anonymous() && !elsewhere && t.unit.registry.Facts.HasCensus {
-		t.giveOccupantTo(v, r) // the occupant without a visit may be v, a visit that only this census has named so far
+		t.giveOccupantTo(v, r) // the occupant may be the patient of v, a visit that only this census has named so far
 	}
 	t.placeVisit(v, row)
 	return true

@@ -206,7 +206,7 @@ func (h *observedHours) noticePast(in *registry.Intake) {
 	b = facts.Backfill{Due: f.Clock + backfillAfter, From: from, Next: from, Until: closed.Hour()}
 	if b.Skip(f.Live); b.Due != 0 {
 		f.Backfill = b
-		f.Generation++ // even if this backfill replaces another one
+		f.Generation++ // each backfill starts a generation, including one that replaces another backfill
 	}
 }
 

@@ -107,9 +107,9 @@ func TestSubjectsDifferInEveryOrder(t *testing.T) {
 	}
 }
 
-// warnsOfSubject applies observations, one of which contains the statement s, and restarts the unit after each one. It
-// expects exactly one warning if the subject of s is ever known to differ from the patient of the visit of s, and none
-// otherwise. It returns the result of the last comparison.
+// warnsOfSubject applies observations, one of which contains the statement s, and restarts the unit after each one.
+// It expects exactly one warning if the subject of s is ever known to differ from the patient of the visit in s, and
+// none otherwise. It returns the result of the last comparison.
 func warnsOfSubject(t *testing.T, s *acuity.Signal, order []acuity.Observation) (same identity.Sameness) {
 	t.Helper()
 	u, log := New(testHospital), changelog{}

@@ -20,14 +20,14 @@ type LocationSpan struct {
 // Holds reports whether the span covers t.
 func (s LocationSpan) Holds(t acuity.Instant) bool { return s.From <= t && (s.To == 0 || t < s.To) }
 
-// Candidate is a visit that may be the occupant whom a census reports without a visit.
+// Candidate is a visit whose patient may be the occupant whom a census reports without a visit.
 type Candidate struct {
 	V    *Visit
 	From acuity.Instant
 }
 
-// OccupantEnd returns when the occupant without a visit was identified as a visit or was replaced by one; it returns 0
-// if neither has happened.
+// OccupantEnd returns when the room's occupant was identified as the patient of a visit, or when the patient of
+// another visit replaced the occupant. It returns 0 if neither has happened or there is no occupant.
 func (r *Room) OccupantEnd() acuity.Instant {
 	if r.Occupant == nil {
 		return 0
@@ -69,8 +69,8 @@ type Room struct {
 	Statements    evidence.Statements // statements about the patients in the room
 	Stays         []RoomStay          // stays of current and former visits, in order of arrival
 	Here          []RoomStay          // current stays
-	Candidates    []Candidate         // visits that may be the occupant without a visit
-	OccupantVisit *Visit              // the visit that is the occupant
+	Candidates    []Candidate         // visits to which the occupant without a visit may belong
+	OccupantVisit *Visit              // the visit to which the occupant belongs
 	InUnit        bool
 	Belongs       bool               // whether the room belongs to the unit; see CrowdedOut
 	CrowdedOut    bool               // whether the room is left out because too many rooms belong to the unit and this one is not in use

@@ -217,8 +217,8 @@ type Visit struct {
 	Timeline           adt.Timeline
 	Spans              []LocationSpan // stays according to ADT and census together, ascending
 	LastPlaced         acuity.Instant // see locationMerge.lastReported
-	CandidateFor       *Room          // the room where the visit may be the occupant
-	OccupantOf         *Room          // the room where the visit is the occupant
+	CandidateFor       *Room          // room whose occupant may belong to this visit
+	OccupantOf         *Room          // room whose occupant belongs to this visit
 	Mother             *Visit         // visit of a newborn's mother
 	Babies             []*Visit       // newborns of this mother
 	Cache              *evidence.Cache
