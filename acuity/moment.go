@@ -23,11 +23,11 @@ type Moment struct {
 func (m Moment) IsExact() bool { return m.Precision <= Second }
 
 // Keep returns the start of an ongoing state after a message has reported the start again. The argument known is the
-// start so far. The instant at is what the reported time resolved to, and from is the start of its interval, or 0 if
-// the reported time is exact.
+// start so far. The argument at is the instant to which the reported time resolved. The argument from is the start of
+// that time's interval, or 0 if the time is exact.
 //
 // A repeated coarse time may resolve to a later instant than before. Keep therefore returns known if it is earlier
-// than at and lies in the interval of the reported time; otherwise, it returns at.
+// than the new instant and lies in the interval of the reported time; otherwise, it returns the new instant.
 func Keep(known, from, at Instant) Instant {
 	if from != 0 && from <= known && known < at {
 		return known

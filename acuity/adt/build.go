@@ -104,9 +104,8 @@ func (n *builder) moveAdmissionFirst() {
 	n.Events[i] = came
 }
 
-// IsTooOld reports whether an event happened too early to be applied. That is the case if its event time is at or
-// before until, the event time of the visit's newest folded event. Cancels, and events that replace folded events,
-// are never too old.
+// IsTooOld reports whether an event happened too early to be applied: at or before the visit's newest folded event,
+// whose event time is the argument until. Cancels, and events that replace folded events, are never too old.
 func (e *Event) IsTooOld(until acuity.Instant) bool {
 	return !strings.HasPrefix(e.ID, foldedID) && !IsCancel(e.Type) && e.At <= until
 }

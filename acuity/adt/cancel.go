@@ -13,8 +13,8 @@ type interval struct {
 }
 
 // intervalOf returns the interval [from, to) of a time that was sent with precision p. If to is 0, the interval has
-// the usual length for p. Callers pass a nonzero end if the length depends on the sender's time zone, in which days,
-// months and some hours differ in length.
+// the usual length for p. Callers pass the end of the interval if its length depends on the sender's time zone, in
+// which days, months and some hours differ in length.
 func intervalOf(from, to acuity.Instant, p acuity.Precision) interval {
 	if to <= from {
 		to = from.Add(p.Length())

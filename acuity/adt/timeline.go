@@ -30,7 +30,7 @@ type Timeline struct {
 	ClosedAt acuity.Instant // event time of the discharge; 0: not discharged
 
 	Class    byte           // newest patient class; if none was sent, I or O according to the event type
-	Newborn  bool           // whether the events identify a newborn; if another source identifies one, callers of Primary must set this field
+	Newborn  bool           // whether the events, or another source known to the caller of Primary, identify a newborn
 	Babies   uint8          // number of babies in a multiple birth; 0: unknown
 	Service  string         // newest hospital service
 	Patient  string         // newest patient id from HL7 or JSON

@@ -240,7 +240,7 @@ func (r *valueReader) readNegation(i int) int {
 	return i
 }
 
-// leads reports whether no unknown words precede the i-th word. Unknown words that contain a digit are allowed.
+// leads reports whether every word before the i-th one is known or contains a digit.
 func (r *valueReader) leads(i int) bool {
 	for _, t := range r.list[:i] {
 		if !t.known && !strings.ContainsFunc(t.word, unicode.IsDigit) {

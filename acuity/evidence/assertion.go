@@ -96,8 +96,7 @@ func (f *builder) step(r *assertion, before *terminology.MatchedSignal, beforeAt
 
 // assertReplacement asserts the factor of r if that factor replaces a severe factor that no statement repeated in
 // time. For example, a Category III that is not repeated within 60 min then counts as a Category II
-// (docs/decisions.md#silent-category-iii). The argument before is the previous statement, and at is that statement's
-// time.
+// (docs/decisions.md#silent-category-iii). The previous statement and its time are the arguments before and at.
 func (f *builder) assertReplacement(r *assertion, before *terminology.MatchedSignal, at, now acuity.Instant) {
 	for _, m := range before.Matches {
 		e := f.Catalogue.Requirement(m.Factor, m.Variant)

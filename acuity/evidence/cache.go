@@ -32,8 +32,8 @@ type member struct {
 type codeFold struct {
 	of      *terminology.MatchedSignal // a statement with the identity; nil: the fold of a concept
 	concept catalogue.Factor
-	apart   bool   // whether the fold contains only the statements whose fetus is the field fetus
-	fetus   string // name of the fetus if apart is true; "": statements that do not name a fetus
+	apart   bool   // whether the fold is limited to the statements with the fetus named below
+	fetus   string // name of that fetus; "": the statements that do not name one
 
 	upTo       int64                      // number of the last statement; math.MinInt64: none
 	folded     uint64                     // sum of mixNumber over the statements

@@ -70,8 +70,8 @@ func orderVersions(list []*ResourceStatement) {
 	slices.SortFunc(numbered, func(a, b *ResourceStatement) int {
 		return cmp.Or(cmp.Compare(a.WholeResource(), b.WholeResource()), cmp.Compare(b.Version.ID, a.Version.ID))
 	})
-	// greater is the earliest time of the versions of the resource with a greater number than h. here is the earliest
-	// time of all versions of the resource that precede h in the list.
+	// The variable greater is the earliest time of the resource's versions with a greater number than h. The variable
+	// here is the earliest time of the resource's versions that precede h in the list.
 	var greater, here acuity.Instant
 	for i, h := range numbered {
 		switch {

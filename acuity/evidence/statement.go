@@ -183,9 +183,10 @@ func winner(same []orderedStatement) int {
 
 // eachSuperseded calls the function found with the index of each statement that a later statement about the same
 // subject replaces, from the latest such statement to the earliest. The n statements are in order of arrival; a
-// statement replaces another only if its time is not earlier. The function hash returns a hash of a statement's
-// subject, or false if the statement does not count. The function same reports whether two statements have the same
-// subject, and at returns a statement's time.
+// statement replaces another only if its time is not earlier.
+//
+// The function hash returns a hash of a statement's subject, or false if the statement does not count. The function
+// same reports whether two statements have the same subject. The function at returns a statement's time.
 func eachSuperseded(n int, hash func(i int) (uint64, bool), same func(i, j int) bool, at func(i int) acuity.Instant, found func(i int)) {
 	if n < 2 {
 		return

@@ -56,8 +56,8 @@ func TestOrderOfEventsMeansNothing(t *testing.T) {
 	})
 }
 
-// sameEnd fails the test unless both units have equal verdicts and equal charts. Before the comparison, the functions
-// in but clear the parts of the charts that may differ.
+// sameEnd fails the test unless both units have equal verdicts and equal charts. It first calls the functions in the
+// last argument, which clear the parts of the charts that may differ.
 func sameEnd(t *rapid.T, what string, a, b *State, but ...func(*acuity.Chart)) {
 	end := func(u *State) (chart, verdict string) {
 		c, v := *u.Chart(), u.scoring.verdict

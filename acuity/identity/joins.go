@@ -313,7 +313,7 @@ func (j *Joins) build(h *registry.Visit, borrowed []adt.Event, how adt.Options) 
 	}
 }
 
-// buildTimeline builds the timeline of a head and stores it in into.
+// buildTimeline builds the timeline of a head. It overwrites the timeline to which the last argument points.
 func (j *Joins) buildTimeline(h *registry.Visit, borrowed []adt.Event, how adt.Options, into *adt.Timeline) {
 	group := append([]*registry.Visit{h}, h.Joined.Rest()...)
 	how.FoldAt, how.Filtered = 0, true

@@ -7,7 +7,8 @@ import (
 )
 
 // capClaims is the maximum number of visits that may name the same account, or that may be part of the same
-// Encounter. Visits beyond this number are not joined, because some senders put the same number into every message.
+// Encounter. If more visits name an account or an Encounter, none of them are joined through that name, because some
+// senders put the same number into every message.
 const capClaims = 50
 
 // claimants returns the visits that an index lists under the name of an account or of a whole Encounter. It returns

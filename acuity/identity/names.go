@@ -39,7 +39,7 @@ type Names struct {
 }
 
 // VisitOf returns the newest open visit of a patient or, if none is open, the newest visit. It ignores newborns'
-// visits, and the visit given by the argument not. It returns nil if no other visit exists.
+// visits and the visit given as the second argument. It returns nil if no other visit exists.
 func (ns *Names) VisitOf(patient string, not *registry.Visit) *registry.Visit {
 	var best *registry.Visit
 	better := func(v *registry.Visit) bool {
