@@ -45,7 +45,7 @@ var areaNames = [areaCount]string{
 type areaWord struct {
 	area   Area
 	text   string // upper case
-	prefix bool   // whether longer words that begin with text also name the area
+	prefix bool   // whether longer words that begin with the field text also name the area
 }
 
 // circumstance is a set of conditions that a rule in places.txt may have, one bit for each condition. The reasons for

@@ -71,9 +71,9 @@ func mergeCoarseTimes(a, b []acuity.CoarseTime) []acuity.CoarseTime {
 	return list
 }
 
-// resolveTimes returns copies of the events of a version, in the same order. If known contains an earlier instant for
-// an event's coarse time, the copy gets that instant or, to keep the order, an instant just after the preceding
-// event. The first copy stores the list known. If known is empty, the result is nil.
+// resolveTimes returns copies of the events of a version, in the same order. If the list known contains an earlier
+// instant for an event's coarse time, the copy gets that instant or, to keep the order, an instant just after the
+// preceding event. The first copy stores the list. If the list is empty, the result is nil.
 func resolveTimes(events []*acuity.Event, known []acuity.CoarseTime) []acuity.Event {
 	if len(known) == 0 {
 		return nil
@@ -105,8 +105,9 @@ func (k *intakeVersion) resolvedEvent(e *acuity.Event) *acuity.Event {
 	return e
 }
 
-// resolveStored replaces the stored events of an Encounter with copies that have the instants in known. Such an
-// instant is earlier than before if an older version has arrived late. resolveStored returns the new stored events.
+// resolveStored replaces the stored events of an Encounter with copies that have the instants in the list known. Such
+// an instant is earlier than the stored one if an older version has arrived late. resolveStored returns the new
+// stored events.
 func (es *eventStore) resolveStored(v *registry.Visit, resource string, stored []adt.Event, known []acuity.CoarseTime) []adt.Event {
 	if slices.Equal(known, stored[0].CoarseTimes) {
 		return stored
