@@ -49,7 +49,7 @@ func (u *State) applyCensus(in *registry.Intake, c *acuity.Census) {
 		}
 		switch {
 		case row.Visit == "":
-		case u.names.VisitNamed(row.Visit) == nil && !u.capacity.allowsVisit(): // the visit is refused, but the room still counts as occupied
+		case u.names.VisitNamed(row.Visit) == nil && !u.capacity.allowsVisit(): // only the visit is refused; the room counts as occupied
 			in.Refuse(reasonVisits, registry.ItemPath("rooms", i)+".visitId")
 		case t.applyNamedRow(row):
 			continue
