@@ -63,8 +63,8 @@ var (
 	}
 )
 
-// answer returns the common part of a response, from the receipt of the observation and the warnings about decoding
-// it.
+// answer returns the common part of a response, from the receipt of the observation and from the warnings that arose
+// while the request was decoded.
 func (r *reader) answer(got receipt) common {
 	c := common{
 		Applied: got.applied, Activated: []factorChange{}, Expired: []factorChange{},

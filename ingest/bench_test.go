@@ -14,7 +14,8 @@ func (n nothing) Header() http.Header         { return n.header }
 func (n nothing) Write(b []byte) (int, error) { return len(b), nil }
 func (n nothing) WriteHeader(int)             {}
 
-// BenchmarkHandler sends requests through the whole handler, with a log that answers at once.
+// BenchmarkHandler sends requests through the whole handler, with a log that acknowledges each observation
+// immediately.
 func BenchmarkHandler(b *testing.B) {
 	for name, test := range map[string]struct{ path, body, kind string }{
 		"clinical": {"clinical", clinicalBody, "application/json"},

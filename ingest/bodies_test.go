@@ -250,8 +250,8 @@ func TestUnknownFields(t *testing.T) {
 	}
 }
 
-// TestUnknownFieldsOfABatch: the events of a batch are read one after another into the same memory. That must not
-// overwrite the fields of the body.
+// TestUnknownFieldsOfABatch: the events of a batch are decoded one after another into the same memory. An event must
+// not overwrite the fields of the batch itself, which are still needed.
 func TestUnknownFieldsOfABatch(t *testing.T) {
 	d := open(t)
 	one := func(visit, extra string) string {
@@ -273,8 +273,8 @@ func TestCensusOfMoreRoomsThanThereAre(t *testing.T) {
 		http.StatusBadRequest, "invalid_request", "totalRooms min:number of rooms")
 }
 
-// TestPlanTooFarAhead: a plan further ahead than the contract allows exceeds a maximum, like a number that is too
-// large.
+// TestPlanTooFarAhead: a plan that is further ahead than the contract allows is refused like a number that exceeds
+// its maximum.
 func TestPlanTooFarAhead(t *testing.T) {
 	d := open(t)
 	d.wantRefused(t, d.post(t, "staffing", `{"nursesOnDuty":4,"asOf":"2026-03-05T15:30:01Z"}`),

@@ -108,8 +108,8 @@ func TestVersionsTellTimesToAnyPrecision(t *testing.T) {
 	})
 }
 
-// TestCoarseStartStays: if versions of an Encounter repeat an admission with only the day, its time remains that of
-// the first version. The same applies to an observation.
+// TestCoarseStartStays: if each version of an Encounter gives only the day of the admission, the admission keeps the
+// time that was resolved from the first version. The same applies to the time of an observation.
 func TestCoarseStartStays(t *testing.T) {
 	said := []string{
 		begun(today, "in-progress", "08:15", placed("L1", today), ""), seen("o1", "21:45", today, "II"),
@@ -135,9 +135,9 @@ func TestCoarseStartStays(t *testing.T) {
 	})
 }
 
-// TestCoarseStartAndEndOfADrugStay: if versions repeat the start or end of a drug or a condition with only the day,
-// the time remains that of the first version, in any order of arrival. So an earlier infusion does not appear to last
-// until a later one begins, which would continue its timer.
+// TestCoarseStartAndEndOfADrugStay: if versions give only the day of the start or end of a drug or a condition, the
+// time that was resolved from the first version remains, in any order of arrival. Otherwise, an earlier infusion
+// would appear to last until a later infusion begins, and the timer of the earlier one would continue.
 func TestCoarseStartAndEndOfADrugStay(t *testing.T) {
 	drug := func(id, status, updated, from, to string) string {
 		if to != "" {

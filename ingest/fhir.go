@@ -128,7 +128,7 @@ func unservedTransaction(f *fhir.Fault) httpapi.Problem {
 	return p
 }
 
-// place sets the path of each warning to the resource from which its event was made.
+// place sets the path of each warning about an event to the path of the resource from which the event was made.
 func (a *fhirAnswer) place(p *Places) {
 	for i := range a.Warnings {
 		w := &a.Warnings[i]
@@ -190,7 +190,7 @@ func answerFHIR(w http.ResponseWriter, r *http.Request, facts *fhir.Facts, a *fh
 		return
 	}
 	status := http.StatusOK
-	if facts.Rejected > 0 && facts.Applied+facts.Existing+facts.Ignored == 0 { // 422, as for creating a single such resource
+	if facts.Rejected > 0 && facts.Applied+facts.Existing+facts.Ignored == 0 { // 422, because every resource was rejected
 		status = http.StatusUnprocessableEntity
 	}
 	issues := []httpapi.OutcomeIssue{a.summary()}

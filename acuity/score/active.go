@@ -90,7 +90,7 @@ type activation struct {
 	c          *catalogue.Catalogue
 	now        acuity.Instant
 	out        *roomMemory
-	seen, many catalogue.FactorSet // factors with any evidence, and factors with several pieces of evidence
+	seen, many catalogue.FactorSet // seen has the factors with an entry, many those whose entry mergeEvidence computes
 }
 
 // addEvidence adds one piece of evidence and returns its entry. It returns nil if the piece does not count or the
@@ -122,15 +122,15 @@ func (a *activation) addEvidence(v *patient, ev *acuity.Evidence) *FactorVerdict
 // mergedEntry is a factor entry that combines several pieces of evidence.
 type mergedEntry struct {
 	FactorVerdict
-	face       acuity.Evidence  // the piece that is shown; zero: the factor replaced a factor that was not asserted again
+	face       acuity.Evidence  // evidence that is shown; zero: the factor replaced a factor that was not asserted again
 	assignedBy string           // rule that assigned the factor, according to the shown piece
 	held       catalogue.Demand // demand according to the shown piece
 	breaks     acuity.Instant   // when any piece of evidence next changes, shown or not; 0: never
 }
 
-// mergeEvidence returns the entry of a factor with several pieces of evidence or several patients. Demand, ADD and
-// class are the maxima over all pieces, but the demands of several newborns add up. The piece with the greatest
-// severity is shown.
+// mergeEvidence returns the entry of a factor with several pieces of evidence or several patients, and reports
+// whether the factor is active. Demand, ADD and class are the maxima over all pieces, but the demands of several
+// newborns add up. The piece with the greatest severity is shown.
 func mergeEvidence(views []patient, f catalogue.Factor, now acuity.Instant) (fv mergedEntry, on bool) {
 	fv.Factor, fv.Stale, fv.Past = f, true, true
 	newborn := false
@@ -195,9 +195,9 @@ func (fv *mergedEntry) addEvidence(v *patient, ev *acuity.Evidence, now acuity.I
 	return shown
 }
 
-// findNext computes the instant at which an entry with several pieces of evidence changes. It returns the first
-// instant at which a source ends without changing the entry, because another piece exceeds that source's piece, or 0
-// if there is no such instant. findNext uses the free part of out as scratch memory.
+// findNext sets fv.Next to the next instant at which the shown entry changes. Before that instant, a source can end
+// without changing the entry, because another piece exceeds that source's piece. findNext returns the first instant
+// at which a source ends in this way, or 0 if there is none. It uses the free part of out as scratch memory.
 func (fv *mergedEntry) findNext(views []patient, behind []acuity.Evidence, now acuity.Instant, out *roomMemory) (loses acuity.Instant) {
 	used := len(out.evidence)
 	for at := fv.breaks; at > now; {

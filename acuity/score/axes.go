@@ -75,8 +75,8 @@ func (r *axisReading) reaches(a, b int64) bool {
 	return r.measured && (r.infinite || r.num*b >= a*r.den)
 }
 
-// raise raises the level to at least the given one if a condition holds. The rule of the first condition that reached
-// the level is kept.
+// raise raises r.level to the given level if the condition holds and r.level is lower. r.rule is the rule of the
+// first condition that raised r.level to its current value.
 func (r *axisReading) raise(when bool, to acuity.Level, rule string) {
 	if when && to > r.level {
 		r.level, r.rule = to, rule
@@ -322,7 +322,8 @@ func nurses(demand int64) string {
 	return hundredths(rounded(demand, int64(catalogue.Nurse), 100)) + " nurses"
 }
 
-// numbers returns the numbers in an axis's Detail. Two lines are equal if and only if their numbers are equal.
+// numbers returns the numbers in an axis's Detail. Two details of an axis are equal if and only if their numbers are
+// equal.
 func (t *axisInput) numbers(a acuity.Axis) [4]int64 {
 	switch a {
 	case acuity.AxisStaffing:

@@ -93,8 +93,9 @@ func (v *Verdict) ShowsSame(o *Verdict) bool {
 		v.Rules == o.Rules && v.Next == o.Next && len(v.Rooms) == len(o.Rooms)
 }
 
-// findStaffing finds the nurses on duty: the latest staffing record that has begun. A record that does not mention call
-// staff keeps the previous call state.
+// findStaffing determines the number of nurses on duty from the latest staffing record that has begun or, if there is
+// none, from the roster. A record that does not mention call staff keeps the previous call state. findStaffing also
+// considers the next planned change of the staffing for v.Next.
 func (v *Verdict) findStaffing(u *acuity.UnitChart, t *axisInput, now acuity.Instant) {
 	begun := 0
 	for i := range u.Staffing {
@@ -121,8 +122,8 @@ func (v *Verdict) findStaffing(u *acuity.UnitChart, t *axisInput, now acuity.Ins
 	}
 }
 
-// countRostered returns the number of nurses in the roster if the hospital uses the roster in place of missing staffing
-// records. A roster does not identify the charge nurse.
+// countRostered returns the number of nurses in the roster if the hospital uses the roster in place of missing
+// staffing records, and otherwise 0. The number may include the charge nurse, whom a roster does not identify.
 func countRostered(u *acuity.UnitChart) int32 {
 	if !u.StaffingFromRoster || u.Roster == nil {
 		return 0
@@ -202,7 +203,7 @@ type skill struct {
 func readSkill(roster *acuity.Roster, rooms []RoomVerdict) skill {
 	var s skill
 	var store [128]uint8
-	sharing, trained := store[:64], store[64:] // by room: number of nurses, and number of nurses other than novices
+	sharing, trained := store[:64], store[64:] // by room: sharing counts all nurses, trained counts the nurses who are not novices
 	if len(rooms) > 64 {
 		sharing, trained = make([]uint8, len(rooms)), make([]uint8, len(rooms))
 	}

@@ -11,8 +11,8 @@ type patient struct {
 	c        *catalogue.Catalogue
 	evidence []acuity.Evidence
 
-	mother          bool             // whether the entry has a mother; if not, it has only newborns
-	suppressed      catalogue.Factor // factor that is inactive while a more severe factor, which it would replace, is active
+	mother          bool             // whether the patient's chart includes a mother; if not, it includes only newborns
+	suppressed      catalogue.Factor // factor that would replace a more severe factor; inactive while the more severe factor is active
 	suppressedUntil acuity.Instant
 	silence         silence
 }
@@ -70,8 +70,8 @@ func (v *patient) recordBirth(ev *acuity.Evidence, now acuity.Instant) {
 	}
 }
 
-// recordSilence handles evidence whose factor gives way to another factor if the evidence is not asserted again in
-// time. Until that time has passed, the other factor is suppressed; from then on, it replaces the factor of ev.
+// recordSilence handles evidence whose factor is replaced by another factor if the evidence is not asserted again in
+// time. The other factor is suppressed until that time has passed; from then on, it replaces the factor of ev.
 func (v *patient) recordSilence(ev *acuity.Evidence, now acuity.Instant) {
 	e := v.c.Requirement(ev.Factor, ev.Variant)
 	end := ev.Last + e.Silent
@@ -104,7 +104,8 @@ func (v *patient) isPast(e *catalogue.Requirement, ev *acuity.Evidence, o *catal
 }
 
 // sumNewborns returns the total demand of the newborns, which is the sum of each newborn's greatest demand. inside is
-// the part of the demand that the baby's nurse at a birth may already cover. If f is not 0, only evidence of f counts.
+// the part of the sum that the nurse who receives the baby at a birth may already cover. If f is not 0, only evidence
+// of f counts.
 func (v *patient) sumNewborns(f catalogue.Factor, now acuity.Instant) (sum, inside catalogue.Demand) {
 	for i := range v.evidence {
 		need, within, on := v.judgeNewborn(i, f, now)
@@ -116,8 +117,8 @@ func (v *patient) sumNewborns(f catalogue.Factor, now acuity.Instant) (sum, insi
 			if j == i || v.evidence[j].Baby != v.evidence[i].Baby {
 				continue
 			}
-			// If two demands of the same baby are equal, the one that is not covered counts, so that the order of the
-			// evidence does not matter.
+			// If two demands of the same baby are equal, the one that the nurse at the birth does not cover counts,
+			// so that the order of the evidence does not matter.
 			other, otherWithin, otherOn := v.judgeNewborn(j, f, now)
 			if otherOn && (other > need || other == need && (within && !otherWithin || within == otherWithin && j < i)) {
 				counts = false
@@ -137,7 +138,9 @@ func (v *patient) sumNewborns(f catalogue.Factor, now acuity.Instant) (sum, insi
 	return sum, inside
 }
 
-// judgeNewborn evaluates the i-th piece of evidence if it is a primary factor of a newborn.
+// judgeNewborn returns the demand of the i-th piece of evidence, and whether the nurse at a birth may already cover
+// that demand (inside). on is false if the evidence does not count now, if its factor is not a primary factor of a
+// newborn, or if f is not 0 and differs from the evidence's factor.
 func (v *patient) judgeNewborn(i int, f catalogue.Factor, now acuity.Instant) (need catalogue.Demand, inside, on bool) {
 	ev := &v.evidence[i]
 	t := v.c.Traits(ev.Factor)

@@ -85,8 +85,8 @@ func scoreMany(c *catalogue.Catalogue, rv *RoomVerdict, points uint64) int32 {
 	return int32(num.Div(num, den.Mul(den, big.NewInt(6))).Int64()) //nolint:gosec // 0 to 100
 }
 
-// repeatsTwin reports whether the i-th factor only repeats its twin: all sources of one factor are sources of the
-// other. Only the factor of greater severity counts.
+// repeatsTwin reports whether the i-th factor only repeats its twin, which precedes it in rv.Factors: all sources of
+// one of the two factors are also sources of the other. Such a factor does not count toward the score.
 func repeatsTwin(c *catalogue.Catalogue, rv *RoomVerdict, i int) bool {
 	a := &rv.Factors[i]
 	if !c.Traits(a.Factor).HasTwin() {
@@ -104,8 +104,8 @@ func repeatsTwin(c *catalogue.Catalogue, rv *RoomVerdict, i int) bool {
 	return false
 }
 
-// within reports whether every code of a is a code of b. A statement without a code, such as a factor in a census
-// row, supports only its own factor.
+// within reports whether every source in a has a code that also occurs in b. A source without a code, such as a
+// factor in a census row, never occurs in b.
 func within(a, b []acuity.Evidence) bool {
 	for i := range a {
 		s := &a[i].Source

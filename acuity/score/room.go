@@ -16,7 +16,7 @@ const (
 	maxAdd        = catalogue.Nurse / 4                               // maximum total of a patient's ADDs
 	maxDemand     = 4 * catalogue.Nurse                               // maximum demand of a room
 	doubleAfter   = acuity.Instant(15 * 60_000)                       // time after which two patients in a room count as double occupancy
-	signalsStale  = acuity.Instant(48 * time.Hour / time.Millisecond) // a room that only clinical signals name is stale after this time
+	signalsStale  = acuity.Instant(48 * time.Hour / time.Millisecond) // time after which a room named only by clinical signals is stale
 )
 
 // JudgeRoom evaluates a room at an instant. The verdict shares no memory with the chart.
@@ -206,7 +206,7 @@ func describeRoom(c *catalogue.Catalogue, r *acuity.RoomChart, rv *RoomVerdict, 
 }
 
 // findLeading returns the primary factor that describes the patient, or nil if no primary factor is known. The list
-// must be ordered.
+// must be sorted by orderFactors.
 func findLeading(c *catalogue.Catalogue, list []FactorVerdict) *FactorVerdict {
 	var first *FactorVerdict
 	for i := range list {
@@ -228,8 +228,8 @@ func isMoreSpecific(c *catalogue.Catalogue, fv, first *FactorVerdict) bool {
 	return before && !newborn || before == newborn && fv.Need > first.Need
 }
 
-// recordBoarder records in rv that a patient has been waiting too long for a room, or the instant from which that
-// will be the case.
+// recordBoarder records in rv whether a patient with factor f has been waiting too long for a room. If not, it
+// records the instant at which the first patient will have waited too long.
 func recordBoarder(c *catalogue.Catalogue, rv *RoomVerdict, views []patient, f catalogue.Factor, now acuity.Instant) {
 	after := c.Requirement(f, 0).Boarder
 	for i := range views {

@@ -139,8 +139,8 @@ func (f *snapshotBuilder) makeVisit(r *acuity.RoomChart, p *acuity.PatientChart,
 	return v
 }
 
-// VisitNumber returns a 64-bit hash that identifies a visit. It is computed from the visit's pseudonym or, for an
-// occupant without a visit, from room and arrival.
+// VisitNumber returns a 64-bit hash that identifies a visit. The hash is computed from the visit's pseudonym or, for
+// an occupant without a visit, from the room and the time of arrival.
 func VisitNumber(p *acuity.PatientChart) uint64 {
 	h := fnv.New64a()
 	h.Write([]byte(p.Visit))

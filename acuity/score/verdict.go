@@ -1,10 +1,10 @@
 // Package score evaluates a chart at an instant.
 //
-//   - [Judge] turns a chart into a [Verdict]. It does not read the clock: the caller passes now. The same chart and
-//     instant always give the same verdict.
+//   - [Judge] turns a chart into a [Verdict]. It does not read the clock: the caller passes the current time. The same
+//     chart and instant always give the same verdict.
 //   - [JudgeRoom] evaluates one room: its active factors, its demand, its score.
 //   - [JudgeUnit] adds up the rooms, and computes the seven axes and the level.
-//   - [MakeSnapshot] adds the demand of each patient in the hours ahead.
+//   - [MakeSnapshot] records the state of a unit, with the demand of each patient now and in the hours ahead.
 //
 // Every constant cites its source.
 package score
@@ -122,8 +122,9 @@ type FactorVerdict struct {
 	Past     bool  // whether the factor had a demand when it began but no longer has one; a past factor is never stale
 	babies   uint8 // largest number of babies in the evidence
 
-	// The position of the factor's evidence within the evidence of the room: the index of the piece that is shown,
-	// the index of the first source, and the number of sources. A room has far fewer than 65,536 pieces.
+	// shown, from and sources locate the factor's evidence within the evidence of the room: the index of the piece
+	// that is shown, the index of the first source's piece, and the number of sources. A room has far fewer than
+	// 65,536 pieces.
 	shown, from, sources uint16
 
 	Demand catalogue.Demand // current demand or floor of this factor; for an ADD-only factor, its ADD

@@ -18,7 +18,7 @@ import (
 func drawEvidence(t *rapid.T, now acuity.Instant, name string) acuity.Evidence {
 	c := catalogue.Default()
 	f := catalogue.Factor(rapid.IntRange(1, c.Len()).Draw(t, name))
-	if rapid.IntRange(0, 2).Draw(t, "often") == 0 { // so that several pieces of evidence are for the same factor
+	if rapid.IntRange(0, 2).Draw(t, "often") == 0 { // so that several pieces of evidence often have the same factor
 		f = factor(pick(t, name, "labor-fhr-cat-ii", "labor-fhr-cat-iii", "high-mag", "high-hemorrhage", "pp-hemorrhage", "mews-active"))
 	}
 	s := c.Spec(f)
@@ -88,13 +88,13 @@ func drawChart(t *rapid.T) *acuity.Chart {
 	return c
 }
 
-// lowers reports whether a factor is a documented exception: it lowers the demand because it replaces a factor with a
-// greater demand.
+// lowers reports whether a factor may lower the demand of the room when it is added. Such factors are documented
+// exceptions: they replace a factor with a greater demand.
 func lowers(id string, r *acuity.RoomChart) bool {
 	p := &r.Patients[0]
 	switch id {
 	case "labor-fhr-cat-iii":
-		return len(r.Patients) > 1 // this factor hides the patient's Category II, and the other patient's Category III may already count
+		return len(r.Patients) > 1 // the added factor hides the patient's Category II, and the other patient's Category III may already count
 	case "mews-acknowledged", "labor-fhr-cat-ii":
 		return true
 	}

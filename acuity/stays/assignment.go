@@ -30,8 +30,9 @@ func (k *Statements) assignStatement(h *evidence.Statement, b registry.Binding) 
 	k.touchEvidence(h)
 }
 
-// touchEvidence touches the room of an owner that gains or loses a statement. A room without a visit is in use while it
-// has recent statements, even statements that are not evidence.
+// touchEvidence touches the room of a statement's owner when the owner gains or loses the statement. If the owner is
+// a visit, touchEvidence ignores statements that cannot change the visit's evidence. Without a visit, every statement
+// counts, because the room is in use while it has recent statements of any kind.
 func (k *Statements) touchEvidence(h *evidence.Statement) {
 	b := k.BindingOf(h)
 	if b.Kind != registry.NotBound && (b.V == nil || h.Matters()) {

@@ -9,8 +9,8 @@ import (
 	"svc/acuity/registry"
 )
 
-// censusSpan is a series of censuses that agree on where a visit is, or that it is absent. At is the time of the first
-// census, Last the time of the newest.
+// censusSpan is a series of censuses that agree on where a visit is, or that the visit is absent. At is the time of
+// the first of these censuses, and Last the time of the newest.
 type censusSpan struct {
 	At, Last acuity.Instant
 	Place    location.Placement
@@ -91,8 +91,8 @@ func (w *locationMerge) placementAt(t acuity.Instant) (location.Placement, bool)
 	return w.censusSpans[q].Place, !w.censusSpans[q].Absent
 }
 
-// lastReported returns when ADT or a census last reported the place of the visit, or 0 if ADT or a census still
-// places the visit anywhere.
+// lastReported returns when ADT or a census last reported the place of the visit. It returns 0 if the visit currently
+// has a place according to ADT or to a census.
 func (w *locationMerge) lastReported(v *registry.Visit) acuity.Instant {
 	last := acuity.Instant(1)
 	for _, s := range w.adtSpans {
@@ -169,9 +169,10 @@ func (w *locationMerge) arrival(t acuity.Instant) (acuity.Instant, bool) {
 	return 0, false
 }
 
-// isInOccupiedRoom reports whether ADT has a newborn in a room that the newest census reports as occupied, in a room
-// shared with its mother, or in a place that is not a room of the unit. If so, the newborn follows its mother, because
-// a census lists rooms and rarely lists a newborn separately.
+// isInOccupiedRoom reports whether the newborn v counts as present at the time of the newest census, although the
+// census does not list it. This is the case if ADT has the newborn in a room that the census reports as occupied, in
+// a room in which its mother was, or in a place that is not a room of the unit. A census lists rooms and rarely lists
+// a newborn separately.
 func (l *Builder) isInOccupiedRoom(v *registry.Visit, w *locationMerge, at acuity.Instant) bool {
 	p, there := w.adtPlacementAt(at)
 	if !there {

@@ -43,7 +43,7 @@ func (l *Builder) PlaceVisits() {
 			l.moveVisit(v, l.mergeLocations(v, &l.merge, l.spans[:0]))
 		}
 	}
-	for _, v := range l.Timelines.Newborns { // a mother's chart includes her newborns
+	for _, v := range l.Timelines.Newborns { // touch the mother's rooms before and after the move, because her chart includes her newborns
 		if v.Marks&registry.Touched != 0 || l.mayFollowMother(v) {
 			l.TouchRoomOf(v.Mother)
 			l.moveVisit(v, l.mergeNewborn(v))
@@ -144,7 +144,7 @@ func (l *Builder) updateRoomStays(v *registry.Visit, to []registry.LocationSpan)
 		n++
 	}
 	ascending := isAscending(from) && isAscending(to)
-	if !ascending { // the start does not identify a stay, so all are replaced
+	if !ascending { // the start does not identify a stay, so all stays are replaced
 		n = 0
 	}
 	from, to = from[n:], to[n:]
@@ -221,7 +221,7 @@ func removeRoomStay(list []registry.RoomStay, s registry.RoomStay) []registry.Ro
 	switch {
 	case !ok:
 		return list
-	case i < len(list)/2: // visits that are dropped are early ones, so the later stays need not move
+	case i < len(list)/2: // most stays that are removed are early ones; moving the stays before them is cheaper
 		copy(list[1:], list[:i])
 		list[0] = registry.RoomStay{}
 		return list[1:]
@@ -237,7 +237,7 @@ func compareRoomStays(a, b registry.RoomStay) int {
 	return cmp.Compare(a.V.ID, b.V.ID)
 }
 
-// List records the visits of the newborns in census facts; f may be nil.
+// List records the visits of the newborns that a census lists. f may be nil.
 func (l *Builder) List(f *facts.CensusFacts) {
 	if f == nil {
 		return

@@ -165,7 +165,8 @@ func (k *Statements) FinalizeStatements(r *registry.Room, now acuity.Instant) {
 	k.settled = facts.Emptied(list)
 }
 
-// Collect stores the record of a statement until all records are read. It replaces an earlier record of the statement.
+// Collect stores the record of a statement until all records have been read. It replaces an earlier record of the
+// same statement.
 func (k *Statements) Collect(s *facts.StatementState) {
 	r := statementRecord{version: evidence.VersionOf(&s.Signal), holder: HolderName{Visit: s.Visit}, Statement: evidence.Statement{
 		MatchedSignal: k.Matcher.Share(terminology.TextOf(&s.Signal, s.Feed)), Number: s.Number,

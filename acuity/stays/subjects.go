@@ -59,8 +59,8 @@ func (k *Statements) warnOfVisit(in *registry.Intake, v *registry.Visit, path st
 	}
 }
 
-// isOfAnother reports whether an earlier statement names a patient other than the visit's. As soon as the answer is
-// certain, isOfAnother drops the name of the subject.
+// isOfAnother reports whether an earlier statement names a patient other than the visit's. Once this is certain,
+// either way, isOfAnother removes the subject from the statement, because it is no longer needed.
 func (k *Statements) isOfAnother(h *evidence.ResourceStatement, kept, v *registry.Visit) bool {
 	if h.Version == nil || h.Version.Subject == nil {
 		return false

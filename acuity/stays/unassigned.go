@@ -12,8 +12,9 @@ import (
 	"svc/acuity/registry"
 )
 
-// HolderOfResource returns the holder for a new version of a resource. All versions have the same holder as the newest
-// one, so HolderOfResource may move the earlier versions to the given holder.
+// HolderOfResource returns the holder that is to store a new version of a resource. All versions of a resource have
+// the same holder: HolderOfResource either moves the earlier versions to the holder to, or returns their current
+// holder.
 func (k *Statements) HolderOfResource(h *evidence.ResourceStatement, to identity.Holder) identity.Holder {
 	whole := h.WholeResource()
 	if from, known := k.Names.Resources[whole]; known && from != to {
@@ -75,7 +76,8 @@ func (k *Statements) UnassignForgotten(r *registry.Unassigned) {
 	}
 }
 
-// AssignUnassigned assigns the statements of the touched patients.
+// AssignUnassigned assigns each statement of the touched patients to the visit of its patient at the statement's
+// time, or to no visit if there is none.
 func (k *Statements) AssignUnassigned() {
 	for _, r := range k.Work.Unassigned {
 		r.Marked = false
@@ -102,8 +104,8 @@ func (k *Statements) AssignUnassigned() {
 	k.Work.Unassigned = k.Work.Unassigned[:0]
 }
 
-// FinalizeUnassigned makes the assignment of statements final once they are 24 h old. It removes statements without a
-// visit, and names that nothing else uses.
+// FinalizeUnassigned makes the assignment of statements final once the statements are 24 h old. It then removes the
+// statements that are assigned to no visit, and the names that nothing uses any longer.
 func (k *Statements) FinalizeUnassigned(now acuity.Instant) {
 	due := func(h *evidence.Statement) bool { return h.ReceivedAt.Add(registry.SettleAfter) <= now }
 	byName := func(a, b *registry.Unassigned) int {

@@ -15,7 +15,7 @@ type displayTrait uint16
 const (
 	traitUnit       displayTrait = 1 << iota // unit of a dose, never part of a combination
 	traitForm                                // a drug given as a single dose, not an infusion
-	traitDrip                                // a drug given as an infusion in spite of traitForm
+	traitDrip                                // a drug given as an infusion, even if another word has traitForm
 	traitAnesthetic                          // with epinephrine: an epidural test dose (docs/decisions.md#epinephrine-words)
 	traitMixed                               // names a combination of drugs
 	traitDenied                              // negation
@@ -136,8 +136,8 @@ func meansFraction(display string) bool {
 	return plainLexicon.scan(display).traits&traitFraction != 0
 }
 
-// displayFits reports whether a display name that contains a route's words has the route's meaning. Negations and
-// combinations, for example, rule that out.
+// displayFits reports whether a display name that contains a route's words also has the route's meaning. For example,
+// it does not if the words are negated, or if the name is that of a combination of drugs.
 func displayFits(r *catalogue.Route, m meaning) bool {
 	if m.traits&traitDenied != 0 {
 		return false

@@ -32,7 +32,7 @@ const (
 	fetusLabelled           // noun and label in one word: "twinb"
 )
 
-// knownFetusWord is the role of a word, and its label: 1 is "A", 0 is none.
+// knownFetusWord is the role of a word and the label that the word means: 1 for "A", 2 for "B" and so on; 0 for none.
 type knownFetusWord struct {
 	kind  fetusWord
 	label byte

@@ -98,8 +98,9 @@ func (m *Mappings) medicationsOf(s *acuity.Signal) []acuity.Coding {
 // MaxInside is the maximum depth to which nested FHIR Medications are followed.
 const MaxInside = 2
 
-// appendMedication appends the codings of the FHIR Medication to which a code refers, and those of the ingredients. The
-// display name of an ingredient includes the names of the other ingredients.
+// appendMedication appends the codings of the FHIR Medication to which a code refers, and those of the ingredients.
+// If the display name of the Medication lists several ingredients, it is prepended to the display name of each
+// ingredient.
 func (m *Mappings) appendMedication(dst []acuity.Coding, c acuity.Coding, inside int) []acuity.Coding {
 	if c.System != codes.SystemLocal || inside == 0 {
 		return dst

@@ -24,7 +24,7 @@ type Match struct {
 	Variant uint8
 	Count   uint8 // number of babies; 0: unknown
 	Kind    acuity.EvidenceKind
-	On      bool // whether the statement asserts the factor; if not, the statement ends the factor or does not reach its limit
+	On      bool // whether the statement asserts the factor; false: it ends the factor, or its value does not reach the limit
 }
 
 // MatchState is the degree to which a statement could be read.
@@ -123,8 +123,8 @@ func newIndex(c *catalogue.Catalogue) *Index {
 	return ix
 }
 
-// appendMatch adds a route to the matches. It combines all routes for one factor: the match is on if any of them is,
-// and has the highest variant and the count of the last route with a count.
+// appendMatch adds a route to the matches. All routes for one factor are combined into one match: the match is on if
+// any of the routes is on, its variant is the highest, and its count is that of the last route with a count.
 func appendMatch(dst []Match, r *route, kind acuity.EvidenceKind, on bool) []Match {
 	i := slices.IndexFunc(dst, func(m Match) bool { return m.Factor == r.factor })
 	if i < 0 {
@@ -163,8 +163,8 @@ func matchDiagnosis(d *acuity.Diagnosis, maps *Mappings) (dst []Match, known boo
 	return dst, len(dst) > 0
 }
 
-// Reader matches statements to factors. The matches of a signal are valid until the next call. A Reader is not safe for
-// concurrent use.
+// Reader matches statements to factors. The matches of a signal are valid until the next call to read. A Reader is
+// not safe for concurrent use.
 type Reader struct {
 	Catalogue *catalogue.Catalogue
 	Mappings  *Mappings

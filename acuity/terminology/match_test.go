@@ -142,7 +142,7 @@ func TestCatalogueCodes(t *testing.T) {
 	}
 }
 
-// anything returns the matches of a code through a route, with a value that meets the route's condition.
+// anything matches a code by a route: it returns the matches of a statement whose value meets the route's condition.
 func anything(c *catalogue.Catalogue, r *catalogue.Route, code string) []Match {
 	if r.Diagnosis {
 		matches, _ := matchDiagnosis(&acuity.Diagnosis{System: r.System, Code: code}, nil)

@@ -87,9 +87,9 @@ func MatchText(c *catalogue.Catalogue, w SignalText, maps *Mappings) *MatchedSig
 	return out
 }
 
-// findRetracted sets TakenBack. A retraction with a value retracts only statements with that value, so TakenBack has
-// the matches of that value; other statements with the code remain. A retracted medication always ends, whatever its
-// rate.
+// findRetracted sets TakenBack. A retraction with a value retracts only statements with that value, so TakenBack
+// contains the matches of that value; other statements with the same code remain. A retraction of a medication
+// ignores the value: it ends the medication whatever its rate.
 func (r *MatchedSignal) findRetracted(c *catalogue.Catalogue) {
 	if r.Status != acuity.SignalRetracted || r.Value.Kind == codes.ValueNone || r.State != Matched || r.Kind == catalogue.KindMedication {
 		return

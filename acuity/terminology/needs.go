@@ -55,8 +55,8 @@ func meets(n catalogue.Condition, s *acuity.Signal) answer {
 	return unread
 }
 
-// unitFits reports whether a value in the unit given can be compared with a limit in the unit wanted. A missing unit is
-// assumed to be the right one (docs/decisions.md#missing-units).
+// unitFits reports whether a value with one unit (given) can be compared with a limit that has another unit (wanted).
+// A value without a unit is assumed to have the unit of the limit (docs/decisions.md#missing-units).
 func unitFits(given, wanted string) bool {
 	return given == "" || given == wanted || wanted == "" && given == codes.UnitScore
 }
@@ -199,8 +199,8 @@ func oxygenRuns(s *acuity.Signal) answer {
 	return compare(v, codes.Greater, limit)
 }
 
-// compare reports whether a measured value, which may be an interval such as "> 4", meets the condition "op than": yes
-// if every number in the interval meets the condition, no if none does, unread if only some do
+// compare applies the condition "op than" to a measured value, which may be an interval such as "> 4". It returns yes
+// if every number in the interval meets the condition, no if none does, and unread if only some do
 // (docs/decisions.md#comparators).
 func compare(v codes.Value, op codes.Comparator, than codes.Milli) answer {
 	low, high := bounds(v.Op, v.Number)
@@ -214,8 +214,8 @@ func compare(v codes.Value, op codes.Comparator, than codes.Milli) answer {
 	return unread
 }
 
-// bounds returns the least and the greatest number in the interval "op n", in units of 1/2000: numbers greater than n
-// start 1/2000 above n.
+// bounds returns the least and the greatest number in the interval "op n", in units of 1/2000. The interval "> n"
+// begins half a thousandth above n, and the interval "< n" ends half a thousandth below n.
 func bounds(op codes.Comparator, n codes.Milli) (low, high codes.Milli) {
 	low, high = math.MinInt64, math.MaxInt64
 	switch op {

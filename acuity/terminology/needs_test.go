@@ -148,7 +148,7 @@ func TestCompare(t *testing.T) {
 		}
 		return false
 	}
-	// Thousandths stand in for real numbers: the limits are even, so odd numbers lie between them.
+	// The limits are even and x is every integer, so an odd x represents a number between two adjacent limits.
 	for _, stated := range ops {
 		for _, op := range ops {
 			for n := codes.Milli(0); n <= 12; n += 2 {

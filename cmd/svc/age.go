@@ -23,7 +23,8 @@ const (
 // age of an imported input is not the time for which it waited for its verdict.
 const importedAfter = 24 * time.Hour
 
-// measureStages measures how long each stage takes on the way from an input to the view.
+// measureStages measures how long it takes until an input has a verdict, until a verdict is in the view, and until a
+// restore is complete.
 func (h *service) measureStages(c *stream.Config, p *view.Projector, spans *viewSpans) {
 	verdict := h.metrics.TracedDurations("svc_input_to_verdict_seconds",
 		"Time from the receipt of an observation to the commit of its verdict. Imported observations older than a day do not count.",

@@ -127,7 +127,8 @@ func devConfig(d *devserver.Server, o *devserver.Options) *config.Config {
 	}
 }
 
-// devRoles returns what the greeting needs from the roles of a process that started at the given time.
+// devRoles returns what svc dev needs from the roles of this process to print its greeting. began is the time at
+// which the process started.
 func devRoles(h *service, front *engines.Front, began time.Time) *devserver.Roles {
 	models := h.models().Watermark()
 	return &devserver.Roles{

@@ -19,8 +19,8 @@ type healthCheck struct {
 	meanwhile string // effect on callers while it fails
 }
 
-// healthChecks lists all health checks, in the order of docs/reference/health.md. A role registers the check itself
-// with [lifecycle.Health.Add].
+// healthChecks lists all health checks, in the order of docs/reference/health.md. The roles add the functions that
+// perform the checks with [lifecycle.Health.Add].
 var healthChecks = []healthCheck{
 	{
 		"start", "every role",

@@ -47,8 +47,8 @@ func each(c *cobra.Command, fn func(*cobra.Command)) {
 	}
 }
 
-// TestFlagsHaveTwoDashes: a flag with one dash is refused with a hint. It is never read as a
-// sequence of short flags, because no flag with a value has a short name.
+// TestFlagsHaveTwoDashes: a flag with one dash is refused with a hint. No flag with a value has a short name, so one
+// dash and a name cannot be read as a sequence of short flags.
 func TestFlagsHaveTwoDashes(t *testing.T) {
 	each(tree(env{}), func(c *cobra.Command) {
 		tried := false
@@ -56,7 +56,7 @@ func TestFlagsHaveTwoDashes(t *testing.T) {
 			if f.Shorthand != "" {
 				t.Errorf("%s has the short flag -%s", c.CommandPath(), f.Shorthand)
 			}
-			if tried && f.Name[0] != 'h' { // -h exists, so pflag parses such flags differently
+			if tried && f.Name[0] != 'h' { // one flag suffices, but all names with h are tried: pflag might read them as -h
 				return
 			}
 			tried = true

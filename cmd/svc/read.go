@@ -67,8 +67,7 @@ func wireRead(ctx context.Context, h *service) error {
 	return mountPages(ctx, h, reads, writes)
 }
 
-// mountPages adds the pages, which show the results of the read API. If writes is true, people can also act on the
-// pages.
+// mountPages adds the pages, which show the results of the read API. If writes is true, the pages also offer actions.
 func mountPages(ctx context.Context, h *service, reads *readapi.Reads, writes bool) error {
 	writeSettings(h)
 	changed := view.NewChanged(h.redis)

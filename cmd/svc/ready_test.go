@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// TestReadyCommand: svc ready succeeds if the process is ready. If the process is not ready, svc ready prints its
-// report on one line.
+// TestReadyCommand: svc ready succeeds if the process is ready. If the process is not ready, svc ready prints the
+// process's report on one line.
 func TestReadyCommand(t *testing.T) {
 	t.Parallel()
 	serve := func(status int, body string) (port string) {

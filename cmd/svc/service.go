@@ -223,7 +223,8 @@ func newKeyCheck(c *config.Config, s *settings.Store, now func() time.Time) (k *
 		}
 		p = ingest.NewPseudonyms(nil)
 		check.Begin = p.Begin
-		// An operator may change the key while an older release is still running. That release has used the oldest key.
+		// If an older release has already stored data, it used the oldest of these keys, even if an operator
+		// configures a new key while the older release is still running.
 		check.FirstData = []byte(append(c.PseudonymsOld, c.PseudonymKey)[0])
 	}
 	return settings.NewKeyCheck(check), p, nil

@@ -45,7 +45,7 @@ func TestSlowClientsAreCutOff(t *testing.T) {
 		patience lifecycle.Patience
 		send     string
 		drip     string // sent repeatedly after send
-		deaf     bool   // whether the client does not read before the server gives up
+		deaf     bool   // whether the client does not read until the server gives up
 		want     string // part of the answer; "" if there is none
 	}{
 		"says nothing":             {header, "", "", false, ""},
