@@ -328,7 +328,7 @@ func TestRotationOfThePseudonymKey(t *testing.T) {
 	if code, said := i.secrets("rewrap", "SVC_PSEUDONYM_KEY", anotherKey, "SVC_PSEUDONYM_KEY_OLD", oneKey); code != 0 || strings.Contains(said, "tests") {
 		t.Fatalf("%d, %s", code, said)
 	}
-	i.await(before, "the pseudonym key (") // the process reports that its key is outdated, but computes the same pseudonyms until it is restarted
+	i.await(before, "the pseudonym key (") // the process reports its outdated key, but computes the same pseudonyms
 	after, _ := i.start("ingest", func(c *config.Config) { c.Instance, c.PseudonymKey = "after", anotherKey })
 	i.await(after, "")
 	if visit(before) != visit(after) {

@@ -43,7 +43,7 @@ func restoreFeeds(ctx context.Context, h *service, key string, before time.Time)
 	log, day := h.config.Topic(schemas.Observations()), before.Add(-outcomes.PastWindow)
 	err := readSpan(ctx, h, log, before.Add(-pastFeedsFor), day, silentFeedsMost, received)
 	if err == nil {
-		err = readSpan(ctx, h, log, day, before, math.MaxInt64, received) // without a limit, because the counts of the last day must include every record
+		err = readSpan(ctx, h, log, day, before, math.MaxInt64, received) // no limit, because every record counts
 	}
 	if err == nil { // no outcome is older than first, because an outcome is written after its observation
 		err = readSpan(ctx, h, h.config.Topic(schemas.Verdicts()), first, time.Time{}, math.MaxInt64, func(r stream.Record) error {

@@ -11,7 +11,7 @@ type parser struct {
 	*document
 	refused *Fault
 
-	cut      bool            // whether the rest of the current list is skipped because the list is too long
+	cut      bool            // whether a list in the current field was cut because it is too long
 	types    map[string]bool // unused resource types that the sender has been warned about
 	unserved int             // number of entries with an unsupported request
 }

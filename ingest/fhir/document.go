@@ -225,7 +225,7 @@ func (f *Facts) CountExisting(list string, i int) {
 	}
 }
 
-// markChanged records that the result of a resource has been changed.
+// markChanged records that the final result of a resource has been set, so that it is not changed again.
 func (f *Facts) markChanged(o origin) {
 	if f.refused == nil {
 		f.refused = map[origin]bool{}

@@ -3,7 +3,7 @@ package fhir
 // The FHIR data types that the decoder uses. Each is parsed from the current position of the scanner. Unused fields
 // are checked and skipped.
 
-// concept is a CodeableConcept: the range of its codings.
+// concept is a CodeableConcept. The range [first, last) locates its codings in stores.codings.
 type concept struct {
 	first, last int32
 	text        span
@@ -11,7 +11,7 @@ type concept struct {
 
 type coding struct{ system, code, display span }
 
-// concept reads a CodeableConcept. It also accepts a single code, which other FHIR versions use for states.
+// concept reads a CodeableConcept. It also accepts a single code, because a status is a code in other FHIR versions.
 func (p *parser) concept() (c concept) {
 	c.first = int32(len(p.codings)) //nolint:gosec // at most maxStored
 	c.last = c.first
@@ -37,7 +37,8 @@ func (p *parser) concept() (c concept) {
 	return c
 }
 
-// coding reads a Coding of a concept. first is the index of the concept's first coding.
+// coding reads a Coding of a concept and adds it to the stored codings. first is the index of the concept's first
+// coding.
 func (p *parser) coding(first int) {
 	var c coding
 	isObject := p.space() == '{'

@@ -239,8 +239,8 @@ func (m *mapper) start(r *resource, e *acuity.Event, now phase) (acuity.Instant,
 	return m.instead(r, e, "period.start"), acuity.Moment{}
 }
 
-// firstPlaced refines a coarse start of the Encounter, such as a date: it returns the earliest exact start of a
-// location within that period, or zero if there is none.
+// firstPlaced refines a coarse start of the Encounter, such as a date. It returns the earliest exact start of a
+// location within the period that the coarse start covers, or zero if there is none.
 func (d *document) firstPlaced(r *resource, begun acuity.Moment) (first acuity.Moment) {
 	if begun.IsExact() {
 		return first
@@ -279,8 +279,9 @@ func (m *mapper) setRelations(r *resource, e *acuity.Event, patient int32, start
 	m.setWhole(r, e, patient)
 }
 
-// setWhole records the visit of the Encounter that partOf names. If the two Encounters are known to have different
-// patients, that visit is the mother's; otherwise facts from other messages decide whether it is.
+// setWhole records the visit of the Encounter that partOf names. That visit is the mother's if the two Encounters are
+// known to have different patients. If this is not known, facts from other messages decide whether it is the
+// mother's.
 func (m *mapper) setWhole(r *resource, e *acuity.Event, patient int32) {
 	t, ok := m.follow(&r.partOf, encounterKind, r)
 	if !ok {

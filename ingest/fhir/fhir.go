@@ -47,7 +47,8 @@ type Facts struct {
 
 	Issues []Issue
 
-	// These are the resources from which the events, signals and references were made.
+	// eventOrigins, signalOrigins and referenceOrigins are the positions of the resources from which the events,
+	// signals and references were made, in the same order.
 	eventOrigins, signalOrigins, referenceOrigins []origin
 	containers                                    []container
 	refused                                       map[origin]bool
@@ -98,7 +99,7 @@ func (f *Fault) Error() string { return "fhir: " + f.Rule + " at " + f.Path }
 // Limits of one body. Elements of a resource that exceed a limit are omitted and reported as an issue.
 const (
 	MaxResources  = 5_000   // resources of the types that svc uses
-	MaxFacts      = 5_000   // one resource can yield several: the events of an Encounter, the components of an Observation
+	MaxFacts      = 5_000   // one resource can yield several facts: the events of an Encounter, the components of an Observation
 	maxStored     = 100_000 // codings, identifiers, components and locations together
 	maxIssues     = 1_000
 	maxCodings    = 20  // in one concept
@@ -207,9 +208,9 @@ func (m *mapper) apply() {
 	}
 }
 
-// unusableReference returns the path of the first unusable reference from a resource to a visit or a patient, or ""
-// if there is none. A reference is unusable if it has the wrong type or cannot be resolved, for example because it
-// contains no id.
+// unusableReference returns the path of the first reference from a resource to a visit or a patient that cannot be
+// used, or "" if there is none. A reference cannot be used if it has the wrong type or cannot be resolved, for
+// example because it contains no id.
 func (m *mapper) unusableReference(r *resource) (field string) {
 	leads := func(ref *reference, want kind) bool {
 		if ref.empty() {

@@ -185,7 +185,8 @@ func (x *index) identify() {
 	}
 }
 
-// chooseVersion decides which of two resources with the same key is used.
+// chooseVersion adds a resource to the index. If the index already contains a resource with the same key,
+// chooseVersion decides which of the two is used.
 func (x *index) chooseVersion(r *resource, n int32) {
 	other, twice := x.keys[r.key]
 	if !twice {
@@ -193,7 +194,7 @@ func (x *index) chooseVersion(r *resource, n int32) {
 		return
 	}
 	before := &x.resources[other]
-	if r.onlyNew != before.onlyNew { // an unconditional create or update makes the resource known
+	if r.onlyNew != before.onlyNew { // an unconditional create or update supersedes a conditional create
 		r.superseded, before.superseded = r.onlyNew, before.superseded || before.onlyNew
 		if before.onlyNew {
 			x.keys[r.key] = n
@@ -252,7 +253,7 @@ func (x *index) nameOf(r *resource) string {
 	if len(id) == 0 {
 		if id = placeholder(x.bytes(r.fullURL)); len(id) > 0 && !isUnique(id) {
 			if r.kind == encounterKind {
-				return "" // the key is derived from the content, so it is the same in the next body
+				return "" // a resource without a name gets its key from its content, so the key is the same in the next body
 			}
 			id = x.localName(id)
 		}

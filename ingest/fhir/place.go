@@ -9,7 +9,7 @@ import (
 	"svc/acuity"
 )
 
-// move is a location to which the patient moves.
+// move is a move of the patient to a location.
 type move struct {
 	at     acuity.Instant
 	moment acuity.Moment // the time as sent
@@ -33,9 +33,9 @@ func (s stay) isBed() bool { return s.level == "bd" && s.place.Bed == "" }
 type locationRank uint8
 
 const (
-	left      locationRank = iota // its status is completed, or it has an end
-	openEnded                     // it has no end
-	active                        // its status is active
+	left      locationRank = iota // the location's status is completed, or the location has an end
+	openEnded                     // the location has no end
+	active                        // the location's status is active
 )
 
 // moves returns the moves of an Encounter between its locations, in chronological order. The first move is at the
@@ -160,10 +160,10 @@ var wards = map[string]bool{
 // maxAbove is the maximum number of parents of a Location that the decoder searches for room and ward.
 const maxAbove = 4
 
-// place reads a location. The name of the place is the display of the reference or, if missing, the name or the
-// number of the Location. A bed is part of its room (docs/decisions.md#fhir-references). A Location that another
-// message contains is identified by its reference, because that message may arrive earlier or later. The returned
-// level is the physical type.
+// place reads a location. The name of the place is the display of the reference or, if that is missing, the name or
+// the number of the Location. A bed is part of its room (docs/decisions.md#fhir-references). If another message
+// contains the Location, the place is identified by the reference, because that message may not have arrived yet. The
+// returned level is the physical type.
 func (m *mapper) place(r *resource, l *location) (place acuity.Location, level string, ok bool) {
 	name := m.placeName(r, l.place.display)
 	physical := string(m.bytes(l.physical))

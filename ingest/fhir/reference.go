@@ -102,7 +102,8 @@ func (x *index) findContained(id []byte, want kind, from *resource) int32 {
 	return -1
 }
 
-// resolveLiteral resolves a literal reference.
+// resolveLiteral returns the target of a literal reference: a resource in the body or, if the body does not contain
+// the target, the target's name.
 func (x *index) resolveLiteral(literal []byte, want kind) target {
 	if at, ok := x.urls[string(literal)]; ok && x.resources[at].kind == want {
 		if newest, known := x.keys[x.resources[at].key]; known {

@@ -44,7 +44,7 @@ func (k kind) isNamed() bool { return k >= medicationKind && k <= patientKind }
 type resource struct {
 	kind                            kind
 	contained, rejected, superseded bool
-	described                       bool  // whether it has no name, so that its key is derived from its content
+	described                       bool  // whether the resource has no name, so that its key is derived from its content
 	deleted                         bool  // whether its request is a DELETE
 	onlyNew                         bool  // conditional create: the resource is applied only if it is not known yet
 	container, index                int32 // position in the body (see path)
@@ -63,7 +63,7 @@ type resource struct {
 	subject, encounter reference
 	code               concept
 	medication         reference // of a MedicationAdministration
-	at, issued         span      // at is effective or onset, if that is an instant
+	at, issued         span      // at is the effective time or the onset, if that is an instant
 	untimed            string    // element whose time has an unsupported form, or ""
 	during             period    // Encounter.period, or a period in effective or onset
 	abated             bool

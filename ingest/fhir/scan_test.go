@@ -33,7 +33,7 @@ func nesting(body []byte) (deepest int) {
 	}
 }
 
-// skips reports whether skip stops at the end of the text.
+// skips reports whether skip moves past the whole text.
 func skips(body []byte) bool {
 	s := scanner{b: body}
 	s.skip()
@@ -60,7 +60,7 @@ func (s *scanner) walk(level int) {
 	}
 }
 
-// walks reports whether walk stops at the end of the text.
+// walks reports whether walk moves past the whole text.
 func walks(body []byte) bool {
 	s := scanner{b: body}
 	s.walk(0)

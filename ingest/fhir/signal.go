@@ -289,8 +289,8 @@ func (m *mapper) observation(r *resource) bool {
 	return said
 }
 
-// measure sets the value of a signal and adds the signal to the facts. If the value is absent and a reason is given,
-// nothing was measured, so the signal retracts an earlier value.
+// measure sets the value of a signal and adds the signal to the facts. A missing value with a reason means that
+// nothing was measured; the signal then retracts an earlier value.
 func (m *mapper) measure(r *resource, s *acuity.Signal, v *value, field string) {
 	if s.Status == acuity.SignalActive {
 		if v.kind == noValue && v.absent {
