@@ -106,14 +106,14 @@ func saysNoMore(r map[string]any, kind string, l leaf, from int) bool {
 		return true
 	case path == "contained.resourceType" && r["focus"] != nil: // the reference identifies the fetus, regardless of its target
 		return true
-	case slices.Contains(l.tokens, any("contained")) && r["modifierExtension"] != nil: // the resource is ignored, and its references are not listed
+	case slices.Contains(l.tokens, any("contained")) && r["modifierExtension"] != nil: // the contained resource is ignored, and its references are not listed
 		return true
 	case kind == "Condition" && first == "clinicalStatus": // the verification status has precedence
 		return regexp.MustCompile("(?i)refuted|error|differential").MatchString(code("verificationStatus")) ||
 			strings.Contains(code("clinicalStatus"), `"display"`) // the code or the display is enough
 	case kind == "Encounter" && slices.Contains(l.tokens, any("contained")): // only identifies another resource's visit
 		return true
-	case kind == "Encounter" && first == "class" && slices.Contains(l.tokens[from:], any(1)): // the first class applies
+	case kind == "Encounter" && first == "class" && slices.Contains(l.tokens[from:], any(1)): // svc uses only the first class
 		return true
 	case path == "class.code" && strings.Contains(code("class"), `"display"`) && strings.Contains(code("class"), "urn:oid:1.2.840.114350."):
 		return true // the sender's own class: its display applies
@@ -131,7 +131,7 @@ func saysNoMore(r map[string]any, kind string, l leaf, from int) bool {
 		return strings.Contains(code(first), `"identifier"`)
 	case strings.HasSuffix(path, "uantity.unit"): // the unit repeats the code
 		return strings.Contains(writeAny(r[first]), `"code"`)
-	case strings.HasPrefix(path, "valueCodeableConcept.coding.system"): // the text is known without the system
+	case strings.HasPrefix(path, "valueCodeableConcept.coding.system"): // the words of the text are known even without a code system
 		return true
 	case kind != "Encounter" && first == "subject": // the visit identifies the patient
 		return r["encounter"] != nil || r["context"] != nil
@@ -140,11 +140,11 @@ func saysNoMore(r map[string]any, kind string, l leaf, from int) bool {
 	case path == "effectivePeriod.start" || path == "effectivePeriod.end": // one of the two is enough
 		return true
 	case kind == "Encounter" && regexp.MustCompile("cancelled|entered-in-error").MatchString(code("status")):
-		return true // only the identity of the visit matters
+		return true // only the identity of the visit is used
 	case path == "identifier.value":
 		list, _ := r["identifier"].([]any) //nolint:errcheck // nil if there is none
 		return len(list) > 1
-	case first == "reasonCode" || first == "serviceType" || first == "ingredient": // only hints, one name and active ingredients are used
+	case first == "reasonCode" || first == "serviceType" || first == "ingredient": // svc uses only hints in a reason, one name of a service, and active ingredients
 		return true
 	case kind == "Encounter" && path == "period.start":
 		return code("status") == `"planned"`

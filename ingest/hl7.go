@@ -114,7 +114,7 @@ func (r *reader) message(body []byte) ([]byte, *httpapi.Problem) {
 }
 
 // exchange decodes the messages of a body and writes their acknowledgments. An acknowledgment depends only on the
-// bytes of the message, so a repeated message gets the same one.
+// bytes of the message, so the same message always gets the same acknowledgment.
 func (r *reader) exchange(body []byte, charset hl7.Charset, hospital string, options hl7.Options) (*exchange, *refusedBody) {
 	batch, err := hl7.Split(body, charset)
 	switch {
@@ -201,7 +201,7 @@ func (x *exchange) addRefusal(f *hl7.Fault, path string) {
 // errors.
 func (x *exchange) add(result hl7Result, code hl7.AckCode) {
 	x.results = append(x.results, result)
-	if len(x.results) == 1 || severity(code) > severity(x.worst) { // the first code also selects original or enhanced mode
+	if len(x.results) == 1 || severity(code) > severity(x.worst) { // the code of the first message also selects original or enhanced mode
 		x.worst = code
 	}
 }

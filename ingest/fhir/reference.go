@@ -103,7 +103,7 @@ func (x *index) findContained(id []byte, want kind, from *resource) int32 {
 }
 
 // resolveLiteral returns the target of a literal reference: a resource in the body or, if the body does not contain
-// the target, the target's name.
+// the target, the name or the identifier of the target.
 func (x *index) resolveLiteral(literal []byte, want kind) target {
 	if at, ok := x.urls[string(literal)]; ok && x.resources[at].kind == want {
 		if newest, known := x.keys[x.resources[at].key]; known {
@@ -268,7 +268,7 @@ func (m *mapper) addReference(r *resource) {
 		return
 	}
 	f := acuity.Reference{UpdatedAt: m.time(r, r.updated, "meta.lastUpdated")}
-	number, most := m.identifierOf(r, ""), maxCode // the number has the form that a logical reference contains
+	number, most := m.identifierOf(r, ""), maxCode // the number in the form in which a logical reference contains it
 	if r.kind == medicationKind {
 		f.Codings = m.product(nil, r, r, true)
 	} else {

@@ -266,8 +266,8 @@ func unitOf(s *acuity.Signal) string {
 	return ""
 }
 
-// ranged reads a Range as "at least" its low value or, if it has none, "at most" its high value. A rule that applies
-// to that value applies to the whole Range.
+// ranged reads a Range as "at least" its low value or, without a low value, as "at most" its high value. The
+// condition of a rule is then met only if every number in the Range meets it.
 func (t *terms) ranged(r *resource, s *acuity.Signal, v *value, field string) codes.Value {
 	end, op := &v.quantity, codes.GreaterOrEqual
 	if end.value.empty() {
@@ -318,8 +318,8 @@ func (m *mapper) time(r *resource, p span, field string) acuity.Instant {
 	return at
 }
 
-// moment parses a time of a resource, as [mapper.time] does, and returns the resolved instant and the time as sent.
-// If the time is coarse, the moments in refining resolve it; they take precedence over those of the resource.
+// moment parses a time of a resource, as [mapper.time] does, and returns the resolved instant and the time as sent. A
+// coarse time is refined by the moments in refining first, and then by the resource's issue time and last update.
 func (m *mapper) moment(r *resource, p span, field string, refining ...acuity.Moment) (acuity.Instant, acuity.Moment) {
 	if p.empty() {
 		return 0, acuity.Moment{}

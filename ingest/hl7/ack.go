@@ -222,7 +222,7 @@ func (w *writer) fieldOr(field []byte, s string) {
 	w.field(field)
 }
 
-// plain writes literal text. It omits the message's delimiters.
+// plain writes literal text without the characters that are delimiters of the message.
 func (w *writer) plain(s string) {
 	for _, c := range []byte(s) {
 		if c != w.m.separator && c != w.m.component && c != w.m.repetition && c != w.m.escape && c != w.m.subcomponent {
@@ -288,8 +288,8 @@ func (f *Fault) Name() string {
 	return string(f.Code) + " " + strconv.Itoa(f.Condition)
 }
 
-// isJoined reports whether the fields of the header may belong to other segments, because several segments are on one
-// line.
+// isJoined reports whether the message was refused because several segments are on one line. The fields of the header
+// may then belong to other segments.
 func (f *Fault) isJoined() bool { return f != nil && f.Reason == reasonJoined }
 
 // Place returns the location of the fault in the notation of warnings, such as PV1-19.

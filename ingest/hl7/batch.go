@@ -24,7 +24,7 @@ func Split(body []byte, transport Charset) (Batch, error) {
 	body, b.Charset = narrow(body, transport)
 	body = trimFrame(body)
 	start, inBatch, batches := -1, 0, 0
-	number, outside := 0, false // number of the line; whether the previous line is outside any message
+	number, outside := 0, false // number is that of the current line; outside: whether the previous line is outside any message
 	count := func(line []byte, have int, path string) {
 		said := bytes.TrimSpace(part(line, line[3], 2))
 		if n, err := strconv.Atoi(string(said)); len(said) > 0 && (err != nil || n != have) {
@@ -106,8 +106,8 @@ func canonical(text []byte) []byte {
 	return append([]byte(name), text[n:]...)
 }
 
-// AppendBatch appends the acknowledgments of several messages as one batch. If the messages came in a batch, its
-// sender and receiver are swapped, as in an acknowledgment, and BHS-11 is repeated in BHS-12.
+// AppendBatch appends the acknowledgments of several messages as one batch. If the messages came in a batch, the
+// sender and the receiver of that batch are swapped, as in an acknowledgment, and its BHS-11 becomes BHS-12.
 func AppendBatch(dst []byte, b Batch, a Acknowledgment, acks [][]byte) []byte {
 	var m Message
 	if raw := append([]byte("MSH"), b.Header[min(3, len(b.Header)):]...); m.scan(raw) != nil {

@@ -151,8 +151,8 @@ func (s *segment) text() string {
 	return "|" + strings.TrimRight(strings.Join(s.fields[1:], "|"), "|")
 }
 
-// said returns the part of an event that encode can express in another message. It omits the identity and the
-// warnings about the wording of the first message.
+// said returns the part of an event that a message from encode can express. It omits the identity, and the warnings
+// about the form of the original message.
 func said(e acuity.Event) acuity.Event {
 	e.ID, e.Digest, e.Warnings = "", "", nil
 	if e.AtFrom != 0 {

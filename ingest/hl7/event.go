@@ -157,9 +157,9 @@ func (d *decoder) identify() {
 }
 
 // setTimes sets the time of the event to the first available of EVN-6, EVN-2, MSH-7 and the time of receipt. If that
-// time is coarse, the times after it in this list refine it. In a cancellation, EVN-6 is the time of the canceled
-// event and serves as a key, so it is kept as sent. If it falls into the hour that is repeated when daylight saving
-// time ends, it matches both hours, because the canceled event may have been sent with the other offset.
+// time is coarse, the later ones in this list refine it. In a cancellation, EVN-6 identifies the canceled event by
+// its time, so EVN-6 is kept as sent. If that time falls into the hour that is repeated when daylight saving time
+// ends, it matches both hours, because the canceled event may have been sent with the other offset.
 func (d *decoder) setTimes() {
 	sent, hasSent := d.time(d.header(7), position{segment: "MSH", field: 7})
 	if hasSent {

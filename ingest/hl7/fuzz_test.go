@@ -30,7 +30,7 @@ func FuzzDecode(f *testing.F) {
 	f.Fuzz(func(t *testing.T, body []byte, charset string) { decode(t, body, charset) })
 }
 
-// decode fails the test if decoding a body violates a property that [FuzzDecode] states.
+// decode decodes a body and fails the test if a property that [FuzzDecode] states does not hold.
 func decode(t rapid.TB, body []byte, charset string) {
 	declared, _ := hl7.CharsetNamed(charset)
 	b, err := hl7.Split(body, declared)

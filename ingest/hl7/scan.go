@@ -98,7 +98,7 @@ func (m *Message) scan(raw []byte) error {
 		return m.headerError(reason)
 	}
 	var open *segment      // the used segment that a continuation line belongs to
-	segments, name := 0, 0 // number of segments; position of the last segment's name
+	segments, name := 0, 0 // segments is the number of segments, name the position of the last segment's name
 	number, inside := 0, false
 	for pos := 0; pos < len(raw); {
 		kind, indent := m.kind(raw[pos:])
@@ -157,9 +157,9 @@ func isDigit(c byte) bool  { return c >= '0' && c <= '9' }
 func isLetter(c byte) bool { return c|0x20 >= 'a' && c|0x20 <= 'z' }
 
 // slot returns where to store the segment with the given name and line number, or nil for a segment that svc does not
-// use. If the segment is repeated, one of the two lines is ignored, and repeated is its number. That is the first
-// line if only the first line's name is not in standard form, because such a line may be text. Otherwise it is the
-// second line, and slot returns nil.
+// use. If the message already contains a segment with that name, one of the two lines is ignored, and repeated is the
+// number of the ignored line. The first line is ignored if only its name is not in standard form, because such a line
+// may be text. Otherwise the second line is ignored, and slot returns nil.
 func (m *Message) slot(name string, number, odd int) (s *segment, repeated int) {
 	switch name {
 	case "MSH":
