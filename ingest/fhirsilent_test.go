@@ -106,7 +106,7 @@ func saysNoMore(r map[string]any, kind string, l leaf, from int) bool {
 		return true
 	case path == "contained.resourceType" && r["focus"] != nil: // the reference identifies the fetus, regardless of its target
 		return true
-	case slices.Contains(l.tokens, any("contained")) && r["modifierExtension"] != nil: // the contained resource is ignored, and its references are not listed
+	case slices.Contains(l.tokens, any("contained")) && r["modifierExtension"] != nil: // svc ignores the contained resource
 		return true
 	case kind == "Condition" && first == "clinicalStatus": // the verification status has precedence
 		return regexp.MustCompile("(?i)refuted|error|differential").MatchString(code("verificationStatus")) ||
@@ -144,7 +144,7 @@ func saysNoMore(r map[string]any, kind string, l leaf, from int) bool {
 	case path == "identifier.value":
 		list, _ := r["identifier"].([]any) //nolint:errcheck // nil if there is none
 		return len(list) > 1
-	case first == "reasonCode" || first == "serviceType" || first == "ingredient": // svc uses only hints in a reason, one name of a service, and active ingredients
+	case first == "reasonCode" || first == "serviceType" || first == "ingredient": // only hints, one name, and active ingredients are used
 		return true
 	case kind == "Encounter" && path == "period.start":
 		return code("status") == `"planned"`

@@ -126,7 +126,7 @@ func (m *parted) facts() (all []messageFact) {
 		seen[fields[0]]++
 		for n := 1; n < len(fields); n++ {
 			if fields[0] == "MSH" && n <= 2 {
-				continue // the corpus and the fuzzer test the delimiters
+				continue // other tests cover the delimiters: those of the corpus, and the fuzz tests
 			}
 			for r, repetition := range strings.Split(fields[n], m.repetition) {
 				for c, value := range strings.Split(repetition, m.component) {
@@ -232,8 +232,8 @@ func readFields(t *testing.T) (read map[string]bool, unread string) {
 	return read, unread
 }
 
-// isRead reports whether a component is in the list. Repetitions after the first are read only for people's
-// identifiers and for character sets.
+// isRead reports whether a component is in the list. A repetition after the first is read only in fields for
+// patients' and relatives' identifiers and in some header fields.
 func isRead(read map[string]bool, f messageFact) bool {
 	field, _, _ := strings.Cut(f.name, ".")
 	if f.repetition > 0 && !slices.Contains([]string{"PID-3", "PID-21", "NK1-33", "MSH-18", "MSH-3", "MSH-4", "MSH-5", "MSH-6", "MSH-10", "MSH-11", "MSH-12"}, field) {
@@ -242,8 +242,8 @@ func isRead(read map[string]bool, f messageFact) bool {
 	return read[f.name] || read[field]
 }
 
-// isOverridden reports whether another component of the message takes precedence over this one under the rules of
-// docs/reference/hl7-fields.md. Most of these rules depend only on the values.
+// isOverridden reports whether another component of the message takes precedence over the given one under the rules
+// of docs/reference/hl7-fields.md. Most of these rules depend only on the values of the components.
 func (m *parted) isOverridden(f messageFact) bool {
 	trigger := m.first("MSH", 9, 2)
 	exact := func(v string) bool { return len(v) >= 14 && (strings.ContainsAny(v, "+-") || v[:8] != "20260304") } // has an offset, or is not near MSH-7

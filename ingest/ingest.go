@@ -205,7 +205,7 @@ func (s *server) submit(w http.ResponseWriter, r *http.Request, in *reader, o *a
 	if in != nil {
 		s.reportTaken(o, in, requestID(r), got.position)
 	}
-	if in != nil && respondAsync(r) { // an act always waits, because its response contains its effects
+	if in != nil && respondAsync(r) { // an act always waits, because the response contains the effects of the act
 		w.Header().Set("Preference-Applied", "respond-async")
 		return got, true
 	}

@@ -103,11 +103,14 @@ func NewestTime(o *acuity.Observation) (at acuity.Instant) {
 	return at
 }
 
-// countRefusal serves a request and, depending on the status of the response, reports it as refused. A 429 for a
-// hospital over its share is not counted, because the request is validated when it is sent again. Two other refusals
-// are not counted, because their facts are in the log: a request that reuses the identity of another one (409), and a
-// request that exceeds a limit of the hospital. Two handlers report their own refusals (422): HL7 for each message,
-// FHIR for each resource.
+// countRefusal serves a request and reports it as refused if the response is an error. It does not report the
+// following responses:
+//
+//   - 429, and server errors other than 501: the request is counted when it is sent again.
+//   - Any error after the observation was appended, and 409: the facts are in the log. An error can follow the append if
+//
+// the request exceeds a limit of the hospital, or reuses the identity of another request.
+//   - 422 for HL7 and FHIR: their handlers report each refused message or resource.
 func (s *server) countRefusal(w http.ResponseWriter, r *http.Request, serve func(w http.ResponseWriter)) {
 	if s.Received == nil {
 		serve(w)

@@ -52,8 +52,8 @@ func (r *reader) locations(body []byte) (all []acuity.Place) {
 	return all
 }
 
-// place parses a row of the location table. A row contains the sender's name for a place and the place that it means:
-// a room, by its id; a place outside the unit; or, if neither is given, a place in the unit.
+// place parses a row of the location table. A row maps the name that the sender uses for a place to the place itself:
+// a room, which the row gives by id; a place outside the unit; or, if the row gives neither, a place in the unit.
 func (o object) place() acuity.Place {
 	p := acuity.Place{
 		PointOfCare: o.text("pointOfCare"), Room: o.text("room"), Bed: o.text("bed"),

@@ -109,9 +109,9 @@ func (p *unitProbe) try(t *testing.T, m mutant) tried {
 // numbered matches the sequence numbers in records, which are not facts.
 var numbered = regexp.MustCompile(`"Number":\d+,?|"Next\w*":\d+,?`)
 
-// findFault returns the fault in the answer to a request, or "" if there is none. The request must not cause a panic
-// or a server error. A refusal must name the location and the rule without repeating a value. Every fact in the
-// request must change the state or be named in the answer.
+// findFault sends a request and returns what is wrong with the result, or "" if nothing is. The request must not
+// cause a panic or a server error. A refusal must name the location and the rule without repeating a value. Every
+// fact in the request must change the state or be named in the answer.
 func (p *unitProbe) findFault(t *testing.T, m mutant) (why string) {
 	t.Helper()
 	defer func() {
@@ -240,7 +240,7 @@ func itemsOf(t *testing.T, m mutant) (all []part) {
 	}
 	walk(tree, nil)
 	if m.feed == "fhir" && slices.ContainsFunc(slices.Collect(maps.Values(seen)), func(n int) bool { return n > 1 }) {
-		return nil // a resource occurs twice, or in several versions
+		return nil // no parts, because a resource occurs twice or in several versions
 	}
 	return all[:min(2, len(all))]
 }

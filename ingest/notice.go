@@ -32,8 +32,8 @@ func (p *Places) controlID(path string) string {
 	return showControlID(p.controlIDs[n], p.pseudonym)
 }
 
-// message returns the index of the HL7 message at a path of a body with the given number of messages, or -1 if the path
-// is not in a message.
+// message returns the index of the HL7 message that contains the given path of the body, or -1 if no message contains
+// it. messages is the number of messages in the body.
 func (p *Places) message(path string, messages int) int {
 	if p.list == "" && messages == 1 {
 		return 0

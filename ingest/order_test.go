@@ -50,8 +50,8 @@ func decoded(t rapid.TB, text string) acuity.Observation {
 	return o
 }
 
-// adt returns an ADT message about the visit, with further segments if any are given. at and occurred, the times of
-// the message and of the event, are times of day.
+// adt returns an ADT message about the visit, followed by the segments in more. at is the time of day at which the
+// message was sent and recorded (MSH-7 and EVN-2), as HHMM. occurred is the whole time in EVN-6; it may be empty.
 func adt(kind, at, occurred, place, class string, more ...string) string {
 	lines := append([]string{
 		`MSH|^~\&|EPIC|STMARY|SVC|STMARY|20260304` + at + `00||ADT^` + kind + `|` + kind + at + `|P|2.5.1`,
@@ -180,8 +180,8 @@ var visits = map[string][]string{
 	},
 }
 
-// byNumber refers to a newborn by its number. Another message says that the Patient with that number is the third
-// child of this birth.
+// byNumber is a reference to a newborn by the newborn's number. Another message in third says that the Patient with
+// that number is the third child of this birth.
 const byNumber = `"subject":{"identifier":{"value":"MRN2"}}`
 
 var third = []string{

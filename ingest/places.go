@@ -70,7 +70,7 @@ func (p *Places) locate(path string) string {
 func (p *Places) locateWarning(w acuity.Warning) string {
 	path, place := p.locate(w.Path), ""
 	_, rest, of := eventPath(w.Path)
-	if w.Path == "" && len(p.origins) == 1 { // only one of several events was accepted
+	if w.Path == "" && len(p.origins) == 1 { // the observation has one event, so the warning is about that event
 		path = item(p.list, p.origins[0])
 	}
 	if about := placeOfWarning[w.Code]; p.encounters == nil && (w.Path == "" || of && rest == "") {

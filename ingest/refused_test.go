@@ -120,7 +120,7 @@ func TestRefusedBeyondALimit(t *testing.T) {
 		d := open(t)
 		d.unit()
 		var last *answer
-		for i := range 11 { // different rooms in each census, because the unit keeps the rooms of all visits
+		for i := range 11 { // each census lists different rooms, because the unit keeps the rooms of all visits
 			var list []string
 			for j := range 500 {
 				list = append(list, fmt.Sprintf(`{"roomId":%d,"status":"occupied","visitId":"C%d"}`, i*499+j, i*500+j))

@@ -26,8 +26,8 @@ type Repeated func(ctx context.Context, hospital string, version int64, at acuit
 // maxIdempotencyKey is the maximum length of the header in bytes.
 const maxIdempotencyKey = 255
 
-// identity is the Idempotency-Key of a request and the digest of its body. It wraps the body and is complete once the
-// body has been read.
+// identity is the Idempotency-Key of a request and the digest of the request's body. It is the reader of the body, so
+// the digest is complete once the body has been read.
 type identity struct {
 	key  string // pseudonym of route and Idempotency-Key
 	body hash.Hash

@@ -56,10 +56,10 @@ func (a *acts) setSettings(w http.ResponseWriter, r *http.Request) {
 // setHospital executes the second half of the act that sets all settings. If it returns false, it has sent an error
 // response.
 //
-// In the first half, the switches are appended to the log, which orders the hospital's acts, and If-Match is checked.
-// The second half uses the version that the first half returned. Therefore, if two administrators act at once, both
-// halves end with the settings of the later act. If the second half fails, reads of the settings show that the change
-// is incomplete, and repeating the request completes it.
+// In the first half, the switches are appended to the log and If-Match is checked. The log orders the acts of the
+// hospital, and the second half uses the version of the act in that order. Therefore, if two administrators act at
+// once, the settings of the later act remain in both places. If the second half fails, reads of the settings show
+// that the change is incomplete, and repeating the request completes it.
 func (a *acts) setHospital(w http.ResponseWriter, r *http.Request, hospital *access.Hospital, answer *settingsAnswer) bool {
 	err := error(nil)
 	if answer.Applied {

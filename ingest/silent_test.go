@@ -133,7 +133,7 @@ var ackID = regexp.MustCompile(`\b[0-9a-f]{20}\b`)
 type fact struct {
 	path          string // path as a sender would write it
 	resource      string // path of the resource that contains it
-	without, with string // the request without the fact, and the request with a different value
+	without, with string // without is the request without the fact, with the request with a different value
 }
 
 // noticed reports whether a fact has an effect or is named in the answer.
@@ -237,7 +237,7 @@ func feedFacts(t *testing.T, body string) (all []fact) {
 	for _, l := range leavesOf(tree, nil, nil) {
 		path := pathOf(l.tokens)
 		if strings.HasSuffix(path, ".name") && strings.HasPrefix(path, "nurses") || l.value == nil || strings.HasSuffix(path, "eventId") {
-			continue // a name is accepted but never stored; eventId only identifies the event
+			continue // a name is accepted but never stored, and eventId only identifies the event
 		}
 		all = append(all, fact{path, "", writeTree(t, put(tree, l.tokens, nil)), writeTree(t, put(tree, l.tokens, another(l.value)))})
 	}

@@ -25,8 +25,8 @@ const week = 7 * 24 * time.Hour
 
 // zones determines the zone of a time without an offset: the offset of MSH-7 if MSH-7 is near that time, or the
 // hospital's time zone if not. It never falls back to UTC. If the hospital's zone had the offset of MSH-7 at the
-// instant of MSH-7, the sender is assumed to be in that zone, and its rules apply even if the clocks change in
-// between.
+// instant of MSH-7, the sender is assumed to be in the hospital's zone, and the rules of that zone apply even if the
+// clocks change in between.
 type zones struct {
 	hospital *time.Location
 	own      offset         // offset of MSH-7
@@ -259,8 +259,8 @@ func (w *Wall) fraction(b []byte) (rest []byte, ok bool) {
 	return rest, len(rest) < len(b)
 }
 
-// IsValid reports whether the date and time exist and the year is from 1900 to 2199. It accepts every leap second;
-// [Wall.IsPossible] checks whether one is possible.
+// IsValid reports whether the date and time exist and the year is from 1900 to 2199. It accepts second 60 in every
+// minute; [Wall.IsPossible] checks whether a leap second is possible at the instant.
 func (w Wall) IsValid() bool {
 	if w.Year < 1900 || w.Year > 2199 || w.Month < 1 || w.Month > 12 || w.Day < 1 ||
 		w.Hour > 23 || w.Minute > 59 || w.Second > leapSecond {

@@ -69,9 +69,9 @@ func (d *decoder) cx(field []byte) []byte {
 	return part(d.at(d.oneLine(field), 1), d.subcomponent, 1)
 }
 
-// medicalRecord returns the number by which the hospital identifies the patient: the number of type MR (Cerner: MRN)
-// or, if there is none, the first number that is not from another authority or, failing that, the first number.
-// Therefore a change in the order of the list does not create a second patient.
+// medicalRecord returns the number by which the hospital identifies the patient: the number of type MR (Cerner: MRN).
+// If there is none, it is the first number that is not from another authority, or else the first number. Therefore, a
+// change in the order of the list does not create a second patient.
 func (d *decoder) medicalRecord(field []byte, segment string, n int) []byte {
 	field = d.oneLine(field)
 	if len(field) == 0 {
@@ -113,7 +113,7 @@ func recordRank(kind []byte) int {
 		return recordMRN
 	case "SS", "SSN", "DL", "PPN", "MA", "MC", "NI", "AN", "VN":
 		// Social security, driver's license, passport, insurance and state numbers come from other authorities.
-		// Account and visit numbers rank with them, because a patient can have several.
+		// Account and visit numbers have the same rank, because a patient can have several.
 		return recordForeign
 	default:
 		return recordOther
@@ -368,8 +368,8 @@ func (d *decoder) diagnosis(s segment, triplet [][]byte, first bool, repeat int,
 	})
 }
 
-// display returns a display name. It copies only a name with nothing to mask, because a value that must be masked
-// must not remain in memory.
+// display returns a display name. It copies the name into the event only if the name contains nothing to mask,
+// because a value that must be masked must not remain in memory.
 func (d *decoder) display(b []byte) string {
 	text := trim(b)
 	if codes.IsDisplay(text) && bytes.IndexByte(text, d.escape) < 0 {

@@ -83,8 +83,8 @@ func (r *Reader) Wait() error {
 	}
 }
 
-// Next returns the next message without its frame. The message is valid until the next call, and empty if the frame
-// was empty. Its error is that of the stream, [io.ErrUnexpectedEOF] if the stream ended inside a message, or
+// Next returns the next message without its frame. The message is empty if the frame is empty. It is valid until the
+// next call. The error is that of the stream, [io.ErrUnexpectedEOF] if the stream ended inside a message, or
 // [ErrTooLong].
 func (r *Reader) Next() ([]byte, error) {
 	if err := r.Wait(); err != nil {

@@ -142,8 +142,8 @@ func (k *kept) notices(at time.Time, c *acuity.Change) (all []feeds.Notice) {
 	return all
 }
 
-// addWarnings counts the warnings from applying an observation. The change repeats the warnings from parsing it,
-// which were already counted when the observation was accepted.
+// addWarnings counts the warnings from applying an observation. The change also contains the warnings from parsing
+// the observation, which were counted when the observation was accepted and are not counted again.
 func (k *kept) addWarnings(sum *feeds.Counts, c *acuity.Change) {
 	if k.places == nil {
 		sum.Warnings += int64(max(0, len(c.Warnings)-k.warnings))

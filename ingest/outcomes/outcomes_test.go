@@ -39,7 +39,7 @@ func TestCountsOfAFeed(t *testing.T) {
 	change(0, acuity.Change{Outcome: acuity.Applied, Warnings: []acuity.Warning{{Code: "x"}}})
 	change(0, acuity.Change{Outcome: acuity.Applied}) // repeated, so not counted
 	change(1, acuity.Change{Outcome: acuity.Duplicate})
-	took(1, 1)                                        // its change arrived first
+	took(1, 1)                                        // the change of this observation arrived before the acknowledgment
 	change(2, acuity.Change{Outcome: acuity.Applied}) // received by another process
 	took(3, 3)
 	change(3, acuity.Change{Outcome: acuity.Applied, Items: []acuity.ItemResult{
@@ -118,7 +118,7 @@ func TestFactsOfAFeed(t *testing.T) {
 }
 
 // TestNoticesOfAFeed: notices from decoding are stored at once, and notices from applying when the change arrives.
-// Each has the id of the request. Events beyond the limit get no notices.
+// Each notice contains the id of the request. Events beyond the limit get no notices.
 func TestNoticesOfAFeed(t *testing.T) {
 	at := time.Date(2031, 4, 5, 12, 0, 0, 0, time.UTC)
 	changes := map[ingest.Position][]byte{}

@@ -77,7 +77,7 @@ func earlier(a, b time.Time) time.Time {
 }
 
 // Applied counts the outcome of the observation at a position. A repeated call has no effect. change is the record of
-// the outcome in the changelog.
+// the outcome in the verdicts topic.
 func (p *Past) Applied(at ingest.Position, change []byte) {
 	r, known := p.pending[at]
 	if delete(p.pending, at); !known {

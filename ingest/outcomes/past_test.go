@@ -21,8 +21,9 @@ func (s stored) AddFeedsAt(_ context.Context, at time.Time, sums map[feeds.Feed]
 	return nil, nil
 }
 
-// TestCountsOfTheLog: observations in the log are counted at their time of receipt, to the minute for the last day,
-// with the outcomes of their changes. An observation whose change is unknown is counted only as received.
+// TestCountsOfTheLog: observations in the log are counted at their time of receipt, with the outcomes of their
+// changes. For the last day, the resolution of that time is a minute. An observation whose change is unknown is
+// counted only as received.
 func TestCountsOfTheLog(t *testing.T) {
 	now := time.Date(2031, 4, 5, 12, 0, 0, 0, time.UTC)
 	p, offset := NewPast(now), int64(0)
