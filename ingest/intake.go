@@ -103,13 +103,12 @@ func NewestTime(o *acuity.Observation) (at acuity.Instant) {
 	return at
 }
 
-// countRefusal serves a request and reports it as refused if the response is an error. It does not report the
-// following responses:
+// countRefusal serves a request and reports it as refused if the response is an error. It does not report the following
+// responses:
 //
 //   - 429, and server errors other than 501: the request is counted when it is sent again.
-//   - Any error after the observation was appended, and 409: the facts are in the log. An error can follow the append if
-//
-// the request exceeds a limit of the hospital, or reuses the identity of another request.
+//   - 409, and any error after the observation was appended, for example because the observation exceeds a limit of the
+//     hospital: the facts are in the log.
 //   - 422 for HL7 and FHIR: their handlers report each refused message or resource.
 func (s *server) countRefusal(w http.ResponseWriter, r *http.Request, serve func(w http.ResponseWriter)) {
 	if s.Received == nil {

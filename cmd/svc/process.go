@@ -147,8 +147,8 @@ func wireHistory(ctx context.Context, h *service) error {
 	return nil
 }
 
-// passOlderChanges calls fn with each change of a partition that the history processor of the previous build had not yet
-// read from the verdicts topic.
+// passOlderChanges calls fn with each change of a partition that the history processor of the previous build had not
+// yet read from the verdicts topic.
 func passOlderChanges(ctx context.Context, h *service, partition int32, fn func(stream.Record) error) error {
 	topic := h.config.Topic(schemas.Verdicts())
 	from, err := h.cluster.Committed(ctx, h.historyGroup(), topic, partition)
