@@ -180,7 +180,7 @@ var visits = map[string][]string{
 	},
 }
 
-// byNumber is a reference to a newborn by the newborn's number. Another message in third says that the Patient with
+// byNumber is a reference to a newborn by the newborn's number. Another message in the list third says that the Patient with
 // that number is the third child of this birth.
 const byNumber = `"subject":{"identifier":{"value":"MRN2"}}`
 

@@ -133,7 +133,7 @@ var ackID = regexp.MustCompile(`\b[0-9a-f]{20}\b`)
 type fact struct {
 	path          string // path as a sender would write it
 	resource      string // path of the resource that contains it
-	without, with string // without is the request without the fact, with the request with a different value
+	without, with string // request that lacks the fact (without), request with a different value in its place (with)
 }
 
 // noticed reports whether a fact has an effect or is named in the answer.

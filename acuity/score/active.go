@@ -54,7 +54,7 @@ func findActive(c *catalogue.Catalogue, views []patient, now acuity.Instant, out
 		if v.silence.factor != 0 {
 			silent := v.silence.evidence()
 			if a.addEvidence(v, &silent) != nil {
-				a.many.Add(silent.Factor) // the sources of this entry are those of the factor that was not asserted again
+				a.many.Add(silent.Factor) // the sources of the entry are those of the factor that was not asserted again
 			}
 		}
 		if len(views) > 1 && v.suppressedUntil > now {
@@ -90,7 +90,7 @@ type activation struct {
 	c          *catalogue.Catalogue
 	now        acuity.Instant
 	out        *roomMemory
-	seen, many catalogue.FactorSet // seen has the factors with an entry, many those whose entry mergeEvidence computes
+	seen, many catalogue.FactorSet // seen: factors with an entry; many: factors whose entry mergeEvidence replaces
 }
 
 // addEvidence adds one piece of evidence and returns its entry. It returns nil if the piece does not count or the

@@ -271,7 +271,7 @@ func (r *axisReading) pressure() fraction {
 	return p
 }
 
-// rounded returns num/den in units of 1/scale, rounded half up, including negative numbers.
+// rounded returns num/den in units of 1/scale, rounded half up, even if num is negative.
 func rounded(num, den, scale int64) int64 {
 	if den == 1 { // division is the most expensive operation here
 		return num * scale

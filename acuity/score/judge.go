@@ -31,8 +31,8 @@ func Judge(c *acuity.Chart, now acuity.Instant) Verdict {
 	return judgeUnit(cat, &c.Unit, rooms, now)
 }
 
-// JudgeUnit evaluates a unit at now from the verdicts of its rooms, which are ascending by ID and become part of the
-// result. The verdict of each room must still be valid at now; see [RoomVerdict.Until].
+// JudgeUnit evaluates a unit at the instant now from the verdicts of its rooms, which are ascending by ID and become
+// part of the result. The verdict of each room must still be valid at that instant; see [RoomVerdict.Until].
 //
 // A caller that evaluates a unit repeatedly need not evaluate every room each time: unless the room's chart changes,
 // its verdict is valid until [RoomVerdict.Until], whatever happens in other rooms.
@@ -95,7 +95,7 @@ func (v *Verdict) ShowsSame(o *Verdict) bool {
 
 // findStaffing determines the number of nurses on duty from the latest staffing record that has begun or, if there is
 // none, from the roster. A record that does not mention call staff keeps the previous call state. findStaffing also
-// considers the next planned change of the staffing for v.Next.
+// takes the next planned change of the staffing into account in v.Next.
 func (v *Verdict) findStaffing(u *acuity.UnitChart, t *axisInput, now acuity.Instant) {
 	begun := 0
 	for i := range u.Staffing {

@@ -290,8 +290,8 @@ func TestAHiddenStepIsNoChange(t *testing.T) {
 	}
 }
 
-// A factor that replaces a Category III tracing that was not repeated has the tracing as a source until the tracing's
-// own window ends.
+// A factor that replaces an unrepeated Category III tracing has that tracing as a source until the tracing's own window
+// ends.
 func TestTheSourceOfSilenceEnds(t *testing.T) {
 	for age, want := range map[time.Duration]int{4 * hours: 3, 5 * hours: 2} {
 		r := roomOf(t, testStart,

@@ -94,7 +94,7 @@ func lowers(id string, r *acuity.RoomChart) bool {
 	p := &r.Patients[0]
 	switch id {
 	case "labor-fhr-cat-iii":
-		return len(r.Patients) > 1 // it hides the patient's Category II, and the other patient's Category III may already count
+		return len(r.Patients) > 1 // Category III hides this patient's Category II, and the other patient may already have Category III
 	case "mews-acknowledged", "labor-fhr-cat-ii":
 		return true
 	}

@@ -13,8 +13,8 @@ import (
 )
 
 // HolderOfResource returns the holder that is to store a new version of a resource. All versions of a resource have
-// the same holder: HolderOfResource either moves the earlier versions to the holder to, or returns their current
-// holder.
+// the same holder. HolderOfResource either moves the earlier versions to the given holder and returns the given holder,
+// or returns the current holder of the earlier versions.
 func (k *Statements) HolderOfResource(h *evidence.ResourceStatement, to identity.Holder) identity.Holder {
 	whole := h.WholeResource()
 	if from, known := k.Names.Resources[whole]; known && from != to {

@@ -55,8 +55,8 @@ func meets(n catalogue.Condition, s *acuity.Signal) answer {
 	return unread
 }
 
-// unitFits reports whether a value with one unit (given) can be compared with a limit that has another unit (wanted).
-// A value without a unit is assumed to have the unit of the limit (docs/decisions.md#missing-units).
+// unitFits reports whether a value can be compared with a limit. given is the unit of the value, and wanted is the unit
+// of the limit. A value without a unit is assumed to have the unit of the limit (docs/decisions.md#missing-units).
 func unitFits(given, wanted string) bool {
 	return given == "" || given == wanted || wanted == "" && given == codes.UnitScore
 }

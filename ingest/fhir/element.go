@@ -11,7 +11,7 @@ type concept struct {
 
 type coding struct{ system, code, display span }
 
-// concept reads a CodeableConcept. It also accepts a single code, because a status is a code in other FHIR versions.
+// concept reads a CodeableConcept. It also accepts a single code, as some FHIR versions use for a status.
 func (p *parser) concept() (c concept) {
 	c.first = int32(len(p.codings)) //nolint:gosec // at most maxStored
 	c.last = c.first

@@ -24,7 +24,7 @@ func Split(body []byte, transport Charset) (Batch, error) {
 	body, b.Charset = narrow(body, transport)
 	body = trimFrame(body)
 	start, inBatch, batches := -1, 0, 0
-	number, outside := 0, false // number is that of the current line; outside: whether the previous line is outside any message
+	number, outside := 0, false // number: current line; outside: whether the previous line is outside any message
 	count := func(line []byte, have int, path string) {
 		said := bytes.TrimSpace(part(line, line[3], 2))
 		if n, err := strconv.Atoi(string(said)); len(said) > 0 && (err != nil || n != have) {

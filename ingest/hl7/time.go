@@ -260,7 +260,7 @@ func (w *Wall) fraction(b []byte) (rest []byte, ok bool) {
 }
 
 // IsValid reports whether the date and time exist and the year is from 1900 to 2199. It accepts second 60 in every
-// minute; [Wall.IsPossible] checks whether a leap second is possible at the instant.
+// minute; [Wall.IsPossible] checks whether a leap second is possible at an instant.
 func (w Wall) IsValid() bool {
 	if w.Year < 1900 || w.Year > 2199 || w.Month < 1 || w.Month > 12 || w.Day < 1 ||
 		w.Hour > 23 || w.Minute > 59 || w.Second > leapSecond {
