@@ -61,7 +61,7 @@ const (
 // ArrivalKind is the stage in which a visit began.
 type ArrivalKind uint8
 
-// The kinds.
+// The kinds of arrivals.
 const (
 	ArrivesTriage ArrivalKind = iota
 	ArrivesLabor              // early or active labor

@@ -59,7 +59,8 @@ var coarseVisits = map[string][]string{
 	},
 }
 
-// TestOrderOfCoarseTimesMeansNothing: with coarse times, too, the order of messages or versions has no effect.
+// TestOrderOfCoarseTimesMeansNothing: the order of messages or versions has no effect, even if their times are
+// coarse.
 func TestOrderOfCoarseTimesMeansNothing(t *testing.T) {
 	for name, texts := range coarseVisits {
 		t.Run(name, func(t *testing.T) {

@@ -338,8 +338,8 @@ func NewMessages(c Config) *Messages { return &Messages{server{c}} }
 // IngestBody returns the acknowledgment of a message, or the batch of acknowledgments of several messages. The result
 // is empty if the sender requested no acknowledgment.
 //
-// When it returns, the accepted messages are durable in Kafka. It does not wait until they are applied, because the
-// acknowledgment does not depend on that, and the sender waits for the acknowledgment before it sends the next
+// When it returns, the accepted messages are durable in Kafka. It does not wait until they are applied, because their
+// effects do not change the acknowledgment, and the sender waits for the acknowledgment before it sends the next
 // message. After [ErrAway], the messages may or may not be in Kafka, and can safely be sent again.
 func (m *Messages) IngestBody(ctx context.Context, key access.Key, body []byte) (ack []byte, err error) {
 	if !key.Allows(access.IngestHL7) {

@@ -66,7 +66,7 @@ func telegram(controlID, kind, rest string) string {
 
 const visit = "PV1|1|I|L&D^LDR 4||||||||||||||||VN9001\r"
 
-// TestNotices: notices name the message that was refused or has a warning, the reason and the location.
+// TestNotices: the notice of a refusal or a warning names the message, the reason and the location.
 func TestNotices(t *testing.T) {
 	good := telegram("M1", "ADT^A01", visit)
 	for name, test := range map[string]struct {

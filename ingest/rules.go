@@ -89,7 +89,7 @@ func (r *reader) rule(body []byte, id string) catalogue.Rule {
 	return rule
 }
 
-// fieldName returns a name that the sender chose, if it has the form of a field name.
+// fieldName returns a name that the sender chose, or "?" if the name does not have the form of a field name.
 func fieldName(name string) string {
 	for _, c := range name {
 		if c != '-' && c != '.' && (c < 'a' || c > 'z') && (c < '0' || c > '9') {

@@ -91,7 +91,7 @@ func (r *axisReading) raiseMain(when bool, to acuity.Level, rule string) {
 	}
 }
 
-// capAtOrange limits a soft axis to orange.
+// capAtOrange limits the levels in the reading to orange.
 func (r *axisReading) capAtOrange() {
 	r.level, r.main = min(r.level, acuity.LevelOrange), min(r.main, acuity.LevelOrange)
 }

@@ -49,12 +49,13 @@ type silence struct {
 	since        acuity.Instant
 }
 
-// evidence returns the evidence of the new factor.
+// evidence returns evidence of the factor that replaced the other one.
 func (s silence) evidence() acuity.Evidence {
 	return acuity.Evidence{Factor: s.factor, Kind: acuity.BySignal, Start: s.since, Last: s.since}
 }
 
-// recordBirth records a birth in progress.
+// recordBirth records in v that a birth is in progress, and when the birth ends, if ev now demands at least two
+// nurses.
 func (v *patient) recordBirth(ev *acuity.Evidence, now acuity.Instant) {
 	o, on := v.judge(ev, now)
 	if !on || o.Need < 2*catalogue.Nurse {

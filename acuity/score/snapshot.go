@@ -162,7 +162,7 @@ var stages = stagesOf(map[acuity.StageClass]string{
 	acuity.StageAntepartum: "ap-stable ap-unstable",
 })
 
-// stagesOf returns the class of each id.
+// stagesOf inverts a map from stage classes to lists of ids: it returns the class of each id.
 func stagesOf(ids map[acuity.StageClass]string) map[string]acuity.StageClass {
 	byID := map[string]acuity.StageClass{}
 	for class, list := range ids {

@@ -9,8 +9,8 @@ import (
 	"svc/acuity/registry"
 )
 
-// ChooseOccupants decides which visit is the occupant of a room whom a census reported without a visit. If a room has
-// several candidates, the last to arrive wins.
+// ChooseOccupants decides, for each room in which a census reported an occupant without a visit, which visit is that
+// occupant. If a room has several candidates, the last to arrive wins.
 func (l *Builder) ChooseOccupants() {
 	for i := 0; i < len(l.Work.Visits.With(registry.Touched)); i++ {
 		v := l.Work.Visits.With(registry.Touched)[i]

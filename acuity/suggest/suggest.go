@@ -19,7 +19,7 @@ type Suggestion struct {
 	Reason string // stable code
 }
 
-// The reasons of suggestions, which are stable codes.
+// The reasons for suggestions, which are stable codes.
 const (
 	known          = "known_gap"         // a gap or an error in the specification, see advice
 	ifTrialOfLabor = "if_trial_of_labor" // only if a trial of labor is documented
@@ -45,8 +45,8 @@ var advice = []struct {
 	{codes.ICD10CM, []string{"O44.3*", "O44.5*"}, "high-hemorrhage", 90, known},
 	{codes.ICD10CM, []string{"O44.0*", "O44.2*", "O44.4*"}, "high-placenta-previa", 90, known},
 	{codes.ICD10CM, []string{"O44.3*", "O44.5*"}, "high-placenta-previa", 70, known},
-	// docs/decisions.md#placenta-previa: the plain "Placenta previa (disorder)", which the specification assigns to
-	// hemorrhage.
+	// docs/decisions.md#placenta-previa: 36813001 is the plain "Placenta previa (disorder)", which the specification
+	// assigns to hemorrhage.
 	{codes.SNOMED, []string{"36813001"}, "high-placenta-previa", 90, known},
 	// docs/decisions.md#acid-base: O68 is the code for an acid-base abnormality; the codes for fetal heart rate are
 	// O76 and O77.

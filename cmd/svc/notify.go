@@ -112,8 +112,8 @@ func wireNotify(ctx context.Context, h *service) error {
 	return nil
 }
 
-// awaitNotified returns once a notifier that owns all partitions has read the verdicts that are in the log at the time
-// of the call.
+// awaitNotified returns once the notifier n owns all partitions and has read the verdicts that are in the log at the
+// time of the call.
 func awaitNotified(ctx context.Context, n *notifier.Notifier, ends lists.Log, partitions int32) error {
 	all := make([]int32, partitions)
 	for i := range all {

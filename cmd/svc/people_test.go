@@ -10,8 +10,8 @@ import (
 	"svc/schemas"
 )
 
-// TestRoomsOfTheVersion: an alert shows the rooms as of its change or later. It waits while the view is behind, and
-// omits rooms that the view does not receive in time.
+// TestRoomsOfTheVersion: an alert shows the rooms at the time of the change that caused the alert, or later. The
+// method rooms waits while the view is behind, and returns an error if the view does not catch up in time.
 func TestRoomsOfTheVersion(t *testing.T) {
 	h := built(t, "notify")
 	projector := h.redis.Projector(h.generation, func(int32) {})

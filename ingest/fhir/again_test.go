@@ -58,8 +58,8 @@ func TestFactsAgain(t *testing.T) {
 	}
 }
 
-// lines describes only events and signals. It omits the intervals of times, because [writer] writes instants, and
-// whether a patient may be a fetus, which depends on whether the body contains the Encounter.
+// lines describes only events and signals. It omits the intervals of times, because [writer] writes instants. It also
+// omits whether a patient may be a fetus, because that depends on whether the body contains the Encounter.
 func lines(f *Facts) string {
 	for i := range f.Signals {
 		s := &f.Signals[i]

@@ -281,7 +281,8 @@ func (p *parser) countNonResource(c, n int32, code, field string) {
 	}
 }
 
-// cutReference returns the type and id at the end of a reference or URL. A single segment is the id.
+// cutReference returns the type and id at the end of a reference or URL. If there is only one segment, it is the id
+// or, if a slash follows it, the type.
 func cutReference(b []byte) (name, id []byte) {
 	if i := bytes.IndexAny(b, "?#"); i >= 0 {
 		b = b[:i]

@@ -201,7 +201,7 @@ func parseValue(text []byte) codes.Value {
 	return codes.ParseValue(rest)
 }
 
-// measured reads a Quantity. It drops a number if the rule for its code uses a different unit
+// measured reads a Quantity. It drops the number if the rule for the signal's code uses a different unit
 // (docs/decisions.md#missing-units).
 func (t *terms) measured(r *resource, s *acuity.Signal, q *quantity, field string) codes.Value {
 	number := codes.ParseValue(string(t.bytes(q.value)))

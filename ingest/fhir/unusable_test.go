@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// TestUnusableReferenceIsNamed: an issue names the invalid element, not the one that would be used in its place.
+// TestUnusableReferenceIsNamed: if a reference cannot be used, the issue names that reference rather than a missing
+// subject.
 func TestUnusableReferenceIsNamed(t *testing.T) {
 	const condition = `{"resourceType":"Condition","id":"c","code":{"coding":[{"system":"http://hl7.org/fhir/sid/icd-10-cm","code":"O14.13"}]},`
 	const patient = `"subject":{"reference":"Patient/p"},`

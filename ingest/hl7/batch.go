@@ -96,8 +96,7 @@ func (b *Batch) warnOutside(is, before bool, number int) bool {
 	return is
 }
 
-// canonical returns the message or segment in text with its name in upper case and directly followed by the
-// separator.
+// canonical returns a message or segment with its segment name in upper case and directly followed by the separator.
 func canonical(text []byte) []byte {
 	name, n := nameOf(text)
 	if n == 0 || n == 3 && string(text[:3]) == name {

@@ -201,8 +201,9 @@ func (r *Reader) restart() (done bool, err error) {
 	}
 }
 
-// beginsMessage reports whether an HL7 header follows the next byte, which is a 0x0B. The header may be in any case,
-// after blanks and a byte order mark. beginsMessage waits for as many bytes as it needs to decide.
+// beginsMessage reports whether an HL7 header follows the next byte, which is a 0x0B. The header may be in upper or
+// lower case, and may follow blanks and a byte order mark. beginsMessage waits for as many bytes as it needs to
+// decide.
 func (r *Reader) beginsMessage() (bool, error) {
 	for n := 2; n < mostBefore; n++ {
 		text, err := r.in.Peek(n)

@@ -95,7 +95,7 @@ func noticed(at time.Time, request string, n ingest.Notice) feeds.Notice {
 }
 
 // Applied counts the outcome of the observation at a position. A repeated call has no effect. change is the record of
-// the outcome in the changelog.
+// the outcome in the verdicts topic.
 func (n *Counter) Applied(at ingest.Position, change []byte) {
 	n.mu.Lock()
 	k, ours := n.pending[at]
