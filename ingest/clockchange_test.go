@@ -225,7 +225,7 @@ func TestCancelOfARepeatedHour(t *testing.T) {
 	first, second, later := "20261101014500-0400", "20261101014500-0500", "20261101100000-0500"
 	for _, c := range []struct {
 		sent, left string // MSH-7 and EVN-6 of the discharge
-		undo, key  string // of the cancellation
+		undo, key  string // MSH-7 and EVN-6 of the cancellation
 		back       bool
 	}{
 		{first, "20261101013000", later, "20261101013000", true},

@@ -187,7 +187,7 @@ func isByDesign(l leaf, from int) bool {
 	case "version", "userSelected":
 		return holder == "coding" || holder == "class"
 	case "type":
-		return true // of a reference
+		return true // the type of a reference
 	case "display":
 		return slices.Contains([]string{"subject", "encounter", "context", "partOf"}, names[0]) && len(names) == 2 // a person's name
 	case "system":

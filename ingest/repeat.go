@@ -42,7 +42,7 @@ func (i *identity) Read(p []byte) (int, error) {
 }
 
 // Close implements [io.Closer].
-func (i *identity) Close() error { return i.read.Close() } //nolint:wrapcheck // same
+func (i *identity) Close() error { return i.read.Close() } //nolint:wrapcheck // returns the error of the body unchanged
 
 type identityKey struct{}
 

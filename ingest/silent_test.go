@@ -132,7 +132,7 @@ var ackID = regexp.MustCompile(`\b[0-9a-f]{20}\b`)
 // fact is one leaf of a request.
 type fact struct {
 	path          string // path as a sender would write it
-	resource      string // path of the resource that contains it
+	resource      string // path of the resource that contains the fact
 	without, with string // request that lacks the fact (without), request with a different value in its place (with)
 }
 

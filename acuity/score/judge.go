@@ -195,7 +195,7 @@ type skill struct {
 	nurses, novices, experts int64
 	rated                    int64 // nurses with a known skill level
 	load                     int64 // largest load of a nurse, in units of loadUnit per nurse
-	alone                    bool  // whether a room of class 4 has only novices
+	alone                    bool  // whether a room of class 4 is assigned only novices
 }
 
 // readSkill summarizes the skill mix of a roster. The demand of a room is divided among its assigned nurses. Rooms

@@ -25,7 +25,7 @@ type Verdict struct {
 	Axes    [acuity.AxisCount]AxisVerdict
 
 	Required     catalogue.Demand // total demand of all rooms
-	Shortfall    int32            // whole nurses
+	Shortfall    int32            // in whole nurses
 	ShortfallFTE catalogue.Demand // in 60ths of a nurse
 	OnDuty       int32            // -1: no staffing was sent
 	Call         acuity.Tristate

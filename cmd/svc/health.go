@@ -16,7 +16,7 @@ type healthCheck struct {
 	name      string
 	roles     string
 	fails     string // condition under which the check fails
-	meanwhile string // effect on callers while it fails
+	meanwhile string // effect on callers while the check fails
 }
 
 // healthChecks lists all health checks, in the order of docs/reference/health.md. The roles add the functions that

@@ -55,14 +55,14 @@ type service struct {
 	generation string // id of the verdicts topic
 	watermark  *view.Watermark
 
-	router     *chi.Mux // the roles mount their routes on it
+	router     *chi.Mux // router on which the roles mount their routes
 	mllpFronts []*engines.Front
 	writers    []stream.Writers // groups that write in transactions
 	claim      *stream.Claim    // claim of the instance name
 	metrics    *metrics.Registry
 	tracer     *tracing.Tracer // nil: no traces
 
-	dialed atomic.Bool // whether the cluster is set
+	dialed atomic.Bool // whether the field cluster is set
 	// notified waits until the notifier has read all verdicts that are in the log at the time of the call. It returns
 	// an error only if ctx ends.
 	notified func(ctx context.Context) error

@@ -148,7 +148,7 @@ type spannedView struct {
 }
 
 // Own implements [verdict.View].
-func (s spannedView) Own(partition int32, applied int64, charts []verdict.Chart) verdict.OwnedView { //nolint:ireturn // of the view
+func (s spannedView) Own(partition int32, applied int64, charts []verdict.Chart) verdict.OwnedView { //nolint:ireturn // as View.Own
 	s.spans.mu.Lock()
 	delete(s.spans.waiting, partition)
 	s.spans.mu.Unlock()

@@ -45,7 +45,7 @@ type resource struct {
 	kind                            kind
 	contained, rejected, superseded bool
 	described                       bool  // whether the resource has no name, so that its key is derived from its content
-	deleted                         bool  // whether its request is a DELETE
+	deleted                         bool  // whether the request is a DELETE
 	onlyNew                         bool  // conditional create: the resource is applied only if it is not known yet
 	container, index                int32 // position in the body (see path)
 	parent                          int32 // parent of a contained resource
@@ -91,10 +91,10 @@ type resource struct {
 	birth, multiple                 span // for a Patient
 
 	sought          string // identifier in the condition; "": none
-	used            bool   // whether another resource in the body refers to it
+	used            bool   // whether another resource in the body refers to this one
 	key             string // unique within its kind and source
 	visit           string // pseudonym of an Encounter's visit, set when first used
-	patient, person string // pseudonyms of a Patient, derived from the number and from the reference
+	patient, person string // pseudonyms of a Patient, as returned by [index.patientOf]
 }
 
 // component is a part of an Observation that has its own code.

@@ -17,12 +17,12 @@ import (
 
 // Counts are the counters of a server.
 type Counts struct {
-	Connections atomic.Int64 // accepted, including TurnedAway
-	TurnedAway  atomic.Int64 // turned away because of a connection limit
-	Open        atomic.Int64 // currently open
-	Messages    atomic.Int64 // read completely
-	Answered    atomic.Int64 // acknowledged, with any code
-	NotAccepted atomic.Int64 // not acknowledged, so the sender will send them again
+	Connections atomic.Int64 // connections accepted, including those turned away
+	TurnedAway  atomic.Int64 // connections turned away because of a connection limit
+	Open        atomic.Int64 // connections currently open
+	Messages    atomic.Int64 // messages read completely
+	Answered    atomic.Int64 // messages acknowledged, with any code
+	NotAccepted atomic.Int64 // messages not acknowledged, which their senders will send again
 	Faults      [faultKinds]atomic.Int64
 }
 

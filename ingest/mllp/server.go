@@ -42,14 +42,14 @@ var ErrRefused = errors.New("the sender is not allowed")
 
 // Limits apply to each listener.
 type Limits struct {
-	Connections        int           // open at once
-	ConnectionsPerPeer int           // open at once from one address
-	Message            int           // bytes
-	Idle               time.Duration // between two messages
-	Receive            time.Duration // for receiving a message from its first byte to its last, and for a TLS handshake
-	Answer             time.Duration // for the peer to read an acknowledgment
-	Pause              time.Duration // before closing a connection whose message was not accepted, because some senders retry immediately
-	Stop               time.Duration // for finishing started messages during a graceful shutdown
+	Connections        int           // maximum number of open connections
+	ConnectionsPerPeer int           // maximum number of open connections from one address
+	Message            int           // maximum length of a message in bytes
+	Idle               time.Duration // maximum time between two messages
+	Receive            time.Duration // time limit for receiving a message from its first byte to its last, and for a TLS handshake
+	Answer             time.Duration // time limit for the peer to read an acknowledgment
+	Pause              time.Duration // wait before closing a connection whose message was not accepted; some senders retry immediately
+	Stop               time.Duration // time limit for finishing started messages during a graceful shutdown
 }
 
 // Server serves listeners.

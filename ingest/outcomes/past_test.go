@@ -58,7 +58,7 @@ func TestCountsOfTheLog(t *testing.T) {
 	if err := p.Store(t.Context(), got); err != nil {
 		t.Fatal(err)
 	}
-	want := map[time.Duration]feeds.Sum{ // by age at now
+	want := map[time.Duration]feeds.Sum{ // by the age of the observations
 		2 * day: {
 			Counts:        feeds.Counts{Received: 2, Applied: 1, Changed: 1, Duplicates: 1, Unchanged: 1},
 			FirstReceived: now.Add(-3 * day), LastReceived: now.Add(-2 * day), LastApplied: now.Add(-3 * day),
