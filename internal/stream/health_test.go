@@ -10,7 +10,8 @@ import (
 	"github.com/twmb/franz-go/pkg/kerr"
 )
 
-// TestPassing: a process waits if an error may be resolved without changing its options, and exits otherwise.
+// TestPassing checks isTransient: a process retries after a transient error, and exits after an error that only a
+// change of its options can fix.
 func TestPassing(t *testing.T) {
 	for name, row := range map[string]struct {
 		err  error

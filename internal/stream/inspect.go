@@ -48,7 +48,8 @@ type Inspection struct {
 	DeniedGroups []string
 }
 
-// rights are the operations on a topic that every role needs, by their bit in Kafka's response.
+// rights are the operations on a topic that every role needs, each with the number of its bit in Kafka's metadata
+// response.
 var rights = []struct {
 	bit  int
 	name string
@@ -114,7 +115,8 @@ func Inspect(ctx context.Context, c *Cluster, groups []string, topics ...Topic) 
 	return found, inspectGroups(ctx, c, groups, &found)
 }
 
-// deniedOn returns the needed operations that Kafka does not allow.
+// deniedOn returns the names of the operations in rights that are missing from the bit set of allowed operations that
+// Kafka reported.
 func deniedOn(operations int32) (denied []string) {
 	if operations == math.MinInt32 { // not reported
 		return nil

@@ -13,7 +13,7 @@ import (
 // thousand keys, so their bytes are allocated in large blocks.
 type newest struct {
 	hash  func(key []byte) uint32
-	first []int32 // for each list, selected by the low bits of a hash: index in held of its first record; -1: none
+	first []int32 // index in held of the first record of each list, by the low bits of the hash; -1: the list is empty
 	held  []heldRecord
 	free  int32  // first unused index; -1: none
 	piece []byte // unused part of the newest block
@@ -30,7 +30,7 @@ type heldRecord struct {
 }
 
 const (
-	newestPlaces = 1 << 10 // initial size; a power of 2
+	newestPlaces = 1 << 10 // initial number of lists; a power of 2
 	newestPiece  = 256 << 10
 	newestSlack  = 16 // bytes by which a value may grow without a new allocation
 )
@@ -43,8 +43,8 @@ func newNewest() *newest {
 	return n
 }
 
-// index builds an index with the given number of lists, which must be a power of 2. A lookup has one cache miss; a Go
-// map of this size has several.
+// index builds a hash index with the given number of lists, which must be a power of 2. A lookup in it causes one
+// cache miss, whereas a lookup in a Go map of this size causes several.
 func (n *newest) index(size int) {
 	n.first = make([]int32, size)
 	for i := range n.first {
@@ -58,13 +58,14 @@ func (n *newest) index(size int) {
 	}
 }
 
-// list returns a pointer to the start of the list for a hash.
+// list returns a pointer to the head of the list that contains the keys with the given hash.
 func (n *newest) list(hash uint32) *int32 { return &n.first[hash&uint32(len(n.first)-1)] } //nolint:gosec // far below 2^32
 
-// add adds the next record of the log, whose bytes it copies.
+// add applies the next record of the log: it replaces the previous record of the same key, or removes that record if
+// the new one is a tombstone. add copies the bytes of the record.
 func (n *newest) add(r Record) {
 	hash := n.hash(r.Key)
-	at := n.list(hash) // points to the index of the key, or to the end of its list
+	at := n.list(hash) // points to the index of the key's record, or to the -1 at the end of its list
 	for *at >= 0 && !n.held[*at].is(hash, r.Key) {
 		at = &n.held[*at].next
 	}
@@ -89,7 +90,7 @@ func (h *heldRecord) is(hash uint32, key []byte) bool {
 	return h.hash == hash && bytes.Equal(h.bytes[:h.key], key)
 }
 
-// remove removes the record that a list pointer refers to, if there is one.
+// remove removes the record whose index the given pointer contains, if there is one.
 func (n *newest) remove(at *int32) {
 	if place := *at; place >= 0 {
 		h := &n.held[place]
@@ -128,7 +129,7 @@ func (n *newest) allocate(size int) []byte {
 	return room
 }
 
-// each calls the function take for every record in the order of the log, and releases the records.
+// each calls take for every record, in the order of the log, and leaves n empty.
 func (n *newest) each(partition int32, take func(Record) error) error {
 	type entry struct { // small, because entries are sorted
 		offset int64

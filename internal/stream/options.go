@@ -28,8 +28,8 @@ type Options struct {
 	CertFile, KeyFile string // PEM of a client certificate; both or neither
 
 	// Replicas is the number of replicas of a new topic, and the minimum for an existing topic. 0 means 3, or the
-	// number of brokers if that is smaller. A new topic is created once that many brokers are known; if Replicas is
-	// 0, once as many brokers are known as Brokers lists.
+	// number of brokers if the cluster has fewer than 3. A new topic is created only once enough brokers are known:
+	// Replicas or, if Replicas is 0, as many as Brokers lists, but at most 3.
 	Replicas int
 
 	Mechanism      string // "", PLAIN, SCRAM-SHA-256 or SCRAM-SHA-512

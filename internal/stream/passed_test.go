@@ -7,8 +7,8 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 )
 
-// A log counts as read to its end if only the marker of a committed or aborted transaction follows,
-// even after a restart.
+// Passed reports the end of a log even if the last record is followed by the marker of a committed or aborted
+// transaction, and also after a restart.
 func TestPassedReachesTheEnd(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		r := newRig(t)

@@ -99,7 +99,7 @@ type gapError struct {
 	want, have int64
 }
 
-// Error returns the missing offsets.
+// Error names the partition and the offsets before and after the gap.
 func (e gapError) Error() string {
 	return fmt.Sprintf("partition %d: offset %d follows offset %d", e.partition, e.have, e.want-1)
 }
@@ -151,7 +151,8 @@ func (c *Cluster) Process(ctx context.Context, cfg Config) error {
 	})
 }
 
-// maxGaps is the number of consecutive sessions after which a missing offset counts as permanently missing.
+// maxGaps is the number of consecutive sessions that must end with a gapError before the missing offsets count as
+// permanently missing.
 const maxGaps = 3
 
 const (
@@ -199,7 +200,7 @@ type part struct {
 	since    time.Time // when the partition was restored
 	clock    clock
 
-	mark    mark     // mark of the last commit
+	mark    mark     // checkpoint that the last commit stored
 	grown   int64    // bytes written to the changelog since the checkpoint
 	rewrite *rewrite // checkpoint in progress
 

@@ -122,7 +122,7 @@ func TestLostChangelogStopsWithAlarm(t *testing.T) {
 	})
 }
 
-// sulky fails on one input until that input has been tried often enough.
+// sulky fails on one input as many times as left specifies.
 type sulky struct {
 	counter
 	left *atomic.Int64

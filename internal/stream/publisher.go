@@ -60,8 +60,8 @@ func (p *Publisher) AppendTraced(ctx context.Context, key, value []byte, partiti
 	// The callback may run after Append has returned, and owns the record until then.
 	rec := &kgo.Record{Topic: p.topic, Partition: partition, Key: key, Value: value, Headers: traceHeaders(traceparent)}
 	err := p.send(ctx, rec)
-	// When the first record of a partition times out, the client fails all records of the partition, even if this one
-	// has time left.
+	// When one record of a partition times out, the client fails all pending records of the partition. So if the
+	// client fails this record before ctx ends, the record is sent again.
 	for errors.Is(err, kgo.ErrRecordTimeout) && ctx.Err() == nil {
 		err = p.send(ctx, rec)
 	}

@@ -27,10 +27,10 @@ const (
 // errFetch means that a fetch request got no response.
 var errFetch = errors.New("no response")
 
-// Range calls fn for every committed record of a span, in order, without barriers. If retention has
-// deleted the start of the span, Range begins with the first remaining record. The last offset of a span may be a
-// transaction marker, or missing after compaction. A consumer would report neither and wait forever, so Range sends
-// fetch requests itself.
+// Range calls fn for every committed record of a span, in order, without barriers. If retention has deleted the start
+// of the span, Range begins with the first remaining record. The last offset of a span may belong to a transaction
+// marker, or may be missing after compaction. A Kafka consumer would not report that it has passed such an offset,
+// and would wait forever. Range therefore sends fetch requests itself.
 func (c *Cluster) Range(ctx context.Context, topic string, s Span, fn func(Record) error) error {
 	at, failures := s.From, 0
 	leader, id := int32(-1), [16]byte{}

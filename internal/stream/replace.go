@@ -30,9 +30,10 @@ func (t *Table) Seen(key string) int64 {
 	return t.shown[t.partition(key)]
 }
 
-// Replace stores the values of several keys, all or none, and returns once this table has them. The keys have one of
-// the given prefixes and share a partition. [ErrOvertaken] means that a record of a key with such a prefix was
-// written at or after the position seen. Other errors are those of [Publisher.Append]. [Table.Run] must be running.
+// Replace stores the values of several keys, all or none, and returns once this table has them. Each key must begin
+// with one of the given prefixes, and all keys must be in the same partition. If any key with one of these prefixes
+// has a record at or after the position seen, Replace stores nothing and returns [ErrOvertaken]. Other errors are
+// those of [Publisher.Append]. [Table.Run] must be running.
 //
 // No update is lost, no matter how many processes call Replace. All of them write in transactions with the same
 // transactional id, the name of the topic. Starting a transaction aborts any other process's transaction, which can
@@ -62,11 +63,12 @@ func (t *Table) Replace(ctx context.Context, prefixes []string, seen int64, entr
 }
 
 const (
-	// replaceWithin is the timeout of Replace while other processes write. It exceeds appendTimeout, the timeout of
-	// one attempt, because Kafka is available if other processes can write.
+	// replaceWithin is the timeout of Replace, including its retries. It exceeds appendTimeout, the timeout of one
+	// attempt, because an attempt that another process's transaction aborted does not mean that Kafka is unavailable.
 	replaceWithin = 4 * appendTimeout
-	// replaceCrowd makes the first pause as long as a few transactions. Pauses are random, because processes that retry
-	// at the same time would repeatedly abort each other's transactions.
+	// replaceCrowd is added to the number of attempts when the pause is computed, so that even the first pause is as
+	// long as several transactions. Pauses are random, because processes that retry at the same time would repeatedly
+	// abort each other's transactions.
 	replaceCrowd = 3
 )
 

@@ -29,8 +29,8 @@ func (r *rig) settings() (table *Table, stop func()) {
 	}
 }
 
-// Concurrent processes that increment a value that they have read do not lose updates, and the keys of one change are
-// always consistent.
+// If several processes read a value and replace it with the incremented value at the same time, no increment is lost,
+// and the keys of one change are always consistent.
 func TestReplaceLosesNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)
@@ -102,8 +102,8 @@ func TestReplaceWaitsForOthers(t *testing.T) {
 	})
 }
 
-// A value that was not read is not overwritten, even if it was deleted. Keys outside the prefix are
-// not compared.
+// Replace does not overwrite a value or a deletion that the caller has not read. Changes to keys without the prefix
+// do not matter.
 func TestReplaceComparesThePrefix(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)
@@ -209,8 +209,7 @@ func TestPutReturnsAfterOnChange(t *testing.T) {
 	})
 }
 
-// If a transaction is aborted although its end was acknowledged, nothing has been stored, and the transaction is
-// repeated.
+// If the broker acknowledges a commit but aborts the transaction, Replace repeats the transaction.
 func TestReplaceVerifiesCommits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)

@@ -117,8 +117,8 @@ func (l *loop) restore(ctx context.Context, want map[int32]start) (map[int32]*pa
 }
 
 // begin determines where a restored partition resumes: at the larger of the group's committed offset and the
-// changelog's input offset. An embedded broker keeps its data if the process dies, but may lose the end of a
-// changelog if the machine crashes; the lost records are then derived again.
+// changelog's input offset. If the machine crashes, the embedded broker may lose the end of a changelog. The
+// partition then resumes at the changelog's input offset, so that the lost records are derived again.
 func (l *loop) begin(ctx context.Context, p *part, partition int32, committed, end int64) error {
 	seen, err := p.task.Restored()
 	if err != nil {
@@ -205,8 +205,9 @@ func (c *Cluster) appendBarriers(ctx context.Context, topic string, partitions [
 }
 
 // readTo appends a barrier to each partition, and calls fn for the committed records before the barrier: sequentially
-// for one partition, in parallel for several. If a start offset is larger than the barrier's offset, readTo deletes
-// it from the map and reads the partition from its start. The bytes of a record are reused once fn has returned.
+// for one partition, in parallel for several. A partition without a start offset in the map is read from its first
+// record. If a start offset lies after the barrier, readTo deletes it from the map and also reads the partition from
+// its first record. The bytes of a record are reused once fn has returned.
 func (c *Cluster) readTo(ctx context.Context, topic string, from map[int32]int64, partitions []int32, fn func(Record) error) error {
 	until, err := c.appendBarriers(ctx, topic, partitions)
 	if err != nil {
@@ -243,8 +244,8 @@ func (c *Cluster) readTo(ctx context.Context, topic string, from map[int32]int64
 	return nil
 }
 
-// readBatch passes the records of one poll to fn. It deletes partitions that have reached their
-// barrier from the map.
+// readBatch passes the records of one poll to fn. until contains the barrier's offset for each partition that is
+// still being read; readBatch deletes the entry once it reads the barrier.
 func (c *Cluster) readBatch(fetches kgo.Fetches, until map[int32]int64, fn func(Record) error) error {
 	var wait errgroup.Group
 	var mu sync.Mutex // guards until

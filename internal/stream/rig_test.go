@@ -119,7 +119,7 @@ func (r *rig) load(n int) {
 	})
 }
 
-// fill calls the function put with a loader, to which put appends inputs.
+// fill opens a loader for the input topic, calls put with it, and closes it.
 func (r *rig) fill(put func(*Loader)) {
 	r.t.Helper()
 	l, err := r.cluster.Loader(r.t.Context(), inTopic)
@@ -175,7 +175,7 @@ func (r *rig) changes() (applied map[int32][]int64, last map[string]string) {
 	return applied, last
 }
 
-// await waits until the function have returns at least the value of want.
+// await waits until have() is at least want.
 func (r *rig) await(what string, want int64, have func() int64) {
 	r.t.Helper()
 	for end := time.Now().Add(2 * time.Minute); have() < want; {

@@ -14,8 +14,8 @@ import (
 // Assign, (Records, Side)*, Revoke (unless the partition is already lost), Lost.
 type Sharer interface {
 	// Assign adds a partition. committed is the last committed position (negative: none), and note is the metadata
-	// committed with it. Assign returns the offsets at which Records and Side start. An error revokes the assignment
-	// temporarily.
+	// committed with it. Assign returns the offsets at which Records and Side start. If Assign returns an error, Lost
+	// is called for all partitions of the assignment, and the assignment is retried.
 	Assign(ctx context.Context, partition int32, committed int64, note string) (next, side int64, err error)
 	// Revoke ends the work on partitions that another member will own. Afterwards, Positions is called and its result
 	// committed.
@@ -82,7 +82,7 @@ type member struct {
 
 	mu        sync.Mutex
 	ours      map[int32]bool
-	read      map[int32]int64 // partitions that were assigned with nothing to read and are not yet reported, with their positions
+	read      map[int32]int64 // positions of partitions that had nothing to read when they were assigned; Records has not been called for them yet
 	committed map[int32]Mark
 	notes     map[int32]string // metadata of the committed offsets
 }

@@ -70,8 +70,8 @@ func (r *rig) finish(how kgo.TransactionEndTry, values ...string) {
 	}
 }
 
-// A log is reported as read to its end once it has been read, however long that takes, even if its
-// last record is followed by entries that no reader gets.
+// Share reports that a log was read to its end only once it really was, even if reading takes long, and even if the
+// last record is followed by markers or aborted records, which no reader receives.
 func TestShareReadsToTheEnd(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		r := newRig(t)
@@ -109,8 +109,7 @@ func TestShareReadsToTheEnd(t *testing.T) {
 	})
 }
 
-// If acquiring a partition fails, it is retried, together with the other partitions of the
-// assignment.
+// If Assign fails for a partition, Share retries it, together with the other partitions of the assignment.
 func TestShareRetriesAssign(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		r := newRig(t)
@@ -189,8 +188,8 @@ func (r *rig) committed(group, note string) (n int64) {
 	return n
 }
 
-// Each record of the side topic is passed on once, without restore markers, and only for owned
-// partitions.
+// Share passes each record of the side topic to Side once, omits restore markers, and reads only the partitions that
+// the member owns.
 func TestShareFollowsSideTopic(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		r := newRig(t)

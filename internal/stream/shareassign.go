@@ -37,7 +37,7 @@ func (m *member) addAssigned(ctx context.Context, all offsets) (offsets, error) 
 		return err
 	})
 	var ends map[int32]int64
-	if err == nil { // from now on, this member commits the partition's position
+	if err == nil { // read after Assign, because from now on no other member commits a position of these partitions
 		ends, err = m.cluster.ends(ctx, m.topic)
 	}
 	if err != nil {

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// A partition that moves is released before the new owner acquires it, and resumes where Revoke ended: the position
-// at that time is committed.
+// Before a partition moves, its old owner is revoked and commits its position. The new owner resumes at that
+// position.
 func TestShareMoves(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		r := newRig(t)
@@ -66,7 +66,7 @@ func TestShareOfTheDead(t *testing.T) {
 	})
 }
 
-// Of two processes with the same name, exactly one ends.
+// If two processes have the same instance name, exactly one of them stops.
 func TestShareOfTheSameName(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		r := newRig(t)

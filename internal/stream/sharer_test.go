@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// sharer only records its calls, and checks that they have the order that Sharer promises.
+// sharer records the calls of its methods, and checks that they come in the order that Sharer documents.
 type sharer struct {
 	t       *testing.T
 	refuse  error                 // error of Assign
@@ -171,7 +171,7 @@ func (s *sharer) Fault() error {
 	return s.fault
 }
 
-// set changes what the sharer returns.
+// set calls do, which changes fields of the sharer, with the lock held.
 func (s *sharer) set(do func()) { s.happened(do) }
 
 // until waits until the condition is true. It evaluates the condition with the lock held.
@@ -199,7 +199,7 @@ func (s *sharer) owned() []int32 {
 	return slices.Sorted(maps.Keys(s.next))
 }
 
-// has reports whether n records were passed on. The caller must hold the lock.
+// has reports whether the sharer has received at least n records. The caller must hold the lock.
 func (s *sharer) has(n int) bool {
 	for _, list := range s.records {
 		n -= len(list)

@@ -64,7 +64,7 @@ type Cluster struct {
 	client *kgo.Client // client for administration and the publishers
 	admin  *kadm.Client
 	health *health
-	full   func() error // returns why no records are accepted; nil: this is not checked
+	full   func() error // returns why the cluster accepts no records, or nil; a nil function means no check
 
 	limits sync.Map // topic -> int32: max.message.bytes, set by Ensure
 

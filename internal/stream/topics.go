@@ -83,8 +83,8 @@ func (c topicAdmin) createMissing(ctx context.Context, t Topic, have kadm.TopicD
 // errFewBrokers means that topics would get too few replicas.
 var errFewBrokers = errors.New("fewer brokers than replicas")
 
-// enoughBrokers returns an error while fewer brokers are known than a new topic has replicas. When brokers start
-// together, the first one responds before it knows the others.
+// enoughBrokers returns an error if fewer brokers are known than a new topic needs for its replicas. When brokers
+// start together, the first one responds before it knows the others.
 func (c topicAdmin) enoughBrokers(ctx context.Context) error {
 	meta, err := c.admin.BrokerMetadata(ctx)
 	if err != nil {

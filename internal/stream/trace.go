@@ -7,8 +7,8 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 )
 
-// traceparentHeader is the header of a traced record, as W3C Trace Context names it. Other records do not have this
-// header, and only traces depend on it.
+// traceparentHeader is the header of a traced record, with the name that W3C Trace Context specifies. Records without
+// a trace do not have this header. Only tracing reads it.
 const traceparentHeader = "traceparent"
 
 // traceparentLength is the length of a traceparent of version 00: version, trace id, span id and flags.

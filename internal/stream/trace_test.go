@@ -14,7 +14,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 )
 
-// testTraceparent returns a traceparent that contains a number.
+// testTraceparent returns a traceparent whose trace id and span id are both n.
 func testTraceparent(n int) string {
 	return fmt.Sprintf("00-%032x-%016x-01", n, n)
 }

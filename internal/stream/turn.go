@@ -10,14 +10,14 @@ import (
 
 const (
 	farBehind   = 2000                   // number of unapplied inputs from which throughput has priority over latency
-	turnRecords = 10_000                 // maximum number of records in a poll, and in a transaction unless its inputs have few outputs
+	turnRecords = 10_000                 // maximum number of records in a poll and, unless the input is Sparse, in a transaction
 	turnTime    = 100 * time.Millisecond // minimum duration of a transaction when the loop is behind
 	turnFactor  = 5                      // when the loop is behind, a transaction lasts at least this many commit intervals
 
-	// The client fetches again only once everything that it has fetched has been polled. After a transaction, it
-	// therefore has only the first inputs that arrived in the meantime; the others wait at the broker. Committing
-	// only the first inputs would delay the others by another transaction. So the loop waits for the next fetch, for
-	// at most 1/awaitPart of the duration of the last commit.
+	// The client fetches again only once all records that it has fetched have been polled. So after a transaction,
+	// the client has only the first of the inputs that arrived during the transaction; the others wait at the broker.
+	// Committing only those first inputs would delay the others by another transaction. So the loop waits for the
+	// next fetch, for at most 1/awaitPart of the duration of the last commit.
 	awaitPart   = 3
 	awaitAtMost = 5 * time.Millisecond
 )
@@ -116,8 +116,8 @@ func (l *loop) gathers() time.Duration {
 	return l.cfg.CommitEvery
 }
 
-// capacity returns how many more inputs a transaction accepts. Its outputs are kept in memory, so a transaction may
-// have many inputs only if they have few outputs.
+// capacity returns how many more inputs the current transaction accepts. The number of inputs is limited because the
+// outputs of a transaction are kept in memory. A Sparse input causes few outputs, so its number is not limited.
 func (l *loop) capacity(count int) int {
 	if l.cfg.Sparse {
 		return turnRecords
@@ -128,9 +128,10 @@ func (l *loop) capacity(count int) int {
 // turnTime returns how long a transaction accepts inputs if the loop is behind.
 func (l *loop) turnTime() time.Duration { return max(turnTime, turnFactor*l.cfg.CommitEvery) }
 
-// patient reports whether transactions accept inputs for a long time: the loop is behind, or it was behind during the
-// current transaction and its input is sparse. A loop that reads the output of a processor that is catching up falls
-// behind after each transaction and catches up immediately; that must not end this mode.
+// patient reports whether transactions accept inputs for a long time. They do while the loop is behind. If the input
+// is Sparse, they also do if the loop was behind earlier in the current transaction: a loop that reads the output of
+// another loop falls behind with each of the other loop's transactions and catches up immediately, which must not end
+// its own transaction.
 func (l *loop) patient() bool { return l.behind() || l.cfg.Sparse && l.lagged }
 
 // behind reports whether the log has so many unapplied inputs that throughput has priority over latency.
@@ -155,7 +156,7 @@ func (l *loop) deadline(begun time.Time) time.Time {
 		}
 	}
 	for _, p := range l.parts {
-		if p.rewrite != nil && begun.IsZero() { // a transaction in progress includes the next slice
+		if p.rewrite != nil && begun.IsZero() { // no transaction is in progress that could include the checkpoint's next slice, so one begins now
 			return time.Unix(0, 1)
 		}
 		fires, _ := l.fires(p, now)

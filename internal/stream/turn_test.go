@@ -19,7 +19,7 @@ func (c *tally) Apply(r Record) error {
 }
 
 func (c *tally) Outputs(emit func(key, value []byte)) error {
-	if n := c.open.Swap(0); n > c.most.Load() { // in each transaction, one partition sees the total
+	if n := c.open.Swap(0); n > c.most.Load() { // the first partition of a transaction reads the total of all partitions
 		c.most.Store(n)
 	}
 	return c.Task.Outputs(emit)
@@ -111,8 +111,8 @@ func TestNextTransactionHasAllInputs(t *testing.T) {
 	})
 }
 
-// A loop with a long commit interval that reads the output of a loop that is catching up is behind after each of its
-// transactions and up to date a moment later. This must not end a transaction.
+// A loop reads the output of another loop that is catching up. If its commit interval is long, it is behind after
+// each transaction of the other loop, and up to date a moment later. This must not end its transaction early.
 func TestLongCommitIntervalWhileBehind(t *testing.T) {
 	const n = turnRecords + farBehind + 1 // the first poll leaves several inputs
 	synctest.Test(t, func(t *testing.T) {

@@ -69,8 +69,9 @@ func readSettings(getenv func(string) string) (s settings, err error) {
 	return s, checkSampler(getenv)
 }
 
-// unsupportedPropagators returns the propagators that would pass on the trace in a different header. Baggage is not
-// passed on, but most installations list it, because it is part of the variable's default.
+// unsupportedPropagators returns the listed propagators that svc does not support: those that use a different header.
+// Baggage is accepted although svc does not pass it on, because the variable's default includes it, and so do most
+// installations.
 func unsupportedPropagators(list string) string {
 	var others []string
 	for name := range strings.SplitSeq(list, ",") {

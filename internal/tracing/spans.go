@@ -177,8 +177,8 @@ func recorded(span trace.Span) Span {
 	return Span{span}
 }
 
-// Show starts the span for writing a committed input to the view. It is a child of the span in which the input was
-// applied.
+// Show starts the span for writing a committed input to the view, at the given time. The new span is a child of the
+// span in which the input was applied.
 func (t *Tracer) Show(applied Span, at time.Time) Span {
 	if applied.span == nil {
 		return Span{}

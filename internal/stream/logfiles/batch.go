@@ -8,8 +8,8 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
-// The byte offsets of the fields in a record batch. The checksum covers all bytes from the attributes on. The fields
-// before the attributes follow from the position of the batch in the log.
+// The byte offsets of the fields in a record batch. The checksum covers all bytes from the attributes to the end. It
+// does not cover the fields before the attributes; their values follow from the position of the batch in the log.
 const (
 	atLength     = 8
 	atEpoch      = 12
@@ -48,7 +48,8 @@ func (b batch) pending() bool {
 	return b.attributes()&transactional != 0 && b.attributes()&control == 0
 }
 
-// sums reports whether the checksum matches the content, assuming that the batch ends where b ends.
+// sums reports whether the checksum matches the content of the batch and the two record counts in the header agree. b
+// must end where the batch ends.
 func (b batch) sums() bool {
 	return len(b) >= headerBytes &&
 		binary.BigEndian.Uint32(b[atChecksum:]) == crc32.Checksum(b[atAttributes:], castagnoli) &&

@@ -133,7 +133,8 @@ func (m *mender) readAll() error {
 	return nil
 }
 
-// sweep plans the removal of disposable files, and the removal of other users' access to all files.
+// sweep plans the removal of disposable files, and restricts the permissions of all other files and folders to their
+// owner.
 func (m *mender) sweep() error {
 	return filepath.WalkDir(m.Dir, func(path string, d fs.DirEntry, err error) error { //nolint:wrapcheck // the error names the file
 		if err != nil {

@@ -470,8 +470,7 @@ func reversedTopics(list []byte) []byte {
 	return list
 }
 
-// Only the owner can access the files, even those that an earlier release created with wider
-// permissions.
+// Only the owner can access the files. This includes files that an earlier release created with wider permissions.
 func TestOwnersAlone(t *testing.T) {
 	dir := lived(t)
 	if err := Mend(options(dir)); err != nil {
@@ -492,8 +491,8 @@ func TestOwnersAlone(t *testing.T) {
 	}
 }
 
-// TestDamagedLengthIsNoEnd: if a batch in the middle of a log looks incomplete because its length is damaged, this
-// counts as damage, not as the end of the log.
+// TestDamagedLengthIsNoEnd: if a damaged length makes a batch in the middle of a log look incomplete, parse reports
+// damage instead of an incomplete end.
 func TestDamagedLengthIsNoEnd(t *testing.T) {
 	one, two := filling(filler, 5, 8, 1000), filling(filler, 8, 10, 1000)
 	one[atLength]++

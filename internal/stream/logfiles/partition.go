@@ -37,8 +37,8 @@ type segment struct {
 	indexed bool // whether the index agrees with the batches
 }
 
-// read reads all batches of a partition. It returns a [DamageError] for anything other than batches and an incomplete
-// end.
+// read reads all batches of a partition. An incomplete batch at the end of the partition is allowed; any other bytes
+// that are not a batch result in a [DamageError].
 func (m *mender) read(name string) (*partition, error) {
 	p := &partition{name: name}
 	dir := filepath.Join(partitionsDir, name)

@@ -109,8 +109,8 @@ func (m *mender) mendMeta() error {
 	return nil
 }
 
-// mendGroups schedules the removal of damaged positions, and returns the others. A group that has lost its last
-// position resumes at an earlier one, and skips records that it has already processed.
+// mendGroups schedules the removal of damaged positions, and returns the intact positions. A group whose last
+// position was damaged resumes at its previous position, and skips records that it has already processed.
 func (m *mender) mendGroups() (map[position]int64, error) {
 	raw, err := m.load(groupsFile)
 	if err != nil {
@@ -165,8 +165,8 @@ func positions(whole []byte) map[position]int64 {
 // entryHeader is the total size of the length, checksum and version of an entry, in bytes.
 const entryHeader = 10
 
-// entries returns the intact entries of a log of the broker's state, and the number of damaged entries. An entry
-// consists of its length, a checksum of the rest, a version and JSON.
+// entries returns the intact entries of one of the broker's state logs, such as groups.log, and the number of damaged
+// entries. An entry consists of its length, a checksum of the rest, a version and JSON.
 func entries(raw []byte) (whole []byte, lost int) {
 	const version = 1
 	for at, good := 0, true; at < len(raw); {

@@ -1,10 +1,10 @@
-// Package loadgen generates observations at a constant rate. Benchmarks and tests of the log choose the number of
-// hospitals and rooms; each step generates one observation. Patients arrive, move, are examined, receive medications
-// and leave; meanwhile, censuses and staffing are received. All patients are fictitious. The same arguments generate
-// the same observations.
+// Package loadgen generates observations at a constant rate. Benchmarks and tests choose the number of hospitals, the
+// number of rooms per hospital and the interval between observations. Patients arrive, move, are examined, receive
+// medications and leave. Censuses and staffing reports arrive in between. All patients are fictitious. The same
+// arguments always generate the same observations.
 //
-// The units in internal/analysis/simulate are realistic, so they send as many requests as a real unit: 540 per day,
-// and at most 5,600. A benchmark needs 200,000 requests per day in one unit.
+// The units in internal/analysis/simulate send as many requests as real units: 540 per day on average, and at most
+// 5,600. A benchmark needs 200,000 requests per day from one unit.
 package loadgen
 
 import (
@@ -107,7 +107,8 @@ func (f *Feeds) event(u *unit, o *acuity.Observation) {
 	o.Channel, o.Events = acuity.ChannelHL7, []acuity.Event{e}
 }
 
-// clinical reports one sign of one occupied room, or of any room if three draws do not find an occupied one.
+// clinical generates one clinical signal for an occupied room. If three random draws find no occupied room, the
+// signal is for the room that was drawn last.
 func (f *Feeds) clinical(u *unit, o *acuity.Observation) {
 	id := f.random.IntN(f.rooms)
 	for range 3 {

@@ -1,9 +1,9 @@
-// Package runtimes provides runtimes of other languages to tests, with packages from their registries, as partners
-// use them for verification, code generation or analysis.
+// Package runtimes provides runtimes of other languages to tests, with packages from their registries. Partners use
+// the same packages for verification, code generation or analysis.
 //
-// Packages are installed once in the user's cache. If a runtime is not available where everything must run (CI=true,
-// or SVC_E2E=1 as in make e2e), the test fails. Elsewhere, the test is skipped and leaves a one-line note, which
-// `make test` prints (internal/e2e/notice) until the test has run.
+// Packages are installed once in the user's cache. If a runtime is not available, the test is skipped and leaves a
+// one-line note, which `make test` prints (internal/e2e/notice) until the test has run. Where all tests must run
+// (CI=true, or SVC_E2E=1 as in make e2e), the test fails instead.
 package runtimes
 
 import (
@@ -127,8 +127,8 @@ func Compose(t testing.TB, module string) (env []string) {
 	return []string{"DOCKER_CONFIG=" + folder}
 }
 
-// patience is the time limit for an installation. The notebook needs half a minute; Compose needs minutes on a busy
-// machine.
+// patience is the time limit for an installation. The packages of the analysts' notebook need half a minute; Compose
+// needs minutes on a busy machine.
 const patience = 20 * time.Minute
 
 // installed returns a folder in the cache in which commands have installed packages, now or in an earlier run. The
@@ -223,8 +223,9 @@ func Browser(t testing.TB) (program string, env []string) {
 	}
 	inside := filepath.Join("usr", "lib", "chromium", browserPackage)
 	folder := installed(t, "browser", browserPackages, inside, func(folder string) [][]string {
-		// apt-get does not need a lock, because nothing is installed. It skips libraries that are already installed,
-		// but not the named packages, because the program loads its data from its own folder.
+		// apt-get does not need a lock, because nothing is installed. It downloads the named packages even if they
+		// are installed, because the program loads its data from its own folder. It skips libraries that are
+		// installed.
 		const unpack = `mkdir -p "$0/lists/partial" "$0/archives/partial" && cd "$0" && ` +
 			`get() { apt-get -qq -o Dir::State::lists="$0/lists" -o Dir::Cache="$0" -o APT::Sandbox::User="" -o Debug::NoLocking=1 "$@"; } && ` +
 			`get update && get install --yes --no-install-recommends --reinstall --download-only "$@" >/dev/null && ` +
