@@ -8,8 +8,9 @@ import (
 	"svc/internal/outbound"
 )
 
-// after returns the next event for this queue. The search starts after the event in before or, if before is nil, after
-// the cursor. The result is nil if there is no such event or if events are still being read.
+// after returns the next event for this queue. The search starts after the event in before. If before is nil, it
+// starts after the cursor, and moves the cursor past events that the endpoint does not want. The result is nil if
+// there is no next event or if events are still being read.
 func (r *runner) after(before *waiting) *waiting {
 	if r.second() {
 		return r.nextOfJob(before)
@@ -52,14 +53,15 @@ func (r *runner) after(before *waiting) *waiting {
 	return pass(h.after(from))
 }
 
-// idle reports whether the hospital has no events after the cursor. Events that the ledger has not yet acknowledged
-// do not count, because the ledger will append them after its current end.
+// idle reports whether the queue has no event to send: none is in flight, and the hospital has none after the cursor.
+// Events that the ledger has not yet acknowledged do not count, because the ledger will append them after its current
+// end.
 func (r *runner) idle() bool {
 	return r.head == nil && !r.busy && r.queue.Cursor+1 >= r.e.h.floor && len(r.e.h.after(r.queue.Cursor)) == 0
 }
 
-// dropRead removes the events up to and including the given ledger offset from the events read, because their
-// deliveries are final.
+// dropRead drops, from the events that were read from the ledger, those up to and including the given offset, because
+// their deliveries are final.
 func (r *runner) dropRead(at int64) {
 	for len(r.own) > 0 && r.own[0].at <= at {
 		r.e.h.owner.n.memory -= r.own[0].size()
@@ -124,7 +126,7 @@ func (n *Notifier) readConcurrently(read func()) {
 }
 
 // trimRead reduces the events read from the ledger to those that a failing queue needs: its head and one event for a
-// probe. This matters because thousands of endpoints may be down for hours.
+// probe. This saves memory, because thousands of endpoints may be down for hours.
 func (r *runner) trimRead(list []*waiting, to int64) ([]*waiting, int64) {
 	if r.queue.FailingSince.IsZero() {
 		return list, to

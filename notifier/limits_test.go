@@ -12,8 +12,7 @@ import (
 	"svc/internal/outbound/subscriber"
 )
 
-// TestLimits: the number of concurrent requests is limited, and separately the number of concurrent requests to slow
-// endpoints.
+// TestLimits: there are at most 512 concurrent requests in total, and at most 128 to slow endpoints.
 func TestLimits(t *testing.T) {
 	const endpoints, all, slow = 700, 512, 128
 	bubble(t, func(t *testing.T, r *rig) {
@@ -89,7 +88,8 @@ func TestReplayAtHalfTheRate(t *testing.T) {
 	})
 }
 
-// TestRestoreIsShort: an idle queue does not make a restore start earlier, however old the queue's record is.
+// TestRestoreIsShort: a restore does not start earlier because of an idle queue, no matter how old the queue's record
+// is.
 func TestRestoreIsShort(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		r.hook("north", "whk_busy")

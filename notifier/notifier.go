@@ -78,7 +78,7 @@ type Notifier struct {
 	capacity   chan struct{}   // signals that saves has fallen below saveAtOnce
 	ownedCount atomic.Int64    // number of current ownerships, for readers outside the loop
 	everOwned  atomic.Int64    // number of ownerships since the process started
-	oldest     [2]atomic.Int64 // time of the oldest pending webhook event and of the oldest pending message, Unix ms; 0: none
+	oldest     [2]atomic.Int64 // event time of the oldest pending webhook delivery [0] and message [1], Unix ms; 0: none
 
 	// Only the loop may access the following fields.
 	owned   map[int32]*ownership

@@ -182,7 +182,7 @@ func (n *Notifier) Assign(ctx context.Context, partition int32, committed int64,
 	}
 	f.finish()
 	o.number++
-	// o.next is not source + 1: a change may have several events, and the last of them may not have been written.
+	// The change at f.source is read again, because the ledger may lack some of its events.
 	o.next = max(committed, f.source, 0)
 	life := context.WithoutCancel(ctx)
 	o.saving, o.lost = context.WithCancel(life)

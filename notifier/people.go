@@ -84,9 +84,10 @@ func (h *hospital) wakeAt(next time.Time) {
 	})
 }
 
-// applyStep applies the result of a step. The state of [People] is stored after the messages. After a crash between
-// the two, the step is repeated; messages with the same id are not sent twice. Until the state is stored, a restore
-// still finds the input of the step. traceparent is the trace of the latest change in that input.
+// applyStep applies the result of a step. It stores the messages before the state of [People]. If the process dies
+// after the messages but before the state, the step is repeated; a message whose id is already stored is not sent
+// again. Until the state is stored, a restore still finds the input of the step. traceparent is the trace of the
+// latest change in that input.
 func (h *hospital) applyStep(s Step, seen int, traceparent string) {
 	owner := h.owner
 	n := owner.n

@@ -133,5 +133,5 @@ type Metrics interface {
 	Ended(c subscriber.Channel, state outbound.State)
 	Accepted(sinceChange time.Duration, traceID string) // sinceChange is the time from the change until its webhook request was accepted
 	Decided(reason string)
-	Waiting(c subscriber.Channel, more int) // adds more, which may be negative, to the gauge
+	Waiting(c subscriber.Channel, more int) // adds more, which may be negative, to the number of waiting deliveries
 }

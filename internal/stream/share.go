@@ -82,7 +82,7 @@ type member struct {
 
 	mu        sync.Mutex
 	ours      map[int32]bool
-	read      map[int32]int64 // positions of partitions that had nothing to read when they were assigned; Records has not been called for them yet
+	read      map[int32]int64 // positions of the partitions that had nothing to read when assigned, until they are reported
 	committed map[int32]Mark
 	notes     map[int32]string // metadata of the committed offsets
 }

@@ -156,7 +156,7 @@ func (l *loop) deadline(begun time.Time) time.Time {
 		}
 	}
 	for _, p := range l.parts {
-		if p.rewrite != nil && begun.IsZero() { // no transaction is in progress that could include the checkpoint's next slice, so one begins now
+		if p.rewrite != nil && begun.IsZero() { // the next slice of the checkpoint begins a transaction now
 			return time.Unix(0, 1)
 		}
 		fires, _ := l.fires(p, now)

@@ -15,8 +15,8 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// Watermark tracks the position of each partition's view from the announcements of projectors. A server uses it to
-// delay a response until reads include the input.
+// Watermark tracks the position of each partition's view from the announcements of projectors. A server that has
+// stored an input waits for the input's position before it responds, so that later reads include the input.
 type Watermark struct {
 	view *View
 
@@ -103,9 +103,9 @@ func (f *Watermark) progressOf(partition int32) *progress {
 	return p
 }
 
-// Wait returns when the view of the partition includes the input at the position, or when ctx ends. If Redis has been
-// unavailable, or no processor has written, for longer than a wait could last, Wait fails immediately with [ErrAway] or
-// [ErrBehind]. During shorter interruptions, it waits.
+// Wait returns when the view of the partition includes the input at the position, or when ctx ends. If Redis has not
+// responded for more than 5 s, it returns [ErrAway]; if no processor has written for more than 5 s, it returns
+// [ErrBehind]. During shorter interruptions, it continues to wait.
 func (f *Watermark) Wait(ctx context.Context, partition int32, position int64) error {
 	f.mu.Lock()
 	p := f.progressOf(partition)

@@ -13,7 +13,8 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// connection holds the connections to Redis. All views on them share its state: which nodes respond, and their clocks.
+// connection holds the connections to Redis. All views that use it share its state: which nodes respond, and the
+// clocks of the nodes.
 type connection struct {
 	client     redis.UniversalClient // for subscriptions and Close; all commands are sent to a node
 	cluster    *redis.ClusterClient  // knows which node has a key; nil: there is only one node
@@ -43,9 +44,9 @@ func (c *connection) Ping(ctx context.Context) error {
 	})
 }
 
-// call makes one round trip to a node. After a round trip without a response, calls to the node fail immediately for a
-// short time. A failure does not count if the deadline of the caller or the timeout of the connection pool may have
-// caused it, because it then says nothing about the node.
+// call makes one round trip to a node. After a round trip without a response, calls to the node fail immediately for
+// a short time. A failure that the caller's deadline or the timeout of the connection pool may have caused does not
+// count, because it says nothing about the node.
 func (c *connection) call(ctx context.Context, n *node, do func() error) error {
 	now := c.now()
 	switch until := n.closedUntil.Load(); {
@@ -252,7 +253,7 @@ type writer struct {
 
 // These are the intervals of a writer.
 const (
-	retryMin   = 50 * time.Millisecond // after a failure, doubled each time
+	retryMin   = 50 * time.Millisecond // pause after the first failure; each further failure doubles it
 	retryMax   = time.Second
 	untilWoken = time.Hour
 )
@@ -281,8 +282,8 @@ func (w *writer) lastFault() error {
 	return nil
 }
 
-// run writes until ctx ends, and returns the error of ctx. It calls write again after a signal, after the time that
-// the last call has returned, and after a failure.
+// run calls write repeatedly until ctx ends, and returns the error of ctx. The next call comes after a signal or
+// after the duration that write has returned or, if write has failed, after a pause.
 func (w *writer) run(ctx context.Context, write func() (next time.Duration, err error)) error {
 	for retry := time.Duration(0); ; {
 		next, err := write()

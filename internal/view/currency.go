@@ -11,9 +11,10 @@ import (
 
 // Currency reports how current the partitions of a view are for readers.
 type Currency struct {
-	// Behind is the time since the view was last known to have every input of the log, for the partition that is
-	// furthest behind. Processors report each second, so for a current view, Behind is about a second. Partitions
-	// that were never written do not count. While Redis does not respond, Behind is the time since its last response.
+	// Behind is the time since the view was last known to contain every input of the log, for the partition that is
+	// furthest behind. Processors report once a second up to which instant the view is complete, so for a current
+	// view, Behind is about a second. Partitions that were never written do not count. While Redis does not respond,
+	// Behind is at least the time since its last response.
 	Behind     time.Duration
 	Unreadable int // partitions that cannot be read
 }

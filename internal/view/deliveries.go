@@ -32,8 +32,8 @@ type Delivery struct {
 	Endpoint   string
 	ID         string
 	OccurredAt time.Time // sorts the lists, newest first
-	// Final and Term rank the versions of a delivery: a final version ranks above any other, and then a later term
-	// above an earlier one. At equal rank, the later write wins.
+	// Final and Term rank the versions of a delivery. A final version ranks above a version that is not final;
+	// otherwise, the version with the later term ranks higher. At equal rank, the later write wins.
 	Final bool
 	Term  int64
 	Value []byte
@@ -93,7 +93,7 @@ type Deliveries struct {
 // listsWriter is the state of the lists of an owned partition.
 type listsWriter struct {
 	fresh   Freshness
-	reached int64 // last change in the ledger
+	reached int64 // position of the last change in the ledger
 	least   int64 // minimum position that Redis must have
 	count   int64 // minimum count of writes that Redis must have
 	begins  bool  // whether no signs of life have been written yet
@@ -268,8 +268,8 @@ func (b *View) putDeliveries(ctx context.Context, hospital, endpoint string, lis
 }
 
 // putNotes writes the notes of partitions without a fault, in one round trip to each node, and deletes the written
-// notes from the map. It counts one write for each of these partitions, and calls the function counted with one
-// hospital of each.
+// notes from the map. In Redis, it counts one write for each of these partitions, and then calls counted with one
+// hospital of each partition.
 func (b *View) putNotes(ctx context.Context, notes map[note][]byte, faults map[int32]error, counted func(hospital string)) {
 	var list, commands []note // commands are written last, so that a reader of a finished command finds its effects
 	for n := range notes {

@@ -21,7 +21,7 @@ type load struct {
 	versions  int64 // sum over all hospitals
 	units     map[string]*change
 
-	asOf, waits time.Time // for the position, as Freshness reports them
+	asOf, waits time.Time // from Freshness: the instants AsOf and Waits for this position
 	since       time.Time // when the oldest pending change was queued; zero: no change is pending
 }
 
@@ -86,7 +86,7 @@ func (p *Projector) drainLoads() []load {
 		for hospital, u := range l.pending {
 			u.recent = l.last[hospital].encode()
 		}
-		l.fresh.RecordProgress(l.position) // true only once this load is written
+		l.fresh.RecordProgress(l.position) // becomes true once this load has been written
 		loads = append(loads, load{
 			partition, l.epoch, l.seal, l.position, l.versions, l.pending, l.fresh.AsOf(), l.fresh.Waits(), l.since,
 		})
@@ -111,8 +111,8 @@ func (p *Projector) putBack(load *load) {
 	}
 }
 
-// writeLoad writes the changes of a partition in pipelines of limited size. The last pipeline ends with the mark.
-// behind reports whether only a whole projection can bring the view up to date.
+// writeLoad writes the changes of a partition in pipelines of limited size. The last pipeline ends with the commands
+// of [Projector.mark]. behind reports whether only a whole projection can bring the view up to date.
 func (p *Projector) writeLoad(ctx context.Context, n *node, load *load) (behind bool, err error) {
 	pipe := n.redis.Pipeline()
 	size := 0

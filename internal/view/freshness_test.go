@@ -75,7 +75,7 @@ func TestStandingStill(t *testing.T) {
 	}
 }
 
-// TestNeverAnswered: the state of a log that never responds is unknown from the first query on.
+// TestNeverAnswered: the state of a log that never responds counts as unknown, beginning with the first query.
 func TestNeverAnswered(t *testing.T) {
 	f := FreshnessSince(zero)
 	f.RecordProgress(4)

@@ -68,8 +68,8 @@ type signs struct {
 	waiting time.Duration // how long the oldest missing input has been pending
 }
 
-// fault returns why a partition cannot be read, or nil. Only this function decides that. A view that is not known to
-// be current cannot be read. most is the longest time that an input may have been pending.
+// fault returns why a partition cannot be read, or nil. No other function makes this decision. A view that is not
+// known to be current cannot be read. most is the longest time that an input may have been pending.
 func (h *header) fault(most time.Duration) error {
 	switch {
 	case h.away != nil:
@@ -211,8 +211,8 @@ type logEnd struct {
 // dropped, except the oldest and the newest.
 const endsAtMost = 32
 
-// FreshnessSince returns the Freshness for a log that is queried from an instant on. If the log never responds, its
-// state counts as unknown since that instant.
+// FreshnessSince returns the Freshness of a log that has been queried since the given instant. If the log never
+// responds, its state counts as unknown since that instant.
 func FreshnessSince(at time.Time) Freshness { return Freshness{since: at} }
 
 // RecordEnd records the last position in the log as of an instant, or -1 if the log was empty. The instant must
@@ -254,8 +254,8 @@ func (f *Freshness) Waits() time.Time {
 	return f.ends[0].at
 }
 
-// Fault returns why the state derived from the log is not current, or nil. most is the longest time that a record may
-// be pending; 0 means 2 s, the limit for verdicts.
+// Fault returns why the state derived from the log is not current, or nil. most is the longest time for which a
+// record may be pending; 0 means 2 s, the limit for verdicts.
 func (f *Freshness) Fault(now time.Time, most time.Duration) error {
 	waiting, unknown := time.Duration(0), time.Duration(0)
 	if waits := f.Waits(); !waits.IsZero() {

@@ -279,9 +279,9 @@ func (d *Deliveries) Fault(now time.Time) error {
 	return nil
 }
 
-// Lacks reports whether Redis has lost some of the lists of an owned partition, or whether the previous owner did not
-// write all of them. If so, all lists must be queued again, and then [Deliveries.Complete] must be called. Until
-// then, no signs of life are written.
+// Lacks reports whether the lists of an owned partition are incomplete, because Redis has lost some of them or
+// because the previous owner did not write all of them. If so, all lists must be queued again, and then
+// [Deliveries.Complete] must be called. Until then, no signs of life are written.
 func (d *Deliveries) Lacks(partition int32) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -374,7 +374,7 @@ func (d *Deliveries) putSign(ctx context.Context, partition int32, s *listSigns)
 	return nil
 }
 
-// encode returns the text that decodeSigns decodes.
+// encode encodes the signs of life for decodeSigns.
 func (s *signs) encode() string {
 	return strings.Trim(fmt.Sprint([]int64{s.pulse.UnixMilli(), s.asOf.UnixMilli(), s.waiting.Milliseconds()}), "[]")
 }

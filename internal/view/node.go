@@ -109,8 +109,8 @@ type newcomer struct {
 }
 
 // proves reports whether a header that was last written at pulse proves that a processor has checked the data of the
-// newcomer. Processors check the data with every pulse, once a second. So the header of a key proves it if its pulse
-// is later than the first one that was read, or so late that the predecessor cannot have written it.
+// newcomer. Processors check the data with every pulse, once a second. A pulse is a proof if it is later than the
+// first pulse that was read at this key, or so late that the newcomer's predecessor cannot have stored it.
 func (m *newcomer) proves(key string, pulse time.Time) bool {
 	if pulse.Sub(m.at) > knownWithin {
 		return true
@@ -144,7 +144,7 @@ func (c *connection) servedBy(n *node, key string) *newcomer {
 	}
 }
 
-// slotOf returns the part of a key that determines the node of a cluster that stores the key. For the keys of a
+// slotOf returns the part of a key that determines which node of a cluster stores the key. For the keys of a
 // partition, this part is the partition.
 func slotOf(key string) string {
 	if _, rest, ok := strings.Cut(key, "{"); ok {
@@ -180,7 +180,7 @@ func (c *connection) nodeOf(ctx context.Context, key string) *node {
 	return n.(*node) //nolint:errcheck // only nodes are stored
 }
 
-// failing returns a node on which all calls fail.
+// failing returns a node on which all calls fail with the given error.
 func (c *connection) failing(why error) *node {
 	n := &node{redis: c.unknown.redis, now: c.now, fault: why}
 	n.awaySince.Store(c.unknown.awaySince.Load())

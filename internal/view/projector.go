@@ -237,8 +237,9 @@ func (p *Projector) checkHeaders(ctx context.Context) error {
 	return nil
 }
 
-// requestWhole drops the pending changes of a partition and requests a whole projection from its owner. An epoch of -1
-// requests the projection even if an earlier request is pending.
+// requestWhole drops the pending changes of a partition and requests a whole projection from its owner. If epoch is
+// not negative, requestWhole does nothing if the partition has had another whole projection since that epoch, or if a
+// request is pending. An epoch of -1 requests the projection in any case.
 func (p *Projector) requestWhole(partition int32, epoch int) {
 	p.mu.Lock()
 	l := p.partitions[partition]

@@ -37,8 +37,8 @@ type Room struct {
 	Chart string // encoded
 }
 
-// readConsistent reads a header and a hospital as of the same moment. A pipeline may read them at different moments of
-// a rewrite; in that case, a transaction reads both again.
+// readConsistent reads a header and a hospital as of the same moment. If a pipeline finds no such hospital or an
+// incomplete view, it may have read the two at different moments of a rewrite; a transaction then reads both again.
 func readConsistent[T any](n *node, read func(redis.Pipeliner) (T, error)) (T, error) {
 	found, err := read(n.redis.Pipeline())
 	if errors.Is(err, ErrNoUnit) || errors.Is(err, ErrNotWhole) {
@@ -56,14 +56,14 @@ func (b *View) Token(ctx context.Context, hospital string) (Token, error) {
 	})
 }
 
-// nodeOfHospital returns the node that has the keys of a hospital, with the header of its partition.
+// nodeOfHospital returns the node that stores the keys of a hospital and the header of its partition.
 func (b *View) nodeOfHospital(ctx context.Context, hospital string) *node {
 	return b.nodeOf(ctx, b.headerKey(b.partitionOf(hospital)))
 }
 
-// token adds its commands to a pipeline and runs the pipeline. It also returns the hospital's fields that are named
-// in more, at the same version; a missing field is empty. token does not use a script, because an embedded Redis
-// needs 250 µs for a script and 45 µs for these two calls.
+// token adds its commands to a pipeline and runs the pipeline. more names further fields of the hospital; token
+// returns their values at the same version, or "" for a missing field. token does not use a script, because an
+// embedded Redis needs 250 µs for a script and 45 µs for these two calls.
 func (b *View) token(ctx context.Context, n *node, pipe redis.Pipeliner, hospital string, more ...string) (Token, []string, error) {
 	partition := b.partitionOf(hospital)
 	question := b.askHeader(ctx, n, pipe, b.headerKey(partition))

@@ -55,9 +55,9 @@ func (charts) DecodeRoom(encoded string, r *acuity.RoomChart) error {
 	return schemas.RoomChartCodec.DecodeInto([]byte(encoded), r)
 }
 
-// changing is a view in which the unit changes with every read. It alternates between two hospitals in Redis as if they
-// were successive versions of one. Both were equal at version 7, so a reader of one hospital may get the other as
-// changes since version 7.
+// changing is a view in which the unit changes with every read. It serves two hospitals in Redis alternately, as if
+// they were successive versions of one hospital. Each later read requests the changes since version 7, at which both
+// hospitals had the same state.
 type changing struct {
 	charts
 	hospitals [2]string

@@ -10,13 +10,12 @@ import (
 	"strconv"
 )
 
-// recent contains the rooms of a hospital that changed between two versions: after the version from, up to and
-// including the version to. It contains their state at the later version. A reader that has a version in that range
-// applies these rooms to get the later version.
+// recent contains the rooms of a hospital that changed in the versions (from, to], with their state at version to. A
+// reader that has a version in [from, to) applies these rooms to get version to.
 //
 // A recent describes the log, not the content of Redis, so it remains correct when Redis loses data. It is written
-// together with the later version and is valid only for that version. A release that does not know recent does not
-// update it; readers ignore the outdated value.
+// together with version to and is valid only for that version. A release that does not know recent does not update
+// it; readers ignore the outdated value.
 type recent struct {
 	from, to int64
 	rooms    []recentRoom // oldest change first

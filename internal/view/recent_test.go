@@ -9,7 +9,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// A reader that has any version from recent.from on gets the newest version by applying the rooms of recent. recent
+// A reader whose version is at least recent.from gets the newest version by applying the rooms of recent. recent
 // covers as many versions as its size limit permits.
 func TestRecentLeadsToTheNewest(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {

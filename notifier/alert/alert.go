@@ -48,8 +48,8 @@ func (a *Alert) unit() string {
 	return name
 }
 
-// level returns the name of the level in capitals. was is a text with the previous level, if the reason is a change,
-// or with the worst level, for a digest. For all other reasons, was is empty.
+// level returns the name of the current level in capitals, and a text about another level: the previous level if the
+// reason is a change, or the worst level if it is a digest. For all other reasons, this text is empty.
 func (a *Alert) level(t *texts) (now, was string) {
 	now = t.level(a.Level)
 	switch a.Reason { //nolint:exhaustive // the other reasons report no change
@@ -74,8 +74,8 @@ func (a *Alert) short(t *texts, key string) string {
 	return t.text(key+count(n), "nurses", t.nurses(n))
 }
 
-// axis returns the text for the problem on the axis that drives the level. It is used only if the level is above
-// green.
+// axis returns the text for the problem on the axis that drives the level. The text applies only if the level is
+// above green.
 func (a *Alert) axis(t *texts) string { return t.text("axis." + a.Effect.Driving.String()) }
 
 // why returns the reason for the alert, displayed next to the level, or "" for Raised and Lowered.

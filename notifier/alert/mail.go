@@ -49,8 +49,8 @@ func (a *Alert) fields(t *texts) []field {
 	return lines
 }
 
-// mail returns an e-mail with the given lines, as text and as an HTML table. The table has no images, no external
-// styles and no link other than the one for the acknowledgment.
+// mail returns an e-mail with the given lines, as text and as an HTML table. The table has no images and no external
+// styles. Its only link is the one that acknowledges the alert.
 func mail(t *texts, subject string, lines []field) (Message, error) {
 	var text, page strings.Builder
 	for _, l := range lines {

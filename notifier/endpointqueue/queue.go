@@ -98,8 +98,8 @@ type Verdict struct {
 	Since  time.Time // when the failure in Notice began
 }
 
-// Resume restores a queue from the ledger; attempts are the earlier attempts to send its head. If a wrong clock set
-// NextAt too far ahead, Resume reduces it.
+// Resume restores a queue from the ledger. position is the ledger offset of its head, and attempts are the earlier
+// attempts to send the head. If a wrong clock set NextAt too far ahead, Resume reduces it.
 func (q *Queue) Resume(now time.Time, position int64, attempts []sending.Attempt) {
 	if most := now.Add(mostAsked); q.NextAt.After(most) {
 		q.NextAt = most
@@ -249,7 +249,9 @@ func (q *Queue) Enable(now time.Time) {
 	q.FailingSince = now
 }
 
-// wait returns the time until the next attempt after the given number of failures.
+// wait returns the time until the next attempt after the given number of consecutive failures. It is the wait that
+// the receiver requested, or the wait from the table, whichever is longer. spread, a random number in [0, 1), varies
+// the wait from the table.
 func wait(failures int, r sending.Result, spread float64) time.Duration {
 	base := waits[min(failures, len(waits))-1]
 	w := time.Duration(float64(base) * (1 - jitter + 2*jitter*spread))

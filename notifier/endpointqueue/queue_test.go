@@ -255,7 +255,7 @@ func TestClockJump(t *testing.T) {
 	}
 }
 
-// TestResume: a queue that is restored from the ledger at any point behaves like one that was never interrupted.
+// TestResume: a queue that is restored from the ledger at any point behaves like a queue that was never interrupted.
 func TestResume(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var whole endpointqueue.Queue

@@ -13,7 +13,7 @@ import (
 	"svc/notifier/alert"
 )
 
-// TestKilledBeforeTheOutcome: messages that are repeated after a crash have the same ids.
+// TestKilledBeforeTheOutcome: messages that are sent again after a crash have the same ids.
 func TestKilledBeforeTheOutcome(t *testing.T) {
 	run(t, func(r *rig) {
 		ids := map[string]int{}

@@ -161,7 +161,7 @@ func (m *memory) encode() ([]byte, error) {
 	}
 }
 
-// dropAttempts removes the attempts of all messages. It returns true if there were any.
+// dropAttempts removes the attempts of all messages, and reports whether there were any.
 func dropAttempts(messages []sent) (any bool) {
 	for i := range messages {
 		any = any || len(messages[i].Attempts) > 0

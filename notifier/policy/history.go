@@ -86,7 +86,8 @@ func (h *History) Worst() acuity.Level {
 	return worst
 }
 
-// below reports whether the level has been below the given one for [LowerAfter], so that a Lowered alert is due.
+// below reports whether the level has been below the given one for [LowerAfter], so that a Lowered or Cleared alert
+// is due.
 func (h *History) below(level acuity.Level, now time.Time) bool {
 	return level > acuity.LevelGreen && h.Level < level && !now.Before(h.Under[level-1].Add(LowerAfter))
 }
@@ -154,8 +155,9 @@ func (h *History) ApplyDecision(hospital string, d Decision, to []Addressee, now
 	if d.Reason == Raised {
 		h.Unaddressed = len(to) == 0
 	}
-	// Recipients who are skipped because they did not get the raise do not make the alert unreached. Neither does an
-	// escalation without any recipient: the next round follows at its regular time.
+	// The alert is unreached if it had addressees but no message was sent. Addressees who are skipped because they
+	// did not get the raise do not count. An escalation is never unreached: the next round follows at its regular
+	// time.
 	h.Unreached = !sent && slices.ContainsFunc(to, func(a Addressee) bool { return a.Reason != NotNotified }) && d.Reason != Escalated
 }
 

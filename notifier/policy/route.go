@@ -25,7 +25,8 @@ type Addressee struct {
 //
 //   - A raise or its repetition goes to the recipients of its tier and of lower tiers, over the channels of its tier.
 //   - A digest goes to the recipients of the alerted tier and of lower tiers, and to all recipients alerted before.
-//   - Lowered and Cleared go only to recipients alerted before.
+//   - Lowered and Cleared are sent only to recipients alerted before. The other recipients of these tiers are returned
+//     with the state Suppressed.
 //   - An escalation goes to escalateTo; if that is empty, to the recipients of the next higher tier; if there is no
 //     such tier, to the same recipients again.
 //

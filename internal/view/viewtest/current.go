@@ -54,8 +54,7 @@ func awaitError(t *testing.T, b *view.View, want error) {
 	})
 }
 
-// beat calls Pulse repeatedly, with the end of the log that the function ends returns, until the test ends or stop is
-// called.
+// beat calls Pulse repeatedly, with ends() as the end of the log, until the test ends or stop is called.
 func (v *fixture) beat(t *testing.T, ends func() int64) (stop func()) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())

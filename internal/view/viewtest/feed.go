@@ -73,8 +73,8 @@ func testCounts(t *testing.T, s Server) {
 	if got := h.Window(feeds.MinuteWindow, now); got.Received != 0 {
 		t.Errorf("the counts of the minute did not expire: %+v", got)
 	}
-	// Messages that are restored late count in the windows in which they were received. They do not change the feed's
-	// LastReceived, LastApplied or LastEvent.
+	// Counts that are added late belong to the windows in which the messages were received. They do not change the
+	// feed's LastReceived, LastApplied or LastEvent.
 	before := *h
 	left, err := one.Feeds().AddFeedsAt(t.Context(), begin.Add(-2*time.Hour), map[feeds.Feed]*feeds.Sum{
 		hl7: sum(1000, begin.Add(-2*time.Hour), begin.Add(-2*time.Hour)),

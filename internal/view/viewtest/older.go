@@ -97,8 +97,8 @@ func Dump(t testing.TB, url, prefix string) (restore func()) {
 	}
 }
 
-// testOlderState tests a Redis that is restored to an earlier state. After the next pulse, reads must not return that
-// state, even for hospitals without new writes.
+// testOlderState tests a Redis that is restored to an earlier state. After the next pulse, reads must not return the
+// earlier state, even for hospitals without new writes.
 func testOlderState(t *testing.T, s Server) {
 	for name, test := range map[string]struct {
 		position int64

@@ -113,7 +113,8 @@ func start(t *testing.T, url, generation string) *fixture {
 	return startWith(t, url, generation, func(*view.Config) {})
 }
 
-// startBehind is like start, but has the time limits of a service, so that an error is returned while the gate is shut.
+// startBehind is like start, but connects through a gate and has the time limits of a service, so that calls fail
+// soon after the gate is shut.
 func startBehind(t *testing.T, gate *Gate, generation string, now func() time.Time) *fixture {
 	t.Helper()
 	return startWith(t, gate.URL, generation, func(c *view.Config) { c.Patient, c.Now = false, now })
