@@ -43,7 +43,7 @@ func (f *fold) apply(offset int64, entry any) {
 	case *outbound.EndpointQueue:
 		h := f.hospital(e.Hospital)
 		l := f.endpoint(h, e.Endpoint)
-		cursor := max(l.record.Cursor, e.Cursor) // a final state is valid whichever owner wrote it
+		cursor := max(l.record.Cursor, e.Cursor) // a final state is valid no matter which owner wrote it
 		if !f.late(e.Term) {
 			l.record, l.at = *e, offset
 		}

@@ -64,8 +64,8 @@ func (o *ownership) low() int64 {
 	return low
 }
 
-// append starts to write an entry to the ledger and does not wait. Once the ledger has stored the entry, its offset
-// is passed to the callback, unless that is nil.
+// append passes an entry to the ledger and does not wait. Once the ledger has stored the entry, the loop calls the
+// callback with the entry's offset. The callback may be nil.
 func (o *ownership) append(entry any, then func(at int64)) {
 	o.begun++
 	o.n.saves.Add(1)

@@ -308,7 +308,7 @@ func (m *message) handleResult(began time.Time, r sending.Result) {
 		m.end(outbound.Expired, string(r.Class))
 	default:
 		m.save(m.schedule)
-		if m.isSealed() != wasClosed { // People may alert a different recipient meanwhile
+		if m.isSealed() != wasClosed { // People may now alert a different recipient
 			m.h.askPeople = true
 			m.h.consider()
 		}

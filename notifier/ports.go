@@ -58,8 +58,8 @@ type People interface {
 	// Calls run in their own goroutines, at most one at a time for each hospital. Step may block for some 100 ms.
 	Step(ctx context.Context, now time.Time, h Happening) Step
 	// Open decrypts the sealed part of a delivery and returns the message to send, with To, Subject, Text and HTML. A
-	// nonempty reason means that the message cannot be sent. The delivery then fails permanently, unless later is
-	// true: in that case, something cannot be decrypted yet, and the delivery is retried.
+	// nonempty reason means that the message cannot be sent. If later is true, the address or the text cannot be
+	// decrypted yet, and the delivery is retried; if later is false, the delivery fails permanently.
 	Open(e *outbound.Entry) (m sending.Message, reason string, later bool)
 	// Test returns a test message for a recipient, or the reason why there is none.
 	Test(now time.Time, c *outbound.Command) (message outbound.Entry, reason string)

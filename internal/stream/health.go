@@ -16,10 +16,10 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 )
 
-// health tracks whether any broker responds, from the results of the client that it hooks into. A failed dial or a
-// timed-out append raises only a suspicion, because the loss of one broker out of three is no reason to refuse all
-// records. A suspicion starts a probe, which pings the brokers. The cluster counts as unavailable if none responds, and
-// the probe continues until one does.
+// health tracks whether any broker responds. It is a hook of the client, which reports failed dials and lost
+// connections to it. A failed dial or a timed-out append raises only a suspicion, because the loss of one broker out
+// of three is no reason to refuse all records. A suspicion starts a probe, which pings the brokers until one
+// responds. Until then, the cluster counts as unavailable.
 type health struct {
 	log    *slog.Logger
 	away   atomic.Int64    // start of the unavailability in unix ms; 0: available

@@ -43,8 +43,8 @@ func newNewest() *newest {
 	return n
 }
 
-// index builds a hash index with the given number of lists, which must be a power of 2. A lookup in it causes one
-// cache miss, whereas a lookup in a Go map of this size causes several.
+// index builds a hash index with the given number of lists, which must be a power of 2. A lookup causes one cache
+// miss; in a Go map of this size, it would cause several.
 func (n *newest) index(size int) {
 	n.first = make([]int32, size)
 	for i := range n.first {

@@ -25,7 +25,7 @@ type Options struct {
 
 	TLS               bool   // whether to use TLS; implied if any of the files is set
 	CAFile            string // PEM; "": the system's certificate authorities
-	CertFile, KeyFile string // PEM of a client certificate; both or neither
+	CertFile, KeyFile string // PEM files of a client certificate and its key; both or neither must be set
 
 	// Replicas is the number of replicas of a new topic, and the minimum for an existing topic. 0 means 3, or the
 	// number of brokers if the cluster has fewer than 3. A new topic is created only once enough brokers are known:

@@ -156,10 +156,11 @@ func (c *Cluster) Process(ctx context.Context, cfg Config) error {
 const maxGaps = 3
 
 const (
-	// The limits of one fetch, and of one partition within it, in encoded bytes. A poll takes records from one
-	// partition after another, while the loop applies partitions in parallel, so a poll must return several
-	// partitions. A transaction writes one batch to a partition, and a partial batch is useless, so a loop that reads
-	// another loop's output requests more from each partition.
+	// fetchBytes limits one fetch, in encoded bytes. A poll takes records from one partition after another, while the
+	// loop applies partitions in parallel, so a fetch must contain several partitions. Therefore the records of one
+	// partition in a fetch are limited to fetchPartitionBytes, or to fetchBatchBytes if the input is Sparse. A Sparse
+	// input may consist of another loop's transactions. Each of these writes one batch to a partition, and a partial
+	// batch is useless, so the limit is larger.
 	fetchBytes          = 512 << 10
 	fetchPartitionBytes = 32 << 10
 	fetchBatchBytes     = 256 << 10

@@ -168,8 +168,8 @@ func (c *Cluster) Loader(ctx context.Context, topic string) (*Loader, error) {
 	return &Loader{ctx: ctx, client: client, topic: topic}, nil
 }
 
-// Put appends a record to the partition that it names. It blocks while too many appends are in progress, and returns
-// the first error of earlier appends.
+// Put appends a record to the partition that the record names. It blocks while too many appends are in progress, and
+// returns the first error of earlier appends.
 func (l *Loader) Put(r *Record) error {
 	record := &kgo.Record{Topic: l.topic, Partition: r.Partition, Key: r.Key, Value: r.Value, Timestamp: r.Timestamp}
 	l.client.Produce(l.ctx, record, func(_ *kgo.Record, err error) {

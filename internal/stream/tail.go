@@ -82,8 +82,9 @@ type waiter[T any] struct {
 	out   T
 }
 
-// NewApplied returns an Applied. decode returns the change in a record and the offset of the input that caused it, on
-// the same partition. It returns false for a record that no input caused: state, or a change that a timer caused.
+// NewApplied returns an Applied. decode returns the change in a record, and the offset of the input that caused the
+// change, which is in the same partition. ok is false for a record that no input caused: a state record, or a change
+// that a timer caused.
 func NewApplied[T any](decode func(Record) (change T, input int64, ok bool)) *Applied[T] {
 	return &Applied[T]{decode: decode, parts: map[int32]*waiting[T]{}}
 }

@@ -32,8 +32,9 @@ type Task interface {
 	Reject(r Record, reason string) error
 	// Due returns the earliest instant at which a timer changes something, or the zero time if there is none.
 	Due() time.Time
-	// Advance fires the timers that are due up to an instant, for about 10 ms at most. The rest remain due. At the
-	// end of the log, the instant is that of the wall clock; before the end, it is not later than the next inputs.
+	// Advance fires the timers that are due up to an instant, for about 10 ms at most. The remaining timers stay due.
+	// If no input is pending, the instant is the current time; if one is, the instant is not later than the pending
+	// input's timestamp.
 	Advance(upTo time.Time) error
 	// Outputs emits what has changed since the last call; a nil value removes the key. The bytes are read until
 	// Committed, so they must not be reused before then. An error drops the state in memory, as an error from Apply

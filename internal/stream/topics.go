@@ -63,7 +63,7 @@ func (c *Cluster) Ensure(ctx context.Context, topics ...Topic) error {
 type topicAdmin struct{ *Cluster }
 
 // createMissing creates the topic unless the cluster has it. If another role that starts at the same time creates the
-// topic first, that topic is checked as any existing topic is.
+// topic first, that topic is checked like any existing topic.
 func (c topicAdmin) createMissing(ctx context.Context, t Topic, have kadm.TopicDetail) error {
 	if have.Topic == t.Name && !errors.Is(have.Err, kerr.UnknownTopicOrPartition) {
 		if have.Err != nil {

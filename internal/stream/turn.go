@@ -116,8 +116,9 @@ func (l *loop) gathers() time.Duration {
 	return l.cfg.CommitEvery
 }
 
-// capacity returns how many more inputs the current transaction accepts. The number of inputs is limited because the
-// outputs of a transaction are kept in memory. A Sparse input causes few outputs, so its number is not limited.
+// capacity returns how many more inputs the current transaction accepts. The outputs of a transaction are kept in
+// memory, so the number of inputs is limited. It is not limited if the input is Sparse, because such an input causes
+// few outputs.
 func (l *loop) capacity(count int) int {
 	if l.cfg.Sparse {
 		return turnRecords
@@ -128,10 +129,10 @@ func (l *loop) capacity(count int) int {
 // turnTime returns how long a transaction accepts inputs if the loop is behind.
 func (l *loop) turnTime() time.Duration { return max(turnTime, turnFactor*l.cfg.CommitEvery) }
 
-// patient reports whether transactions accept inputs for a long time. They do while the loop is behind. If the input
-// is Sparse, they also do if the loop was behind earlier in the current transaction: a loop that reads the output of
-// another loop falls behind with each of the other loop's transactions and catches up immediately, which must not end
-// its own transaction.
+// patient reports whether transactions accept inputs for a long time: if the loop is behind or, for a Sparse input,
+// if it was behind at any time during the current transaction. A loop whose input is the output of another loop falls
+// behind with each transaction of the other loop, and catches up at once. Catching up must not end its own
+// transaction.
 func (l *loop) patient() bool { return l.behind() || l.cfg.Sparse && l.lagged }
 
 // behind reports whether the log has so many unapplied inputs that throughput has priority over latency.

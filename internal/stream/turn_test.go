@@ -111,8 +111,9 @@ func TestNextTransactionHasAllInputs(t *testing.T) {
 	})
 }
 
-// A loop reads the output of another loop that is catching up. If its commit interval is long, it is behind after
-// each transaction of the other loop, and up to date a moment later. This must not end its transaction early.
+// A loop with a long commit interval reads the output of another loop that is catching up. The first loop is behind
+// after each transaction of the second, and up to date a moment later. Being up to date must not end the first loop's
+// transaction early.
 func TestLongCommitIntervalWhileBehind(t *testing.T) {
 	const n = turnRecords + farBehind + 1 // the first poll leaves several inputs
 	synctest.Test(t, func(t *testing.T) {

@@ -211,8 +211,8 @@ func (d *Deliveries) flush(ctx context.Context) (err error) {
 	return err
 }
 
-// unlist marks the lists of partitions that have lost deliveries as incomplete. It deletes each partition that it has
-// marked from the map lost, and adds errors to faults.
+// unlist marks the lists of partitions that have lost deliveries as incomplete. It deletes the marked partitions from
+// the map lost, and adds errors to faults.
 func (d *Deliveries) unlist(ctx context.Context, lost map[int32]int, faults map[int32]error) {
 	for partition, count := range lost {
 		key := d.view.listedKey(partition)

@@ -10,12 +10,12 @@ import (
 	"strconv"
 )
 
-// recent contains the rooms of a hospital that changed in the versions (from, to], with their state at version to. A
-// reader that has a version in [from, to) applies these rooms to get version to.
+// recent contains the rooms of a hospital that changed in the versions (from, to], each in its newest state. A reader
+// that has any version in [from, to) applies these rooms to get the newest version.
 //
 // A recent describes the log, not the content of Redis, so it remains correct when Redis loses data. It is written
-// together with version to and is valid only for that version. A release that does not know recent does not update
-// it; readers ignore the outdated value.
+// together with the newest version and is valid only for that version. A release that does not know recent does not
+// update it; readers ignore the outdated value.
 type recent struct {
 	from, to int64
 	rooms    []recentRoom // oldest change first

@@ -209,8 +209,8 @@ func (k *keys) blockKey(hospital string, l feeds.Level, at time.Time) string {
 	return k.feedsKey(hospital) + ":" + l.Name + strconv.FormatInt(at.UnixMilli()/l.Block.Milliseconds(), 10)
 }
 
-// noticesKey returns the key of the set of those feeds of a hospital that have notices. The keys of each feed's
-// notices begin with this key.
+// noticesKey returns the key of the set of a hospital's feeds that have notices. The keys of each feed's notices
+// begin with this key.
 func (k *keys) noticesKey(hospital string) string { return k.feedsKey(hospital) + ":notices" }
 
 // usedKey returns the key of the hash with the last use of each API key, in Unix ms.

@@ -1,9 +1,10 @@
-// Package endpointqueue schedules the deliveries to one endpoint. It also decides the effect of each attempt's result.
-// It is a state machine: it stores no events, sends nothing, and gets the time from its caller.
+// Package endpointqueue schedules the deliveries to one endpoint. It also decides the effect of each attempt's
+// result. It is a state machine: it stores no events, sends nothing, and gets the time from its caller.
 //
 // Events are sent one at a time, in the order of the ledger; an event is sent only after the previous one is final.
-// Thus a failing endpoint delays only its own events. One exception: an event that the endpoint keeps rejecting is
-// skipped once the next event, sent as a probe, is accepted.
+// Thus a failing endpoint delays only its own events. There is one exception: if the endpoint responds to an event
+// with 5xx again and again, the queue sends the next event as a probe. Once the endpoint accepts the probe, the
+// failing event is skipped.
 package endpointqueue
 
 import (

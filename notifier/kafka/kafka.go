@@ -64,7 +64,7 @@ func (m Member) Records(partition int32, records []stream.Record, through int64,
 	}
 }
 
-// Side implements [stream.Sharer]. It forwards the commands in the ledger, which other processes write.
+// Side implements [stream.Sharer]. It forwards the commands that other processes write to the ledger.
 func (m Member) Side(r stream.Record) {
 	key, err := schemas.ParseKey(r.Key)
 	if err != nil || key.Kind != ledger.KindCommand || r.Value == nil {

@@ -54,8 +54,9 @@ func (s *step) recordUnopened(waiting []outbound.Entry) {
 	}
 }
 
-// updateReach records whether the alert has not reached any recipient, and whether it could reach one now. It returns
-// true if the history has changed.
+// updateReach sets two fields of the history: Unreached if no message of the alert has arrived or may still arrive,
+// and Unaddressed if the raise must be sent again because an address can now be decrypted. It returns true if one of
+// the two has changed.
 func (s *step) updateReach() bool {
 	h, before := &s.memory.History, s.memory.History
 	if h.Episode == "" || !h.AckedAt.IsZero() {

@@ -170,8 +170,8 @@ func (s *step) writeMessage(a *alert.Alert, decision int64, to policy.Addressee,
 	})
 }
 
-// addEvent creates the surge.alert event for the webhooks that subscribe to it, and a second one for recipients'
-// webhooks that do not subscribe.
+// addEvent creates the surge.alert event for the webhooks that subscribe to it, and a second event for recipients'
+// webhooks that do not subscribe to it.
 func (s *step) addEvent(a *alert.Alert, decision int64, hooks []string) {
 	if e, err := a.Event(s.hospital, decision, ""); err == nil {
 		s.out.Events = append(s.out.Events, e)

@@ -1,8 +1,8 @@
 // Package policy decides when people are alerted to the level of a unit.
 //
-// Its core is one pure function, [Step]. From the settings of a hospital, its [History] and the instant, Step computes
-// the alert to send now, its reason, and the instant at which the result changes if nothing happens before. Webhooks
-// get every change; people get a raise immediately and everything else damped.
+// Its core is one pure function, [Step]. From the settings of a hospital, its [History] and the current instant,
+// Step computes the alert to send now, its reason, and the instant at which the result changes if nothing happens
+// before. Webhooks get every change; people get a raise immediately and everything else damped.
 //
 //	alerted = level of the last alert, tier = its tier, cur = tier of the current level
 //	1. level > alerted, or cur > tier       raised; also when the tier gets its first recipient

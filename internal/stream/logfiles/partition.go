@@ -161,9 +161,9 @@ const (
 	indexVersion = 1
 )
 
-// index returns the index that matches the batches. The broker appends the index entry after the batch. If it were
-// killed between the two writes, it would later apply each entry to the wrong batch, and show records of a transaction
-// that never ended.
+// index returns the index that matches the batches. The broker writes a batch before its index entry. A broker that
+// was killed between the two writes would later apply each entry to the wrong batch, and show records of a
+// transaction that never ended.
 func (s *segment) index() []byte {
 	all := make([]byte, 0, indexEntry*len(s.batches))
 	for _, b := range s.batches {

@@ -40,8 +40,8 @@ type room struct {
 	started acuity.Instant
 }
 
-// New returns the feeds of hospitals h000, h001 … with the given number of rooms each. One observation is received
-// per step; the first one is received one step after the instant from.
+// New returns the feeds of hospitals h000, h001 … with the given number of rooms each. The first observation is
+// received one step after the instant from, and each further observation one step after the previous one.
 func New(hospitals, rooms int, from acuity.Instant, step time.Duration) *Feeds {
 	random := rand.New(rand.NewPCG(1, uint64(hospitals))) //nolint:gosec // random numbers must be repeatable
 	f := &Feeds{rooms: rooms, now: from, step: step, random: random}

@@ -98,8 +98,8 @@ func testCounts(t *testing.T, s Server) {
 	}
 }
 
-// testNotices tests that the newest refusals and warnings of a feed are kept, whichever instance wrote them, and that
-// only the feeds with the latest notices are kept per hospital.
+// testNotices tests that the newest refusals and warnings of a feed are kept, no matter which instance wrote them. If
+// a hospital has too many feeds with notices, only the feeds with the latest notices keep theirs.
 func testNotices(t *testing.T, s Server) {
 	now := time.Date(2031, 4, 5, 23, 59, 30, 0, time.UTC)
 	one, two := clock(t, s, &now), clock(t, s, &now)
