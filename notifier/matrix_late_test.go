@@ -13,8 +13,8 @@ import (
 	"svc/schemas/ledger"
 )
 
-// TestMatrixLateFailure: an attempt that a suspended former owner started, and that fails late, does not delay the
-// endpoint for the current owner.
+// TestMatrixLateFailure: a former owner of the partition was suspended during an attempt. If this attempt fails late,
+// it does not delay the current owner's attempts to the same endpoint.
 func TestMatrixLateFailure(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		r.hook("north", "whk_1")
@@ -50,8 +50,8 @@ func TestMatrixLateFailure(t *testing.T) {
 	})
 }
 
-// TestMatrixLateEntry: an entry that a suspended former owner writes late is ignored once the new owner has written.
-// A restore uses the new owner's entries.
+// TestMatrixLateEntry: a former owner of the partition was suspended and resumes. An entry that it writes after the
+// new owner has written is ignored, and a restore uses the new owner's entries.
 func TestMatrixLateEntry(t *testing.T) {
 	for name, tt := range map[string]struct {
 		late     any
@@ -132,7 +132,8 @@ func (a *asked) Test(time.Time, *outbound.Command) (outbound.Entry, string) {
 	return outbound.Entry{}, "no_recipient"
 }
 
-// TestMatrixLateWriter: entries that a suspended former owner writes late have no effect.
+// TestMatrixLateWriter: a former owner of the partition was suspended and resumes. The entries that it still writes
+// have no effect.
 func TestMatrixLateWriter(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		r.hook("north", "whk_1")

@@ -29,7 +29,7 @@ func TestMatrixKilledBeforeTheLedger(t *testing.T) {
 		r.start()
 		r.settle(time.Minute)
 		r.wantRepeated("whk_1", ids)
-		if again := len(r.receiver.of("whk_1")) - len(ids); again < 1 || again > 9+2 { // two more, because two events were refused
+		if again := len(r.receiver.of("whk_1")) - len(ids); again < 1 || again > 9+2 { // the 2 are attempts that were refused at first
 			t.Errorf("%d requests for %d events, %d of them before the kill", len(r.receiver.of("whk_1")), len(ids), delivered)
 		}
 		r.end()

@@ -24,7 +24,7 @@ func (o *Options) Reach(ctx context.Context, address string) (expires time.Time,
 	if err != nil {
 		return expires, fmt.Errorf("connect to %s: %w", address, err)
 	}
-	defer conn.Close() //nolint:errcheck // nothing was sent
+	defer conn.Close() //nolint:errcheck // nothing was sent on the connection
 	if conf == nil {
 		return expires, nil
 	}

@@ -14,7 +14,7 @@ import (
 func TestNewestOfEachKey(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := newNewest()
-		n.index(rapid.SampledFrom([]int{1, newestPlaces}).Draw(t, "lists at first")) // starting with one list, the index grows
+		n.index(rapid.SampledFrom([]int{1, newestPlaces}).Draw(t, "lists at first")) // with one list at first, the index must grow
 		if rapid.Bool().Draw(t, "one hash for all") {
 			n.hash = func([]byte) uint32 { return 1 }
 		}

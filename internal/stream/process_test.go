@@ -135,8 +135,8 @@ func (s *sulky) Apply(r Record) error {
 	return s.counter.Apply(r)
 }
 
-// An input that fails, and is not poison, blocks its partition and is retried at a limited rate until it succeeds. No
-// input is skipped.
+// If Apply returns an error other than a PoisonError, the input blocks its partition and is retried at a limited rate
+// until Apply succeeds. No input is skipped.
 func TestErrorHoldsPartitionUntilItIsGone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)

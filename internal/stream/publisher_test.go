@@ -14,8 +14,8 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
-// TestAppendsThatHang: if a broker does not respond, each append fails in time and states the reason, and appends
-// succeed again once the broker responds.
+// TestAppendsThatHang: if a broker does not respond, each append fails within its timeout and states the reason.
+// Appends succeed again once the broker responds.
 func TestAppendsThatHang(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)
@@ -81,7 +81,7 @@ func TestASenderWhoLeaves(t *testing.T) {
 					t.Errorf("sender %d: %v", n, err)
 				}
 			})
-			synctest.Wait() // the records are sent in this order
+			synctest.Wait() // so that the records are sent in the order of n
 		}
 		cancel()
 		time.Sleep(time.Second) // virtual time, until the client retries

@@ -77,7 +77,7 @@ func TestReplaceLosesNothing(t *testing.T) {
 	})
 }
 
-// Many processes that change a value at the same moment wait for each other, and all succeed.
+// If many processes change a value at the same moment, they wait for each other, and all succeed.
 func TestReplaceWaitsForOthers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)

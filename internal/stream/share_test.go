@@ -237,8 +237,8 @@ func TestShareFollowsSideTopic(t *testing.T) {
 	})
 }
 
-// Consecutive records of the side topic are fetched together, because the sharer itself wrote most
-// of them.
+// Consecutive records of the side topic are fetched together. The sharer itself writes most of them, so a fetch for
+// each record would cost too much.
 func TestShareBatchesSideTopic(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		r := newRig(t)

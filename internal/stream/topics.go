@@ -174,7 +174,7 @@ func (c topicAdmin) checkEverywhere(ctx context.Context, names []string) error {
 		}
 		resp, err := req.RequestWith(within, c.client.Broker(int(brokers[i].NodeID)))
 		if err != nil {
-			return nil //nolint:nilerr // skipped, see above
+			return nil //nolint:nilerr // a broker that does not respond is skipped
 		}
 		for _, t := range resp.Topics {
 			err := kerr.ErrorForCode(t.ErrorCode)

@@ -106,7 +106,7 @@ func TestTracedInputs(t *testing.T) {
 			t.Errorf("%d spans were started: no transaction was repeated", started)
 		}
 		seen := started
-		stop = r.process(r.cluster, config) // restores
+		stop = r.process(r.cluster, config) // restores the partitions
 		r.send(1)
 		r.await("records", 13, stats.Records.Load)
 		if err := stop(); err != nil || started != seen {

@@ -19,7 +19,7 @@ func (c *tally) Apply(r Record) error {
 }
 
 func (c *tally) Outputs(emit func(key, value []byte)) error {
-	if n := c.open.Swap(0); n > c.most.Load() { // the first partition of a transaction reads the total of all partitions
+	if n := c.open.Swap(0); n > c.most.Load() { // the first call in a transaction gets the total of all partitions
 		c.most.Store(n)
 	}
 	return c.Task.Outputs(emit)

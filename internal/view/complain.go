@@ -27,7 +27,7 @@ func (c *connection) complain(ctx context.Context, err error) {
 		message = "redis is a cluster, but --redis does not say so"
 	case redis.HasErrorPrefix(err, "WRONGPASS"), redis.HasErrorPrefix(err, "NOAUTH"), redis.HasErrorPrefix(err, "NOPERM"):
 		message = "redis refuses a command; check user, password and rights (docs/configuration.md#rights)"
-		which = err.Error() // names the command
+		which = err.Error() // the error names the refused command
 	case errors.As(err, &answer), errors.Is(err, redis.ErrPoolTimeout):
 		return
 	case errors.As(err, &untrusted):

@@ -76,8 +76,8 @@ func (c *connection) call(ctx context.Context, n *node, do func() error) error {
 }
 
 // findMoved reloads the slot map of a cluster if an error states, or may mean, that keys have moved to another node.
-// Calls do not follow a redirection, because the caller must know which node responded. If the error comes from a
-// cluster that --redis does not declare, findMoved returns it with [errCluster].
+// Calls do not follow a redirection, because the caller must know which node responded. If the error shows that Redis
+// is a cluster although --redis does not say so, findMoved returns the error together with [errCluster].
 func (c *connection) findMoved(ctx context.Context, err error) error {
 	moved := slices.ContainsFunc([]string{"MOVED", "ASK", "CROSSSLOT", "CLUSTERDOWN"}, func(prefix string) bool {
 		return redis.HasErrorPrefix(err, prefix)
@@ -224,8 +224,8 @@ func (c *connection) readHeaders(ctx context.Context, key func(int32) string, pa
 	return all, all[0].away
 }
 
-// faults returns why the partitions 0 to n-1 cannot be read, according to their headers. most is the longest time that
-// an input may have been pending.
+// faults returns which of the partitions 0 to n-1 cannot be read according to their headers, and why. most is the
+// longest time that an input may have been pending.
 func (c *connection) faults(ctx context.Context, key func(int32) string, n int32, most time.Duration) (map[int32]error, error) {
 	headers, err := c.readHeaders(ctx, key, upTo(n)...)
 	if err != nil {

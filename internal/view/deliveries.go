@@ -12,7 +12,7 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// Each of these Redis scripts performs one atomic update. The comment at the top of the script describes the update.
+// Each of these Redis scripts performs one atomic update, which the comment at its top describes.
 var (
 	//go:embed deliveries.lua
 	deliveriesSource string
@@ -57,7 +57,7 @@ const (
 	commandsKept    = 7 * 24 * time.Hour
 	linksKept       = 2 * 24 * time.Hour
 	deliveriesBatch = 200     // number of deliveries written in one round trip
-	deliveriesMost  = 100_000 // pending deliveries
+	deliveriesMost  = 100_000 // maximum number of pending deliveries
 )
 
 // note identifies a field that is stored in addition to the lists, such as the health of an endpoint.

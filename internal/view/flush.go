@@ -157,7 +157,7 @@ func (p *Projector) writeLoad(ctx context.Context, n *node, load *load) (behind 
 	return behind, err
 }
 
-// Each of these Redis scripts must be atomic. The comment in the script explains why.
+// These Redis scripts must be atomic. The comment in each script explains why.
 var (
 	//go:embed claim.lua
 	claimSource string

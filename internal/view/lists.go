@@ -69,7 +69,7 @@ func (l *Lists) fault(ctx context.Context, hospital string) error {
 
 // Mark is a position in a list of deliveries. The zero value is the beginning.
 type Mark struct {
-	At int64 // ms
+	At int64 // Unix ms
 	ID string
 }
 
@@ -89,9 +89,9 @@ func ParseMark(text string) (m Mark, ok bool) {
 // scanBatch is the number of deliveries that one round trip reads.
 const scanBatch = 200
 
-// ScanDeliveries calls fn for every delivery of a hospital or of one endpoint that occurred in [since,
-// until), newest first, until the function returns false. It begins after the given mark. A zero time means no limit.
-// As with all reads of lists, an error may mean that some deliveries were missing or outdated.
+// ScanDeliveries calls fn for every delivery of a hospital or of one endpoint that occurred in [since, until), newest
+// first, until fn returns false. It begins after the given mark. A zero time means no limit. As with all reads of
+// lists, an error may mean that some deliveries were missing or outdated.
 func (l *Lists) ScanDeliveries(
 	ctx context.Context, hospital, endpoint string, since, until time.Time, behind Mark, fn func(m Mark, value []byte) bool,
 ) error {

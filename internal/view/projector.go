@@ -15,8 +15,8 @@ type Unit struct {
 	Chart    []byte           // encoded
 	Rooms    map[int32][]byte // encoded; only rooms that changed since the last projection; nil: the room was removed
 	// LocalSettings contains the encoded records that administrators see in lists, by name. Like Rooms, it contains
-	// only those that changed. Records whose names begin with [CodePrefix] have a separate hash, because there are
-	// many of them and most lists do not need them.
+	// only what has changed. Records whose names begin with [CodePrefix] have a separate hash, because there are many
+	// of them and most lists do not need them.
 	LocalSettings map[string][]byte
 }
 

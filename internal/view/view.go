@@ -157,7 +157,7 @@ func (k *keys) key(partition int32, what string) string {
 	return k.prefix + "{" + strconv.Itoa(int(partition)) + "}" + what
 }
 
-// of returns a key of a hospital.
+// of returns the key of a hospital for the given kind of data.
 func (k *keys) of(hospital, what string) string {
 	return k.key(k.partitionOf(hospital), what+":"+hospital)
 }

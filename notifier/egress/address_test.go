@@ -9,8 +9,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestRegistries: no address in a block that IANA lists as not globally reachable is public: not the first, not the
-// last, and none in between.
+// TestRegistries: an address is never public if it is in a block that IANA lists as not globally reachable. This
+// includes the first and the last address of the block.
 func TestRegistries(t *testing.T) {
 	content, err := os.ReadFile("testdata/iana.txt")
 	if err != nil {

@@ -246,7 +246,7 @@ func TestRate(t *testing.T) {
 	}
 }
 
-// TestClockJump: a NextAt that a wrong clock has set an hour or a year too far ahead is reduced.
+// TestClockJump: if a wrong clock has set NextAt too far ahead, Resume reduces it to one hour from now.
 func TestClockJump(t *testing.T) {
 	l := endpointqueue.Queue{NextAt: start.Add(365 * 24 * time.Hour), Failures: 3, FailingSince: start}
 	l.Resume(start, 0, nil)

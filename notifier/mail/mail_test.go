@@ -25,7 +25,7 @@ import (
 	"svc/notifier/sendertest"
 )
 
-// relay is a real SMTP server whose answers are set by the test.
+// relay is a real SMTP server. The test sets its answers.
 type relay struct {
 	host  string
 	port  int

@@ -132,8 +132,8 @@ func TestKilledBeforeTheMemory(t *testing.T) {
 	})
 }
 
-// TestKilledInAStep: two mails fail, and the process dies in the step for the second one, after every position that
-// may be committed has been committed. The next process replaces both mails with SMS.
+// TestKilledInAStep: two mails fail. The process commits its positions, and dies in the step for the second failure.
+// The next process replaces both mails with SMS.
 func TestKilledInAStep(t *testing.T) {
 	run(t, func(r *rig) {
 		const look = 100 * time.Millisecond

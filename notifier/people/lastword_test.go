@@ -72,7 +72,7 @@ func TestDigestIsNotTheLastWord(t *testing.T) {
 }
 
 // TestLastWordReads simulates random units. The last message to a recipient who is in all tiers never names a level
-// below the current one, whatever was acknowledged and however often the process died.
+// below the current level. Acknowledgments and crashes of the process do not change this.
 func TestLastWordReads(t *testing.T) {
 	names := []string{"[GREEN]", "[YELLOW]", "[ORANGE]", "[RED]"}
 	for seed := range uint64(25) {

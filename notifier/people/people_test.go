@@ -191,7 +191,7 @@ func TestCleared(t *testing.T) {
 	})
 }
 
-// TestListsLost: lists that were lost are rebuilt, including the link of an open alert run.
+// TestListsLost: after the lists were lost, RefillLists rebuilds them, including the link of an open alert run.
 func TestListsLost(t *testing.T) {
 	run(t, func(r *rig) {
 		r.level(orange)
@@ -208,8 +208,8 @@ func TestListsLost(t *testing.T) {
 	})
 }
 
-// TestClosedRunsListedAgain: lists that were lost get back every alert run of the last 90 days, unchanged, even after
-// a restart. The ledger has one record for each run.
+// TestClosedRunsListedAgain: after the lists were lost, RefillLists restores every alert run of the last 90 days
+// unchanged, even after a restart. The ledger has one record for each run.
 func TestClosedRunsListedAgain(t *testing.T) {
 	run(t, func(r *rig) {
 		r.level(orange)

@@ -84,8 +84,9 @@ func TestEveryRaiseIsAlerted(t *testing.T) {
 	})
 }
 
-// TestLoweredOnlyAfterTenMinutes: Lowered is sent only after ten uninterrupted minutes below the level of the last
-// alert. If a digest has already named the lower level, Lowered is sent only at a level below those of all tiers.
+// TestLoweredOnlyAfterTenMinutes: Lowered and Cleared are sent only after ten uninterrupted minutes below the level
+// of the last alert. Cleared is also sent after ten minutes below the levels of all tiers, because a digest may
+// already have named the lower level.
 func TestLoweredOnlyAfterTenMinutes(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		u := newUnit(t, policies().Draw(t, "policy"))

@@ -21,7 +21,8 @@ import (
 	"svc/notifier/outcome"
 )
 
-// The timeouts of an attempt, and the maximum number of bytes of a response that are read.
+// dialWithin and answerWithin are the timeouts of an attempt. answerAtMost is the maximum number of bytes of a
+// response that are read.
 const (
 	dialWithin   = 5 * time.Second
 	answerWithin = 15 * time.Second

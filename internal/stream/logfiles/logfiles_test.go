@@ -219,8 +219,8 @@ func edit(t testing.TB, dir, name string, change func(content []byte) []byte) {
 	}
 }
 
-// The broker writes the format that this package knows. If a new release of the library changes the format, this test
-// fails.
+// The broker must write the format that this package knows. The test fails if a new release of the library changes
+// the format.
 func TestSoundAsLeft(t *testing.T) {
 	dir := lived(t)
 	m := &mender{Options: options(dir)}
