@@ -70,8 +70,8 @@ func (h *hospital) postponeStep(next time.Time, in *Happening, over []ended) {
 	h.wakeAt(next)
 }
 
-// wakeAt schedules a step for the instant next, in case no other event causes an earlier step. If next is zero, no
-// step is scheduled.
+// wakeAt schedules a step for the instant next. Another event may cause an earlier step. If next is zero, no step is
+// scheduled.
 func (h *hospital) wakeAt(next time.Time) {
 	n := h.owner.n
 	n.timers.stop(&h.wake)

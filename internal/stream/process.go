@@ -92,8 +92,8 @@ type Input struct {
 	Span      interface{ Traceparent() string } // from Trace; nil: the input is not traced
 }
 
-// gapError means that offsets of the input are missing, and ends the session. If it recurs, the offsets are
-// permanently missing.
+// gapError means that offsets of the input are missing, and ends the session. If it recurs in maxGaps consecutive
+// sessions, the offsets count as permanently missing.
 type gapError struct {
 	partition  int32
 	want, have int64
@@ -122,7 +122,8 @@ func (c *Cluster) Process(ctx context.Context, cfg Config) error {
 		claim: cfg.Claim, leave: cfg.Leave, log: c.log.With("group", cfg.Group),
 	}
 	if c.embedded {
-		// After a crash, the embedded broker may attribute an open transaction to a known transactional id.
+		// After a crash, the embedded broker may attribute an open transaction to a transactional id that it knows,
+		// so each start uses a new id.
 		m.id += "-" + uuid.NewString()
 	}
 	if cfg.Former != "" {
@@ -236,7 +237,7 @@ func (l *loop) open() error {
 		kgo.TransactionalID(l.id),
 		kgo.TransactionTimeout(transactionTimeout),
 		kgo.RecordPartitioner(kgo.ManualPartitioner()),
-		// Prefetched records are kept decoded, at several times their encoded size.
+		// The client keeps prefetched records decoded, at several times their encoded size, so these limits are low.
 		kgo.FetchMaxBytes(fetchBytes),
 		kgo.FetchMaxPartitionBytes(l.cfg.fetchPartition()),
 		kgo.ProducerLinger(0),

@@ -18,7 +18,7 @@ type Sharer interface {
 	// is called for all partitions of the assignment, and the assignment is retried.
 	Assign(ctx context.Context, partition int32, committed int64, note string) (next, side int64, err error)
 	// Revoke ends the work on partitions that another member will own. Afterwards, Positions is called and its result
-	// committed.
+	// is committed.
 	Revoke(ctx context.Context, partitions []int32)
 	// Lost ends the work without a further commit: after Revoke, or because another member already owns the partitions
 	// or the session has failed.

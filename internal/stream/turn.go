@@ -79,8 +79,8 @@ func (l *loop) reportPassed() {
 	}
 }
 
-// clearRevocation clears a revocation that did not affect a transaction. Otherwise, the session would abort the next
-// transaction, and the loop would restore everything it owns.
+// clearRevocation clears a revocation that did not affect a transaction. If the revocation stayed set, the session
+// would abort the next transaction, and the loop would restore everything it owns.
 func (l *loop) clearRevocation(free context.Context) error {
 	if !l.revokedAny {
 		return nil

@@ -14,7 +14,7 @@ import (
 	"svc/notifier/outcome"
 )
 
-// generic sends a request in svc's format, for any gateway with a small adapter:
+// generic sends requests in svc's own format, which a small adapter can translate for any gateway:
 //
 //	POST {id, to, text, validitySeconds, callback}, X-Svc-Signature
 //

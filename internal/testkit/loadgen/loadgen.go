@@ -107,8 +107,8 @@ func (f *Feeds) event(u *unit, o *acuity.Observation) {
 	o.Channel, o.Events = acuity.ChannelHL7, []acuity.Event{e}
 }
 
-// clinical generates one clinical signal for an occupied room. If three random draws find no occupied room, the
-// signal is for the room that was drawn last.
+// clinical generates one clinical signal for an occupied room. If none of three randomly drawn rooms is occupied, the
+// signal is for another random room.
 func (f *Feeds) clinical(u *unit, o *acuity.Observation) {
 	id := f.random.IntN(f.rooms)
 	for range 3 {

@@ -41,7 +41,7 @@ type Issuer struct {
 	now func() time.Time
 }
 
-// New starts a provider that calls now for the time. The provider signs in the person "ada".
+// New starts a provider that uses the given clock. The provider signs in the person "ada".
 func New(t testing.TB, now func() time.Time) *Issuer {
 	t.Helper()
 	key, err := rsa.GenerateKey(rand.Reader, 2048)
