@@ -129,7 +129,7 @@ func (n *newest) allocate(size int) []byte {
 	return room
 }
 
-// each calls take for every record, in the order of the log, and leaves n empty.
+// each calls the function take for every record, in the order of the log, and leaves n empty.
 func (n *newest) each(partition int32, take func(Record) error) error {
 	type entry struct { // small, because entries are sorted
 		offset int64

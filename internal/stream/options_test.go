@@ -8,7 +8,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 )
 
-// TestPatient: with Patient, which commands set, a request may take 30 s instead of 2 s.
+// TestPatient: with the option Patient, which commands set, a request may take 30 s instead of 2 s.
 func TestPatient(t *testing.T) {
 	for patient, want := range map[bool]time.Duration{false: 2 * time.Second, true: 30 * time.Second} {
 		opts, err := (&Options{Brokers: []string{"127.0.0.1:1"}, Log: slog.New(slog.DiscardHandler), Patient: patient}).client()

@@ -60,8 +60,8 @@ func (p *Publisher) AppendTraced(ctx context.Context, key, value []byte, partiti
 	// The callback may run after Append has returned, and owns the record until then.
 	rec := &kgo.Record{Topic: p.topic, Partition: partition, Key: key, Value: value, Headers: traceHeaders(traceparent)}
 	err := p.send(ctx, rec)
-	// When one record of a partition times out, the client fails all pending records of the partition. So if the
-	// client fails this record before ctx ends, the record is sent again.
+	// When one record of a partition times out, the client fails all pending records of the partition. So this record
+	// may fail before its own timeout, and is then sent again until ctx ends.
 	for errors.Is(err, kgo.ErrRecordTimeout) && ctx.Err() == nil {
 		err = p.send(ctx, rec)
 	}

@@ -244,8 +244,8 @@ func (c *Cluster) readTo(ctx context.Context, topic string, from map[int32]int64
 	return nil
 }
 
-// readBatch passes the records of one poll to fn. until contains the barrier's offset for each partition that is
-// still being read; readBatch deletes the entry once it reads the barrier.
+// readBatch passes the records of one poll to fn. The map until contains the barrier's offset for each partition that
+// is still being read; readBatch deletes the entry once it reads the barrier.
 func (c *Cluster) readBatch(fetches kgo.Fetches, until map[int32]int64, fn func(Record) error) error {
 	var wait errgroup.Group
 	var mu sync.Mutex // guards until

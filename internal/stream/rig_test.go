@@ -119,7 +119,7 @@ func (r *rig) load(n int) {
 	})
 }
 
-// fill opens a loader for the input topic, calls put with it, and closes it.
+// fill opens a loader for the input topic, calls the function put with the loader, and closes the loader.
 func (r *rig) fill(put func(*Loader)) {
 	r.t.Helper()
 	l, err := r.cluster.Loader(r.t.Context(), inTopic)

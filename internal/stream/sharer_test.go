@@ -171,7 +171,7 @@ func (s *sharer) Fault() error {
 	return s.fault
 }
 
-// set calls do, which changes fields of the sharer, with the lock held.
+// set calls the function do with the lock held. do changes fields of the sharer.
 func (s *sharer) set(do func()) { s.happened(do) }
 
 // until waits until the condition is true. It evaluates the condition with the lock held.

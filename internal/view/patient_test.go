@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// TestPatient: with Patient, which commands set, Redis has more time to respond than in a service.
+// TestPatient: with the option Patient, which commands set, Redis has more time to respond than in a service.
 func TestPatient(t *testing.T) {
 	for patient, want := range map[bool][2]time.Duration{false: {dialTimeout, callTimeout}, true: {patientTimeout, patientTimeout}} {
 		b, err := Open(Config{URL: "redis://127.0.0.1:1", Now: time.Now, Patient: patient})
