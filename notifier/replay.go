@@ -110,8 +110,8 @@ func (e *endpoint) addJob(j *job) {
 	}
 }
 
-// nextOfJob returns the event of the first job that follows the event in before or, if before is nil, the job's first
-// event. The result is nil if there is no such event or if events are still being read.
+// nextOfJob returns the next event of the first job: if before is nil, the job's first event, and otherwise the event
+// that follows the event in before. The result is nil if there is no such event or if events are still being read.
 func (r *runner) nextOfJob(before *waiting) *waiting {
 	for len(r.jobs) > 0 {
 		j := r.jobs[0]

@@ -282,8 +282,8 @@ func (w *writer) lastFault() error {
 	return nil
 }
 
-// run calls write repeatedly until ctx ends, and returns the error of ctx. The next call comes after a signal or
-// after the duration that write has returned or, if write has failed, after a pause.
+// run calls the function write repeatedly until ctx ends, and returns the error of ctx. The next call comes after a
+// signal or after the duration that write has returned or, if write has failed, after a pause.
 func (w *writer) run(ctx context.Context, write func() (next time.Duration, err error)) error {
 	for retry := time.Duration(0); ; {
 		next, err := write()

@@ -86,7 +86,7 @@ func (p *Projector) drainLoads() []load {
 		for hospital, u := range l.pending {
 			u.recent = l.last[hospital].encode()
 		}
-		l.fresh.RecordProgress(l.position) // becomes true once this load has been written
+		l.fresh.RecordProgress(l.position) // this progress is real once the load has been written
 		loads = append(loads, load{
 			partition, l.epoch, l.seal, l.position, l.versions, l.pending, l.fresh.AsOf(), l.fresh.Waits(), l.since,
 		})

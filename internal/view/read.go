@@ -61,8 +61,8 @@ func (b *View) nodeOfHospital(ctx context.Context, hospital string) *node {
 	return b.nodeOf(ctx, b.headerKey(b.partitionOf(hospital)))
 }
 
-// token adds its commands to a pipeline and runs the pipeline. more names further fields of the hospital; token
-// returns their values at the same version, or "" for a missing field. token does not use a script, because an
+// token adds its commands to a pipeline and runs the pipeline. It also returns the values of the hospital's fields
+// whose names are in more, at the same version; a missing field is empty. token does not use a script, because an
 // embedded Redis needs 250 µs for a script and 45 µs for these two calls.
 func (b *View) token(ctx context.Context, n *node, pipe redis.Pipeliner, hospital string, more ...string) (Token, []string, error) {
 	partition := b.partitionOf(hospital)
