@@ -22,9 +22,9 @@ import (
 // Alerts provides the data for the page behind the link in an alert. An error means that the result is currently
 // unknown, or that the command cannot be issued.
 type Alerts interface {
-	// Link returns the target of the link with a token.
+	// Link returns the target of the link with a token, and reports whether there is such a link.
 	Link(ctx context.Context, token string) (l outbound.AckLink, ok bool, err error)
-	// Episode returns one alert run of a hospital.
+	// Episode returns one alert run of a hospital, and reports whether it exists.
 	Episode(ctx context.Context, hospital, id string) (e outbound.AlertRun, ok bool, err error)
 	// Unit returns the hospital's name and its time zone.
 	Unit(hospital string) (name string, zone *time.Location)
@@ -72,7 +72,8 @@ type acknowledge struct {
 	alerts Alerts
 }
 
-// ackPage is the data of the page. It must not contain a room or a patient.
+// ackPage is the data of the page behind the link in an alert. It must not contain anything about a room or a
+// patient.
 type ackPage struct {
 	Language, Title, Level, Unit, Notified, State, Button string
 	Ask                                                   bool // whether there is an alert to acknowledge
@@ -105,7 +106,7 @@ func (p *acknowledge) serveAct(w http.ResponseWriter, r *http.Request) {
 	t := text.For(r)
 	page := p.newPage(t, &l, &e)
 	switch {
-	case page.Ask: // even if the state may be outdated: the notifier validates the command
+	case page.Ask: // the command is issued even if the state may be outdated, because the notifier validates it
 	case !current:
 		p.failUnavailable(w, r)
 		return
@@ -140,8 +141,8 @@ func (p *acknowledge) serveAct(w http.ResponseWriter, r *http.Request) {
 // acknowledged one.
 const reasonNewerAlert = "newer_alert"
 
-// find returns the target of the link. If ok is false, it has sent an error response. If current is false, the state
-// of the alert run may be outdated.
+// find returns the target of the request's link, and the alert run to which the link refers. If ok is false, it has
+// sent an error response. If current is false, the state of the alert run may be outdated.
 func (p *acknowledge) find(w http.ResponseWriter, r *http.Request) (l outbound.AckLink, e outbound.AlertRun, current, ok bool) {
 	l, ok, err := p.alerts.Link(r.Context(), strings.ToUpper(httpapi.PathValue(r, "token")))
 	if err == nil && ok && p.shell.Now().Before(l.Until) {

@@ -62,7 +62,7 @@ func (r *rendered) lend(do func(json.RawMessage)) {
 			buffer.Write(piece)
 		}
 		do(buffer.Bytes())
-		buffers.Put(buffer) // not after a panic, because do may still be using the data
+		buffers.Put(buffer) // not deferred: if do panics, the data may still be in use
 	}
 }
 

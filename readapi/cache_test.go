@@ -54,7 +54,7 @@ func drawChart(t *rapid.T, version int64, clock acuity.Instant, before []acuity.
 		switch what := rapid.IntRange(0, 9).Draw(t, "what"); {
 		case what < 2: // the room changes or is added
 			c.Rooms = append(c.Rooms, drawRoom(t, id, clock))
-		case what > 2 && at >= 0: // the room is unchanged; if what is 2, the room is removed or remains absent
+		case what > 2 && at >= 0: // an existing room is unchanged; in all other cases, the chart has no such room
 			c.Rooms = append(c.Rooms, before[at])
 		}
 	}

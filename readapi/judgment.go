@@ -20,7 +20,7 @@ type judgment struct {
 	until       acuity.Instant // 0: valid forever
 	size        int64          // approximate size in bytes
 
-	verdict *score.Verdict // verdict at the instant from
+	verdict *score.Verdict // verdict as of the start of the interval
 
 	unit, level func() *rendered // each is rendered at most once, when first requested
 }
@@ -170,7 +170,7 @@ type judgedRoom struct {
 	json func() raw // the room in a response
 }
 
-// unjudged is the value of from for a room that has no verdict yet.
+// unjudged marks a room without a verdict: it is the value of the field from of such a judgedRoom.
 const unjudged = acuity.Instant(1<<63 - 1)
 
 // roomsAfter returns each room with its verdict from an earlier judgment, which may be nil. Rooms whose charts have
@@ -201,7 +201,7 @@ func (s *roomChart) judgeRoom(rules *catalogue.Catalogue, at acuity.Instant) *ju
 	return p
 }
 
-// UnitState returns the data of a unit-state response for a verdict. A read returns the same bytes.
+// UnitState returns the data of the unit-state response for a verdict. The API responds with the same bytes.
 func UnitState(v *score.Verdict) []byte {
 	rooms := make([]raw, len(v.Rooms))
 	for i := range v.Rooms {

@@ -61,8 +61,8 @@ func busyChart() *acuity.Chart {
 	return c
 }
 
-// BenchmarkReadChanged measures the cost of a changed unit, without reading its chart: judging all rooms, and
-// rendering each response. It also measures both steps together when only one room has changed.
+// BenchmarkReadChanged measures the steps of a read of a changed unit, except for reading its chart: judging all
+// rooms, and rendering each response. It also measures both steps together when only one room has changed.
 func BenchmarkReadChanged(b *testing.B) {
 	c := busyChart()
 	v := score.Judge(c, c.Unit.Clock)

@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// retainingWriter is a response writer that still uses the bytes after Write has returned.
+// retainingWriter is a response writer that keeps each slice passed to Write, and a copy of the bytes that the slice
+// then contained.
 type retainingWriter struct {
 	http.ResponseWriter
 	given, then [][]byte

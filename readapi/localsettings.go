@@ -77,8 +77,8 @@ type records struct {
 	rooms    []*facts.RoomState // rooms that feeds added
 }
 
-// readRecords returns the records of the caller's hospital. For a hospital without records, the lists are empty. If
-// it returns false, it has sent an error response.
+// readRecords returns the records of the caller's hospital, including the worklist only if codes is true. For a
+// hospital without records, the lists are empty. If it returns false, it has sent an error response.
 func (s *Reads) readRecords(w http.ResponseWriter, r *http.Request, codes bool) (*records, bool) {
 	all, err := s.cfg.LocalSettings.LocalSettings(r.Context(), httpapi.Caller(r.Context()).Hospital, codes)
 	if err != nil && !errors.Is(err, ErrNoUnit) {

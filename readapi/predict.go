@@ -27,10 +27,11 @@ type Forecasts interface {
 // get the same forecast.
 const predictStep = acuity.Instant(60_000)
 
-// PredictAt returns the instant at which a forecast made at t begins, unless the unit has changed within that minute.
+// PredictAt returns the start of the minute that contains t. A forecast made at t starts at that instant, unless the
+// unit has changed since then.
 func PredictAt(t time.Time) acuity.Instant { return acuity.At(t) / predictStep * predictStep }
 
-// horizonMinutes is how far ahead a forecast reaches.
+// horizonMinutes is the number of minutes that a forecast covers.
 const horizonMinutes = forecast.Horizon * 60
 
 // predict is the data of GET /api/v1/predict.

@@ -27,11 +27,11 @@ import (
 // Charts is the source of the charts of hospitals. Token and Read return only errors that are or wrap ErrNoUnit or
 // ErrAway; any other error is a bug.
 type Charts interface {
-	// Token identifies the current state of a hospital.
+	// Token returns the token of the hospital's current state.
 	Token(ctx context.Context, hospital string) (Token, error)
-	// Read returns the current state of a hospital: the state that a Token identified, or a later one. since identifies
-	// the state that the caller has, so Read may return only what has changed after that state. The zero Token means
-	// that the caller has no state.
+	// Read returns the current state of a hospital, which may be later than the state that Token has just identified.
+	// since is the token of the state that the caller has, so Read may return only the changes after that state. The
+	// zero Token means that the caller has no state.
 	Read(ctx context.Context, hospital string, since Token) (State, error)
 	// DecodeUnit and DecodeRoom decode the encoded charts of a State. Equal strings must give equal charts. Decoded
 	// charts must not be modified.

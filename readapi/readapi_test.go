@@ -42,7 +42,7 @@ type fixture struct {
 	chart   *acuity.Chart
 	token   readapi.Token
 	err     error
-	behind  error         // error when current charts are read; charts of earlier instants can still be read
+	behind  error         // error from currentCharts, or nil; outdated charts can still be read
 	partial bool          // whether Read returns only the difference from the reader's state
 	last    readapi.State // the last returned state, in full
 	given   atomic.Int32  // number of returned states

@@ -36,7 +36,7 @@ func (j *judgment) name() string {
 type Unit struct {
 	Version  string // id of the state; units with the same version are displayed identically
 	Verdict  *score.Verdict
-	Forecast *forecast.Forecast // nil: there is none
+	Forecast *forecast.Forecast // nil: there is no forecast; Missing may contain the reason
 	Missing  *forecast.InsufficientError
 	Plan     []acuity.Staffing // future nurses on duty, in chronological order
 	Feeds    []Feed
@@ -153,8 +153,8 @@ type RoomStep struct {
 // mostSteps is the maximum number of future instants for which a room is evaluated.
 const mostSteps = 48
 
-// Room returns the verdict on a room now, and at each instant within the given duration at which a timer changes the
-// verdict. It returns nil if the room does not exist.
+// Room returns the current verdict on a room, and the verdict after each timer that changes it within the given
+// duration. It returns nil if the room does not exist.
 func (s *Reads) Room(ctx context.Context, hospital string, id int32, within time.Duration) (*RoomAhead, error) {
 	j, err := s.current(ctx, hospital)
 	if err != nil {

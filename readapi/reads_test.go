@@ -45,7 +45,7 @@ func TestBefore(t *testing.T) {
 				t.Error(err)
 			case !errors.As(tt.behind, &known) || !u.Stopped.Equal(h.now.Time().Add(-known.For)) || u.Version == "":
 				t.Errorf("at %v, state %q", u.Stopped, u.Version)
-			default: // the instant is never before the chart was written
+			default: // a chart is never judged at an instant before it was written
 				v, want := u.Verdict, plainVerdict(h.chart, max(acuity.At(u.Stopped), h.chart.Unit.Clock))
 				if v.Level != want.Level || v.Required != want.Required || v.AsOf != want.AsOf {
 					t.Errorf("%v of %v, want %v of %v", v.Level, v.AsOf, want.Level, want.AsOf)

@@ -24,7 +24,7 @@ type receiptReader func(r *http.Request, body []byte) (c outbound.Command, forge
 // Receipts processes the delivery reports of SMS providers.
 type Receipts struct {
 	Shell *httpapi.Shell
-	HTTP  receiptReader // for the driver http; nil: the driver is not in use
+	HTTP  receiptReader // parses receipts for the driver http; nil: the driver is not in use
 	Order func(ctx context.Context, c *outbound.Command) error
 
 	// Twilio parses receipts for the driver twilio; nil: the driver is not in use. Its path is not documented as an
@@ -95,7 +95,7 @@ func (s *Receipts) accept(w http.ResponseWriter, r *http.Request, read receiptRe
 		httpapi.Fail(w, r, httpapi.Problem{Kind: problem.Invalid})
 		return
 	}
-	if c.Receipt != "" { // without a final state, the SMS is still pending, and nothing changes
+	if c.Receipt != "" { // an empty receipt means that the SMS has no final state yet, so nothing changes
 		c.ID, c.Verb, c.At, c.By = "cmd_"+access.RandomHex(8), outbound.VerbReceipt, s.Shell.Now().UTC(), "provider"
 		if err := s.Order(r.Context(), &c); err != nil {
 			httpapi.Fail(w, r, httpapi.Problem{Kind: problem.Unavailable, RetryAfter: retryAfter})

@@ -306,8 +306,8 @@ type notice struct {
 	EventType *string      `json:"eventType"` // event type, such as A05, if the notice is about an HL7 message without effect; otherwise null
 }
 
-// listFeeds returns the counts for each feed of a hospital. It omits settings that administrators change, because
-// they arrive irregularly, so their silence is not a fault.
+// listFeeds returns the counts for each feed of a hospital. It omits the channels of settings that administrators
+// change: settings arrive irregularly, so silence on these channels is not a fault.
 func (s *Reads) listFeeds(ctx context.Context, hospital string) ([]feeds.History, error) {
 	all, err := s.cfg.Health.Feeds(ctx, hospital)
 	return slices.DeleteFunc(all, func(h feeds.History) bool { return acuity.Channel(h.Channel).IsSetting() }), err

@@ -25,7 +25,7 @@ type Hours func(ctx context.Context, hospital string, since, until time.Time) ([
 // Hour is the recorded state of a unit at one hour mark.
 type Hour struct {
 	At           time.Time
-	Generation   int32 // of several records of the same hour, the highest generation counts
+	Generation   int32 // generation of the record; only the highest generation of an hour counts
 	Observed     bool  // whether a fact about a patient was received within the last 12 hours
 	Level        acuity.Level
 	Required     catalogue.Demand
@@ -99,7 +99,7 @@ func (h *Hour) levels() (m LevelMinutes) {
 	} else {
 		left -= unseen
 	}
-	m.Minutes[h.Level] += left // including the minute that rounding leaves over
+	m.Minutes[h.Level] += left // left includes a minute that was lost to rounding
 	return m
 }
 
@@ -301,7 +301,7 @@ type levelMinutes struct {
 	Yellow    int `json:"yellow"`
 	Orange    int `json:"orange"`
 	Red       int `json:"red"`
-	Estimated int `json:"estimated"` // included in the minutes above
+	Estimated int `json:"estimated"` // how many of the minutes above are estimated
 }
 
 type spanLevelMinutes struct {

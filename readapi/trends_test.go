@@ -80,7 +80,7 @@ func TestTrends(t *testing.T) {
 		t.Fatalf("%s to %s in %s, %d hours", a.Since, a.Until, a.Zone, len(a.Hours))
 	}
 	for i, want := range []map[string]int{
-		{"green": 30, "yellow": 0, "orange": 0, "red": 0, "estimated": 0}, // the rest is unknown
+		{"green": 30, "yellow": 0, "orange": 0, "red": 0, "estimated": 0}, // the other 30 minutes are unknown
 		{"green": 0, "yellow": 0, "orange": 60, "red": 0, "estimated": 60},
 		{"green": 10, "yellow": 0, "orange": 20, "red": 30, "estimated": 0},
 	} {

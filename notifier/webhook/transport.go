@@ -18,8 +18,8 @@ const (
 	sessions    = 512              // number of TLS sessions that can be resumed
 )
 
-// newTransport returns the transport of one hospital or, for "", of all hospitals without an allow list. The returned
-// dialers create all connections of the transport.
+// newTransport returns the transport for a hospital with an allow list or, if hospital is "", the transport for all
+// other hospitals. It also returns the dialers that create the transport's connections.
 func newTransport(c Config, hospital string, l limits) (*http.Transport, []*net.Dialer) {
 	dialer := &net.Dialer{Timeout: l.dial, Resolver: c.Guard.Resolver(), ControlContext: c.Guard.Control(hospital, "https")}
 	plain := &net.Dialer{Timeout: l.dial, Resolver: c.Guard.Resolver(), ControlContext: c.Guard.Control(hospital, "http")}
@@ -30,7 +30,7 @@ func newTransport(c Config, hospital string, l limits) (*http.Transport, []*net.
 	protocols := new(http.Protocols)
 	protocols.SetHTTP1(true)
 	return &http.Transport{
-		Proxy:              nil, // a proxy in the environment is not meant for requests to partners
+		Proxy:              nil, // requests to partners never use a proxy from the environment
 		Protocols:          protocols,
 		DisableCompression: true,
 		DialContext:        plain.DialContext,
@@ -44,8 +44,8 @@ func newTransport(c Config, hospital string, l limits) (*http.Transport, []*net.
 	}, []*net.Dialer{dialer, plain}
 }
 
-// handshakeError is a TLS error. It means that no part of the request was sent. Many errors from crypto/tls have no
-// type of their own, so this type marks the errors of the handshake.
+// handshakeError wraps an error of the TLS handshake, and so shows that no part of the request was sent. The wrapper
+// is needed because many errors of crypto/tls have no distinct type.
 type handshakeError struct{ err error }
 
 func (e *handshakeError) Error() string { return "tls: " + e.err.Error() }

@@ -132,8 +132,8 @@ func TestProxyOfTheEnvironment(t *testing.T) {
 	}
 }
 
-// TestKeptConnectionsAreBounded: connections to endpoints with infrequent events are closed, so
-// that 10,000 endpoints have at most keptAll open connections.
+// TestKeptConnectionsAreBounded: idle connections beyond keptAll are closed, so 10,000 endpoints with infrequent
+// events do not keep 10,000 connections open.
 func TestKeptConnectionsAreBounded(t *testing.T) {
 	const more = 40
 	ended := make(chan struct{}, keptAll+more)

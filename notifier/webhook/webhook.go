@@ -100,7 +100,7 @@ func (s *Sender) Send(ctx context.Context, m sending.Message) sending.Result {
 	if err != nil {
 		return s.failed(ctx, began, err)
 	}
-	defer answer.Body.Close() //nolint:errcheck // everything needed was read
+	defer answer.Body.Close() //nolint:errcheck // an error from Close does not change the result
 	result := s.answered(answer)
 	result.Took = s.now().Sub(began)
 	if answer.StatusCode != http.StatusSwitchingProtocols { // with 101, the body is the raw connection, which ignores the context

@@ -14,8 +14,8 @@ import (
 	"svc/notifier/sendertest"
 )
 
-// Tests with Matrix in their name check those rows of the failure matrix that concern the sender. Each is in the file
-// for its subject.
+// Tests with Matrix in their name check the rows of the failure matrix that concern the sender. Each such test is in
+// the file that tests the row's subject.
 
 const ok = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
 

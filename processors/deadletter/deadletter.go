@@ -112,13 +112,14 @@ func (d *Letters) Open(hospital string) int {
 // ID returns the position of the record as "partition:offset", which is unique across hospitals.
 func (l *Letter) ID() string { return fmt.Sprintf("%d:%d", l.Partition, l.Offset) }
 
-// reasonGone is the reason for a record that retention has deleted.
+// reasonGone is the reason code in the error for a record that retention has deleted.
 const reasonGone = "record_gone"
 
 var errGone = errors.New("deleted by retention")
 
-// Retried marks a dead letter as retried, after its observation was ingested again. It appends a new record with the
-// dead letter's key.
+// Retried marks a dead letter as retried by appending a second record with the dead letter's key. The caller has
+// already ingested the dead letter's observation again. An unknown id or a dead letter that is already marked has no
+// effect.
 func (d *Letters) Retried(ctx context.Context, hospital, id string) error {
 	all := d.OfHospital(hospital)
 	at := slices.IndexFunc(all, func(l Letter) bool { return l.ID() == id })

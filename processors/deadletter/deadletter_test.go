@@ -63,7 +63,7 @@ func TestObservationOfADeadLetter(t *testing.T) {
 		key   string
 		value []byte
 	}{
-		{"north/staffing", staffing("north")}, // 0:0 can be decoded now
+		{"north/staffing", staffing("north")}, // this record (0:0) can now be decoded
 		{"north", []byte("no record")},
 		{"north", append([]byte{0, 1, 2, 3, 4}, "facts"...)},
 		{"north", staffing("south")},

@@ -212,14 +212,14 @@ func (t *task) Outputs(emit func(key, value []byte)) error {
 	return nil
 }
 
-// encoder encodes models one at a time, each about 40 kB long, and reuses its memory.
+// encoder encodes one model at a time and reuses its memory. An encoded model is about 40 kB long.
 type encoder struct {
 	record  schemas.Model // record of the model that was encoded last
 	scratch []byte
 }
 
-// encoders pools the memory for encoding. The encoded bytes are not pooled: while a processor catches up, such a pool
-// would hold one buffer for each hospital between transactions.
+// encoders pools encoders. The encoded records are not pooled: while a processor catches up, a pool of records would
+// hold one for each hospital between transactions.
 var encoders = sync.Pool{New: func() any { return new(encoder) }}
 
 // encodeModel converts the model of a hospital to its record, and returns the encoded record.
@@ -243,7 +243,7 @@ func (e *encoder) encode(m *schemas.Model) ([]byte, error) {
 	if e.scratch = encoded; err != nil {
 		return nil, fmt.Errorf("encode model: %w", err)
 	}
-	return slices.Clone(encoded), nil // the clone has the exact size; appending to nil would allocate three times
+	return slices.Clone(encoded), nil // Clone allocates once, at the exact size; encoding into nil would allocate three times
 }
 
 func (t *task) Committed() {

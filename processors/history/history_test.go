@@ -147,7 +147,7 @@ func (l *log) commit() {
 	}); err != nil {
 		l.t.Fatal(err)
 	}
-	for i := first; i < len(l.models); i++ { // all bytes are valid until Committed but not after it
+	for i := first; i < len(l.models); i++ { // the task may reuse the bytes after Committed
 		l.models[i].Value = slices.Clone(l.models[i].Value)
 	}
 	l.task.Committed()
@@ -260,7 +260,7 @@ func TestRestartsChangeNothing(t *testing.T) {
 			l.start()
 		}
 		l.apply(at, c)
-		if random.IntN(4) == 0 { // the end of an embedded log is lost and written again
+		if random.IntN(4) == 0 { // the snapshot is written again, as after the loss of an embedded log's last records
 			l.apply(at+1, c)
 		}
 		at += 3
@@ -276,8 +276,8 @@ func TestRestartsChangeNothing(t *testing.T) {
 	}
 }
 
-// TestBackfillIsLearntInOrder sends hours that precede those already learned. Once the last of them is available, all
-// hours are learned in order. A backfill that is interrupted by another one does not count.
+// TestBackfillIsLearntInOrder sends a backfill of hours that precede the hours already learned. When its last hour
+// arrives, all hours are learned in order. A backfill that another backfill interrupts is ignored.
 func TestBackfillIsLearntInOrder(t *testing.T) {
 	for name, everyCommit := range map[string]bool{"one transaction": false, "many": true} {
 		t.Run(name, func(t *testing.T) {

@@ -9,8 +9,9 @@ import (
 )
 
 // In the previous build, a change contained the snapshot of its hour, and the history processor copied the snapshot
-// to the snapshots topic. The first task for a partition therefore learns and copies what the history processor of
-// that build has not read. It then reads the topic from the beginning, skipping the hours that it knows. This happens
+// to the snapshots topic. The previous build's history processor may not have read all of these changes. The first
+// task of this build for a partition therefore learns the snapshots in the remaining changes and copies them to the
+// topic. The task then reads the topic from the beginning, skipping the hours that its models include. This happens
 // only once, because every model written by this build has a position in the snapshots topic.
 
 // learnOlder learns the snapshots from Older and keeps them for Outputs.

@@ -217,8 +217,8 @@ func TestOlderIsReadOnce(t *testing.T) {
 	wantModel(t, l.model("north"), learnt("north", 2, hour("north", 1, 1), hour("north", 2, 2), hour("north", 3, 3)))
 }
 
-// TestOlderSnapshotsHaveTheirLevels: a copied snapshot contains the seconds at each level according to the changes
-// before the snapshot.
+// TestOlderSnapshotsHaveTheirLevels: a copied snapshot contains the seconds that the unit spent at each level,
+// computed from the changes before the snapshot.
 func TestOlderSnapshotsHaveTheirLevels(t *testing.T) {
 	l := &log{t: t}
 	first := acuity.Change{Hospital: "north", Version: 1, Level: acuity.LevelRed, AppliedAt: acuity.Instant(start)*hourLong + hourLong/2}

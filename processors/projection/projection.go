@@ -22,7 +22,7 @@ type Projection struct {
 	Projector *view.Projector
 	now       func() time.Time
 
-	took chan struct{} // holds a token after a partition is assigned
+	took chan struct{} // receives a value when a partition is assigned
 
 	mu         sync.Mutex
 	partitions map[int32]*partitionCharts
@@ -227,7 +227,7 @@ func (v *Projection) unasked(ends map[int32]int64) map[int32]int64 {
 	return found
 }
 
-// recordWait records the time since which the record at an offset has been pending.
+// recordWait records that the record at an offset has been pending since the given time.
 func (v *Projection) recordWait(partition int32, offset int64, since time.Time) {
 	v.mu.Lock()
 	defer v.mu.Unlock()

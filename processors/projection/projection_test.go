@@ -129,7 +129,7 @@ func TestTaskReplacesItself(t *testing.T) {
 					m.shows()
 				case "old closes":
 					old.Close()
-				case "old shows": // a commit after a timer without effect
+				case "old shows": // the old task commits a transaction without outputs
 					if err := old.Outputs(func([]byte, []byte) {}); err != nil {
 						t.Fatal(err)
 					}

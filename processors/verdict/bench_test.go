@@ -67,8 +67,8 @@ func live() int64 {
 }
 
 // BenchmarkTask measures the processor without Kafka: decoding a record, applying it, and encoding the change, the
-// changed state and the charts for the view. A transaction has 208 records, one partition's share of 5,000 records in
-// 24 partitions.
+// changed state and the charts for the view. Each transaction has 208 records, which is one of 24 partitions' share
+// of 5,000 records.
 func BenchmarkTask(b *testing.B) {
 	const n, hospitals, perCommit = 21_667, 13, 208
 	records := inputs(b, n, hospitals, 12*time.Hour/n)
@@ -93,7 +93,7 @@ func BenchmarkTask(b *testing.B) {
 		task.Committed()
 	}
 	spent = cpu(b) - spent
-	b.ReportMetric(float64(live()-before)/hospitals, "live-B/hospital") // including the shift's inputs so far
+	b.ReportMetric(float64(live()-before)/hospitals, "live-B/hospital") // includes the facts from all inputs of the current shift
 	runtime.KeepAlive(task)
 	runtime.KeepAlive(records)
 	b.ReportMetric(float64(spent.Nanoseconds())/float64(b.N), "cpu-ns/op")

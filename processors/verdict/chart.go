@@ -67,11 +67,12 @@ func (h *hospitalEntry) roomChart(room *acuity.RoomChart) ([]byte, error) {
 // locations, settings, codes in the worklist, and unconfirmed rooms. The keys omit the hospital.
 type localSettings struct {
 	changed map[string][]byte // changes since the last call to changedRecords; nil value: the record was deleted
-	unknown map[int32]bool    // unconfirmed rooms in the lists
-	rooms   []int32           // rooms whose records were written since the last changed chart
+	unknown map[int32]bool    // ids of the unconfirmed rooms in the lists
+	rooms   []int32           // ids of the rooms whose records were written since the last call to changedChart
 }
 
-// addRecord adds a written record, if administrators see its kind.
+// addRecord adds a written record to the changes, if administrators see records of its kind. For the record of a
+// room, it only notes the room's id for the next call to changedChart.
 func (l *localSettings) addRecord(hospitalID string, key []byte, s facts.Record, value []byte) {
 	rest := key[len(hospitalID)+1:]
 	switch s := s.(type) {
@@ -96,10 +97,11 @@ func (l *localSettings) setRecord(name string, value []byte) {
 	if l.changed == nil {
 		l.changed = map[string][]byte{}
 	}
-	l.changed[name] = slices.Clone(value) // a copy, because the view keeps it
+	l.changed[name] = slices.Clone(value) // the view keeps the value, so it must be a copy
 }
 
-// updateUnknownRoom adds a room to the list if the room is unconfirmed, and removes it if not.
+// updateUnknownRoom adds a room to the list of unconfirmed rooms if the room is unconfirmed. If not, it removes the
+// room from the list.
 func (h *hospitalEntry) updateUnknownRoom(id int32) error {
 	s := h.unit.Unknown(id)
 	if s == nil && !h.local.unknown[id] {
@@ -124,14 +126,14 @@ func (h *hospitalEntry) updateUnknownRoom(id int32) error {
 // removableKinds are the kinds of record that can be deleted.
 var removableKinds = []string{schemas.KindMapping, schemas.KindRule, schemas.KindPlace, schemas.KindCode}
 
-// changedRecords returns the records that changed since the last call and clears them.
+// changedRecords returns the changes that were collected since its last call, and starts a new collection.
 func (l *localSettings) changedRecords() map[string][]byte {
 	changed := l.changed
 	l.changed = nil
 	return changed
 }
 
-// addAllRecords collects all records of the hospital again.
+// addAllRecords replaces the collected changes with all records of the hospital.
 func (h *hospitalEntry) addAllRecords() error {
 	h.local = localSettings{unknown: map[int32]bool{}}
 	var fault error

@@ -41,7 +41,7 @@ func TestChangeOfTheLog(t *testing.T) {
 		}
 	}
 	for version := int64(1); version <= 10; version++ {
-		for _, hospital := range []string{"south", "north"} { // both hospitals may be in one partition
+		for _, hospital := range []string{"south", "north"} { // the records of both hospitals are in one partition
 			if hospital == "north" && version == 5 {
 				continue
 			}

@@ -34,7 +34,7 @@ func (t *task) recordSnapshot(h *hospitalEntry, s *acuity.Snapshot, seconds []in
 type LevelTime struct {
 	seen  bool
 	level acuity.Level
-	since acuity.Instant // instant up to which spent includes the time
+	since acuity.Instant // instant up to which the time is counted in spent
 	spent [acuity.LevelRed + 1]int64
 }
 
@@ -44,7 +44,8 @@ const (
 )
 
 // Add records the level after a change. If the change has an hourly snapshot that was made on time, Add returns the
-// seconds spent at each level in the previous hour, starting with the best level. If not, it returns nil.
+// seconds spent at each level in the previous hour, starting with the best level. For all other changes, it returns
+// nil.
 func (l *LevelTime) Add(c *acuity.Change) (seconds []int32) {
 	if !l.seen {
 		l.seen, l.level, l.since = true, c.Level, c.AppliedAt

@@ -49,16 +49,18 @@ func hasKind(key []byte, kind string) bool {
 // View receives the charts of the hospitals as they become durable. Its methods do not block. While it cannot write
 // charts, it keeps each hospital's latest chart.
 type View interface {
-	// Own assigns a partition, with the charts of all its hospitals, to the calling task. The task that owned the
-	// partition before may still be closing; calls to that task's OwnedView no longer have any effect.
+	// Own assigns a partition, with the charts of all its hospitals, to the calling task. applied is the offset of
+	// the last input that the charts include. The previous owner may still be closing; calls to its OwnedView no
+	// longer have any effect.
 	Own(partition int32, applied int64, charts []Chart) OwnedView
 }
 
 // OwnedView is a partition of the view that a task owns.
 type OwnedView interface {
-	// Show passes to the view the charts that one transaction changed.
+	// Show passes to the view the charts that one transaction changed. applied is the offset of the last input that
+	// the charts include.
 	Show(applied int64, charts []Chart)
-	// Disown ends the ownership.
+	// Disown ends the task's ownership of the partition.
 	Disown()
 }
 
@@ -104,7 +106,7 @@ type task struct {
 	hospitals map[string]*hospitalEntry
 	timers    timers
 	next      int64 // offset of the next input record
-	weight    int   // total weight of the instants processed in this Advance
+	weight    int   // total weight processed by the current call to Advance
 	intake    schemas.Intake
 
 	changes []output         // outputs of this transaction, in order
@@ -209,7 +211,7 @@ func (t *task) Advance(now time.Time) error {
 	return nil
 }
 
-// weigh returns the weight of a due instant. An evaluation without a snapshot has weight 1.
+// weigh returns the weight of the due instant that caused a change. The weight is 1 if the change has no snapshot.
 func weigh(c *acuity.Change) int {
 	if c.Snapshot == nil {
 		return 1

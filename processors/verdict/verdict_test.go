@@ -26,7 +26,7 @@ type log struct {
 	next      int64
 	changelog []stream.Record
 	letters   []schemas.DeadLetter
-	snapshots map[int]schemas.Snapshot // by changelog index of the change that has the snapshot
+	snapshots map[int]schemas.Snapshot // snapshots by their change's index in changelog
 }
 
 func newLog(t *testing.T) *log {
@@ -283,7 +283,8 @@ func TestTimers(t *testing.T) {
 			t.Errorf("fired %+v", c)
 		}
 	}
-	// The instant is also a whole hour. north gets its snapshot and its verdict in one change, south in two.
+	// north's timer fires on a whole hour, so one change has both the hourly snapshot and the verdict. south's timer
+	// fires one minute later, so south has a change for each.
 	if !slices.Equal(fired, []string{"north 0s 0 true", "south 0s 1 true", "south 1m0s 1 false"}) {
 		t.Errorf("fired %q", fired)
 	}

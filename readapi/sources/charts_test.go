@@ -9,7 +9,8 @@ import (
 	"svc/schemas"
 )
 
-// TestChartOfANewerRelease: a chart that a newer release wrote is unavailable. A damaged chart is an error.
+// TestChartOfANewerRelease: a chart that a newer release wrote is reported as unavailable. A damaged chart is
+// reported as an error.
 func TestChartOfANewerRelease(t *testing.T) {
 	unit, err := schemas.UnitChartCodec.Encode(nil, &acuity.UnitChart{})
 	if err != nil {

@@ -90,8 +90,8 @@ func (l Deliveries) Episodes(ctx context.Context, hospital string) ([]outbound.A
 	return all, err
 }
 
-// decodeNote decodes a value that the notifier wrote to the view. ok is false if there is none. An error may mean
-// that the lists are outdated.
+// decodeNote decodes a value that the notifier wrote to the view. If there is no value, ok is false. An error may
+// mean that the lists are outdated.
 func decodeNote(value []byte, err error, into any) (ok bool, _ error) {
 	if value == nil {
 		return false, convertViewError(err)

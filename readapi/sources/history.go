@@ -15,8 +15,7 @@ import (
 	"svc/schemas"
 )
 
-// RecordedHours returns a function that reads a hospital's recorded hours from the snapshots topic. A record is never
-// written before its hour, and the clocks of instances differ by less than an hour.
+// RecordedHours returns a function that reads a hospital's recorded hours from the snapshots topic.
 func RecordedHours(cluster *stream.Cluster, topic string, partitions int32) readapi.Hours {
 	return func(ctx context.Context, hospital string, since, until time.Time) (list []readapi.Hour, err error) {
 		spans, err := cluster.Spans(ctx, topic, writtenSince(since), time.Time{})
@@ -48,8 +47,9 @@ func RecordedHours(cluster *stream.Cluster, topic string, partitions int32) read
 	}
 }
 
-// writtenSince returns the timestamp from which to read Kafka for hours after an instant, or the zero time to read
-// from the beginning.
+// writtenSince returns a timestamp that precedes all records of the hours after an instant. A record is never written
+// before its hour, and the clocks of instances differ by less than an hour. The zero time means the beginning of the
+// topic.
 func writtenSince(since time.Time) time.Time {
 	from := since.Add(-time.Hour)
 	if from.UnixMilli() <= 0 { // negative timestamps have special meanings in Kafka
