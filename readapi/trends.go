@@ -99,7 +99,7 @@ func (h *Hour) levels() (m LevelMinutes) {
 	} else {
 		left -= unseen
 	}
-	m.Minutes[h.Level] += left // left includes a minute that was lost to rounding
+	m.Minutes[h.Level] += left // left may include a minute that rounding left unassigned
 	return m
 }
 

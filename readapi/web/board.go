@@ -55,8 +55,8 @@ type Walls interface {
 	Lookup(token string) (walls.Wall, bool)
 	// Wall returns a wall, or false if it does not exist or has been revoked.
 	Wall(id string) (walls.Wall, bool)
-	// Use uses the link of a wall. If several screens use it concurrently, one is signed in and the others get
-	// [walls.ErrNone]. Any other error means that the link currently cannot be used.
+	// Use signs in a screen with the link of a wall. If several screens use the link concurrently, one is signed in
+	// and the others get [walls.ErrNone]. Any other error means that the link currently cannot be used.
 	Use(ctx context.Context, token string) (walls.Wall, error)
 }
 

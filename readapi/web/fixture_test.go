@@ -74,7 +74,7 @@ func (p *pages) mount() {
 // route is one method of one path of the pages. In path, the parameters of the pattern are replaced by values.
 type route struct{ method, pattern, path string }
 
-// open has the routes that do not need a session.
+// open contains the routes that do not need a session.
 var open = map[string]bool{
 	"GET /": true, "GET /assets/*": true, "GET /signin/{token}": true, "POST /signin/{token}": true, "POST /signout": true, "POST /theme": true, "GET /board/{token}": true, "POST /board/{token}": true,
 }

@@ -124,7 +124,8 @@ func (h *hub) unfollow(c *client) {
 	}
 }
 
-// followHospital reads a hospital after each change and every few seconds.
+// followHospital reads a hospital after each announced change, when a timer changes the unit, and at least every
+// readEvery.
 func (h *hub) followHospital(ctx context.Context, f *followedHospital) {
 	changed := h.cfg.Changes.Watch(ctx, f.hospital)
 	for ctx.Err() == nil {

@@ -73,7 +73,7 @@ func partlyKnown(staffed, counted, rostered bool, occupied int) *acuity.Chart {
 	return c
 }
 
-// headlines has, by path, the strings before and after the headline of each page.
+// headlines maps the path of each page to the strings before and after the page's headline.
 var headlines = map[string][2]string{"/app": {`id="level"`, "<main"}, "/board": {`id="level"`, "<main"}, "/app/print": {`<p class="sum">`, "</p>"}, "/app/units": {`id="u-north"`, "</tr>"}}
 
 func checkHeadline(t *testing.T, path, page string, v *score.Verdict) {

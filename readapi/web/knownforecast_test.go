@@ -247,8 +247,8 @@ func checkOutlookTable(r *rapid.T, page string, u *readapi.Unit) {
 	}
 }
 
-// checkLevels checks that a future level has a question mark if unknown data could raise it, and that its part of the
-// column is then striped.
+// checkLevels checks that a future level has a question mark if unknown data could raise the level, and that the
+// level's part of the column is then striped.
 func checkLevels(r *rapid.T, page string, u *readapi.Unit) {
 	section := part(page, `id="levels"`, "</section>")
 	heading := readWords(section, "<h2>", "</h2>")

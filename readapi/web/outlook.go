@@ -188,8 +188,8 @@ func (p *writer) drawDutyLine(figure *chart.Forecast, u *readapi.Unit) {
 	}
 }
 
-// describeForecast returns the forecast as one line of text. If there is a current shortfall, or the current
-// shortfall is unknown, the text begins with that.
+// describeForecast returns the forecast as one line of text. If there is a current shortfall, or if it is unknown
+// whether there is one, the text says so first.
 func (p *writer) describeForecast(f *forecast.Forecast, now int32, worst *forecast.Hour) string {
 	first := slices.IndexFunc(f.Hours[:], isStaffed)
 	if first < 0 {

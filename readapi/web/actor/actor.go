@@ -27,7 +27,7 @@ const (
 	purpose  = "svc.v1 actor"
 	lifetime = time.Minute
 	source   = "pages"            // source of the data that people enter on the pages
-	rate     = access.DefaultRate // one page makes several requests
+	rate     = access.DefaultRate // the default rate, because one page makes several requests
 	burst    = 4 * access.DefaultRate
 )
 
@@ -42,7 +42,7 @@ type actor struct {
 	Hospital string         `json:"h"`
 	Scopes   []access.Scope `json:"s"`
 	Until    int64          `json:"t"` // Unix milliseconds
-	// Role is the role that the person must still have at least; "" means charge.
+	// Role is the minimum role that the person must still have when the token is used; "" means charge.
 	Role users.Role `json:"r,omitempty"`
 }
 

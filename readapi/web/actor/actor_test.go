@@ -75,7 +75,7 @@ func TestActors(t *testing.T) {
 	}
 }
 
-// sealedActor seals a token that lookup must refuse.
+// sealedActor returns a token with the given content, sealed under the given name. Lookup must refuse the token.
 func sealedActor(t *testing.T, a *Tokens, who actor, name string) string {
 	t.Helper()
 	clear, err := json.Marshal(who)

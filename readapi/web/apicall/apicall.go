@@ -62,7 +62,8 @@ func Send(ctx context.Context, api http.Handler, method, path string, header htt
 			return nil, fmt.Errorf("write the body: %w", err)
 		}
 	}
-	// The handler gets a separate context, because the same handler may serve the page.
+	// The handler gets a new context, because the values in ctx belong to the request for the page, which the same
+	// handler may be serving.
 	inner, cancel := context.WithTimeout(context.Background(), timeout)
 	defer cancel()
 	defer context.AfterFunc(ctx, cancel)()

@@ -102,8 +102,7 @@ func TestBodies(t *testing.T) {
 	}
 }
 
-// TestNotSent: a body that cannot be encoded is never sent, and the error does not suggest that it
-// may have been.
+// TestNotSent: a body that cannot be encoded is never sent, and the error shows that no request was sent.
 func TestNotSent(t *testing.T) {
 	t.Parallel()
 	_, err := send(t, http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("it was sent") }), func() {})

@@ -16,7 +16,7 @@ type Seals interface {
 
 // Cookie is a kind of sealed cookie that the pages use.
 type Cookie struct {
-	Suffix  string        // suffix of its name
+	Suffix  string        // suffix of the cookie's name
 	Purpose string        // name that is used to seal the value
 	Age     time.Duration // lifetime in the browser; 0: until the browser is closed
 }

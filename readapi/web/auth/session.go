@@ -43,7 +43,8 @@ type cookie struct {
 	ID       string `json:"id"`
 	Seen     int64  `json:"s"`           // Unix seconds of the person's last request
 	Position int64  `json:"p,omitempty"` // position of the session's record in the settings log
-	// User and Hospital identify the session after its record has been deleted.
+	// User and Hospital are the session's user and hospital; they are used after the session's record has been
+	// deleted.
 	User     string `json:"u"`
 	Hospital string `json:"h"`
 }
@@ -162,7 +163,8 @@ func (c *Cookies) SessionID(r *http.Request) string {
 	return kept.ID
 }
 
-// EndSession deletes the session cookie from the browser. The session's record is ended by [users.Office].
+// EndSession deletes the session cookie from the browser. It does not end the session's record; [users.Office] does
+// that.
 func (c *Cookies) EndSession(w http.ResponseWriter) { c.Remove(w, sessionCookie) }
 
 // TouchSession records that the person of a session has made a request.

@@ -106,13 +106,13 @@ func line(points ...point) string {
 	return "M" + strings.Join(all, " ")
 }
 
-// block returns the outline of a rectangle.
+// block returns the path of a rectangle's outline.
 func block(left, right, top, foot float64) string {
 	return fmt.Sprintf("M%s %sH%sV%sH%[1]sz", number(left), number(top), number(right), number(foot))
 }
 
-// held returns the corners of a stepped line through n values. Each value applies until the next one, and the last
-// one until end.
+// held returns the corners of a stepped line through n values. Each value applies until the next one. The last value
+// applies up to the x coordinate end.
 func held(n int, at func(i int) point, end float64) (points []point) {
 	for i := range n {
 		p, until := at(i), end

@@ -12,12 +12,12 @@ import (
 type Forecast struct {
 	Title string // the content of the chart as text
 	Now   time.Time
-	// Past has the recorded need, oldest first. Each value applies until the next one, but for at most one hour.
+	// Past contains the recorded need, oldest first. Each value applies until the next one, but for at most one hour.
 	Past []Sample
-	// Ahead has the forecast need; the first value is for the current moment.
+	// Ahead contains the forecast need, starting with the need at the current moment.
 	Ahead []Band
-	// OnDuty has the nurses on duty, oldest first. Each value applies until the next one. The number before the first
-	// value is unknown.
+	// OnDuty contains the numbers of nurses on duty, oldest first. Each number applies until the next one. Before the
+	// first one, the number is unknown.
 	OnDuty []Sample
 	Clock  func(time.Time) string // formats the time of day in the unit's time zone
 	Words  ForecastWords
@@ -25,7 +25,7 @@ type Forecast struct {
 	Narrow bool // whether the chart has the width of a phone, with the legend below it
 }
 
-// ForecastWords has the text labels of the chart.
+// ForecastWords contains the text labels of the chart.
 type ForecastWords struct {
 	Now     string    // "16.8 now"
 	Highest string    // "up to 19.0"
@@ -103,8 +103,8 @@ func (f *Forecast) SVG() template.HTML {
 	return g.done()
 }
 
-// endOfPlot returns the right edge of the plot area, which is left of g.right. The space between them holds half of the
-// last label of the time axis and, in a wide chart, the legend.
+// endOfPlot returns the x coordinate of the right edge of the plot area. The space between this edge and g.right
+// holds half of the last label of the time axis and, in a wide chart, the legend.
 func (g *forecastFigure) endOfPlot() float64 {
 	labels := labeler{size: g.words}
 	widest := labels.width(g.Clock(g.Now)) / 2 //nolint:mnd // half of the label
@@ -119,7 +119,8 @@ func (g *forecastFigure) endOfPlot() float64 {
 // legendIndent returns the distance between the plot area and the text of the legend.
 func (g *forecastFigure) legendIndent() float64 { return 18 + g.words }
 
-// bounds returns the lowest value, minus a margin of one nurse, and the highest value.
+// bounds returns the range of the nurses axis, from one nurse below the lowest value of the chart (but at least 0) to
+// the highest value.
 func (f *Forecast) bounds() (low, high float64) {
 	low, high = math.Inf(1), math.Inf(-1)
 	see := func(v float64) { low, high = math.Min(low, v), math.Max(high, v) }

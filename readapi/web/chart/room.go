@@ -8,12 +8,12 @@ import (
 	"unicode/utf8"
 )
 
-// rows is a chart with rows, each with a name: on the left or, on a phone, above the bar.
+// rows is a bar chart with one named bar in each row. The name is to the left of the bar or, on a phone, above it.
 type rows struct {
 	*canvas
 
 	narrow            bool
-	width, left, foot float64 // size of the chart, and x coordinate at which the bars begin
+	width, left, foot float64 // width of the chart, x coordinate at which the bars begin, and y coordinate at which the rows end
 }
 
 // These are the dimensions of a chart with rows.
@@ -89,7 +89,7 @@ type Ladder struct {
 // Rung is one factor on the ladder.
 type Rung struct {
 	Name   string
-	Begins float64 // start of the bar, in nurses: the largest demand for the bar of additional demand, 0 for all others
+	Begins float64 // start of the bar, in nurses; 0, except for the bar of additional demand
 	Nurses float64 // 0: no demand
 	Leads  bool
 	Label  string
@@ -159,7 +159,8 @@ func (r *Rung) drawLabel(c *rows, i int, begin, end float64) {
 	}
 }
 
-// Sum is a chart of parts that add up. Each part is a fraction of what the previous parts left.
+// Sum is a chart of parts that add up to at most Most points. The bar of a part spans all points that the previous
+// parts left over, and the part's points are filled in.
 type Sum struct {
 	Title string
 	Most  float64

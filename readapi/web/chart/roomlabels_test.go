@@ -24,9 +24,9 @@ type drawnRoom struct {
 	} `xml:"rect"`
 }
 
-// TestLabelsOfRoomsKeepApart draws the figures of 500 rooms and their hours of a week, for desktops and phones, with
-// the longest labels of both languages. No label overlaps another one or extends beyond its figure. A label in the
-// color of the background lies entirely on a dark bar.
+// TestLabelsOfRoomsKeepApart draws the figures of 500 random rooms, each together with a chart of a week, for
+// desktops and phones, with the longest labels of both languages. No label overlaps another one or extends beyond its
+// figure. A label in the color of the background lies entirely on a dark bar.
 func TestLabelsOfRoomsKeepApart(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 4))
 	for n := range 500 {

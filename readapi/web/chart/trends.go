@@ -113,7 +113,7 @@ type WeekDay struct {
 // WeekCell is one hour of a week. If it has no text, its values are unknown.
 type WeekCell struct {
 	Words string  // nurses needed
-	Short float64 // fraction of these hours with too few nurses, from 0 to 1; negative: unknown
+	Short float64 // fraction of the weeks with too few nurses at this hour, from 0 to 1; negative: unknown
 }
 
 // SVG draws a cell for each hour. The fill shows in what fraction of the weeks there were too few nurses at that
@@ -154,7 +154,7 @@ func (w *Week) SVG() template.HTML {
 type weekFigure struct {
 	*canvas
 
-	left, wide, high float64 // coordinate at which the cells begin, and the size of a cell
+	left, wide, high float64 // x coordinate at which the cells begin, and width and height of a cell
 }
 
 // weekTop is the y coordinate at which the cells of a week begin.

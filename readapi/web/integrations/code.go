@@ -123,7 +123,8 @@ func showCodeEffect(d *adminRequest, would *acted, system, code, kind string, sh
 	}
 }
 
-// chooseFactor sets the factors that a code may be mapped to, and the kinds and comparison operators of a mapping.
+// chooseFactor fills in the options of a code's page: the factors to which the code may be mapped, and the kinds and
+// comparison operators of a mapping.
 func chooseFactor(d *adminRequest, out *codePage, c *apiCode) {
 	chosen := out.Form.Value("factor")
 	suggested := chosen == noFactor
@@ -193,7 +194,7 @@ func actOnCode(d *adminRequest) {
 	}
 }
 
-// mappingIDs has the ids of the rows that a change to the map created.
+// mappingIDs contains the ids of the rows that a change to the map created.
 type mappingIDs struct {
 	Mappings []struct{ ID, FactorID string }
 }

@@ -67,7 +67,8 @@ func nameReason(d *adminRequest, code string) string {
 
 func showDeadLetters(d *adminRequest) { listDeadLetters(d, nil) }
 
-// listDeadLetters shows the records. refused has the reasons why the API refused retries.
+// listDeadLetters shows the dead letters of the administrator's hospital. refused contains the API's reasons for
+// refusing retries.
 func listDeadLetters(d *adminRequest, refused []string) {
 	all, ok := readDeadLetters(d)
 	if !ok {

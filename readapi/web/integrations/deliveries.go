@@ -174,7 +174,8 @@ func retryDelivery(d *adminRequest) {
 	}
 }
 
-// showCommand shows the progress of a test, a retry or a replay; the page refreshes until it ends.
+// showCommand shows the progress of a command: a test, a retry or a replay. The page refreshes until the command
+// ends.
 func showCommand(d *adminRequest) {
 	w, _, ok := readWebhook(d)
 	if !ok {

@@ -255,7 +255,8 @@ type connectPage struct {
 	At    string // address at which this process listens for MLLP; "": another process listens
 }
 
-// connectFeed has the address, the headers and a sample message of one feed. The API accepts the sample as displayed.
+// connectFeed contains the address, the headers and a sample message of one feed. The API accepts the sample as
+// displayed.
 type connectFeed struct {
 	ID, Name, Scope string
 	Address, Header string
@@ -284,7 +285,7 @@ func showConnect(d *adminRequest) {
 func newConnectFeed(d *adminRequest, address, name string, o *contract.Operation) connectFeed {
 	b := &o.Bodies[0]
 	sample := b.Examples[0].Text
-	if b.Type == textHL7 { // one segment per line, as browsers display it and the API accepts it
+	if b.Type == textHL7 { // show one segment per line, which the API also accepts
 		sample = strings.TrimSuffix(strings.ReplaceAll(sample, "\r", "\n"), "\n")
 	}
 	f := connectFeed{

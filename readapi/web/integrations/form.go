@@ -28,7 +28,7 @@ type form struct {
 type formField struct {
 	name  string
 	label string // text key of the label, or the label itself; "": not checked for concurrent changes
-	path  string // path in the API's request body; "": the name
+	path  string // path in the API's request body; "": same as name
 }
 
 // Was returns the current values of the resource. The form sends them back for [adminRequest.compareValues].
@@ -139,7 +139,7 @@ func (f *form) Faults(name string) (all []string) {
 	return all
 }
 
-// listRefusals returns the reasons for a refusal other than errors in fields.
+// listRefusals returns the reasons for a refusal that are not displayed at a field.
 func (f *form) listRefusals() (all []string) {
 	if f.refused == nil {
 		return nil

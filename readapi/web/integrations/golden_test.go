@@ -36,7 +36,7 @@ func TestGoldenIntegrations(t *testing.T) {
 			a.Router.ServeHTTP(w, r)
 			name := strings.Trim(strings.NewReplacer("/", "_", "?", "_", "=", "_").Replace(cmp.Or(path, "firstrun")), "_") + "_" + language + ".html"
 			html := strings.ReplaceAll(hashedAsset.ReplaceAllString(w.Body.String(), "/assets/x/"), "><", ">\n<") + "\n"
-			if _, main, has := strings.Cut(html, "<main"); has && path != "" { // the golden file of only one page includes the common frame
+			if _, main, has := strings.Cut(html, "<main"); has && path != "" { // only the file of the path "" includes the common frame
 				html = "<main" + main
 			}
 			file := filepath.Join("testdata", name)

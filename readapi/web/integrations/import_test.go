@@ -52,7 +52,7 @@ func TestFileOvertaken(t *testing.T) {
 					form.Set(m[1], html.UnescapeString(m[2]))
 				}
 			}
-			// The first attempt to apply a file without a preview shows the preview.
+			// An attempt to apply a file that has not been previewed shows the preview.
 			got := a.Ask("POST", "/app/integrations/"+tt.page, cookie, form.Encode())
 			carry(got.Body.String())
 			if got.Code != http.StatusOK || len(a.acts()) != 1 || form.Get("version") != "4503599627370497" {

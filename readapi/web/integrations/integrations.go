@@ -37,7 +37,7 @@ import (
 // rootPath is the prefix of the paths of these pages, below the base of the pages of a hospital.
 const rootPath = "/integrations"
 
-// Administration has the API and the other dependencies of the pages.
+// Administration holds the API and the other dependencies of the pages.
 type Administration struct {
 	// API handles every request of the pages, both reads and writes.
 	API http.Handler
@@ -61,7 +61,7 @@ type Administration struct {
 	Operations []contract.Operation
 }
 
-// Config has the dependencies of the pages for administrators.
+// Config holds the dependencies of the pages for administrators.
 type Config struct {
 	Administration *Administration // if nil, the process cannot change settings
 	// Verdict returns the current verdict on a hospital, or nil if nothing has been recorded. An error means that the
@@ -72,7 +72,7 @@ type Config struct {
 	Log     *slog.Logger
 }
 
-// site has what all pages for administrators share.
+// site holds the dependencies and the state that all pages for administrators share.
 type site struct {
 	*page.Site
 	Config
@@ -124,7 +124,7 @@ func Mount(r chi.Router, base string, shell *page.Site, cfg Config) {
 	}
 }
 
-// serve calls a handler for an administrator.
+// serve returns an HTTP handler that calls h for administrators and refuses all other requests.
 func (s *site) serve(of *section, h handler) http.HandlerFunc {
 	return s.RequireRole(users.Admin, func(w http.ResponseWriter, r *http.Request, session *auth.Session) {
 		if s.Administration == nil {
@@ -214,7 +214,7 @@ func showFirstRun(d *adminRequest) {
 }
 
 // readFacts reports whether a hospital has sent any data, whether it has sent a room, and whether it has sent the
-// nurses on duty. An error means that this is currently unknown.
+// nurses on duty. An error means that the answers are currently unknown.
 func (d *adminRequest) readFacts() (received, rooms, staffed bool, err error) {
 	v, err := d.Verdict(d.r.Context(), d.session.Hospital)
 	switch {

@@ -56,7 +56,7 @@ func local(t *testing.T) (*admins, *http.Cookie) {
 }
 
 // TestFeedsWithoutData: if nothing has been received, the page does not say that a feed has stopped. If the record of
-// the feeds cannot be read, it does not say that no feed has sent data.
+// the feeds cannot be read, the page does not say that no feed has sent data.
 func TestFeedsWithoutData(t *testing.T) {
 	t.Parallel()
 	a, cookie := local(t)

@@ -19,7 +19,7 @@ var templateFiles embed.FS
 
 var templates = page.ParseTemplates(templateFiles)
 
-// adminPage has the data that every page for administrators needs.
+// adminPage contains the data that every page for administrators needs.
 type adminPage struct {
 	page.Frame
 
@@ -33,7 +33,7 @@ type adminPage struct {
 	Once    *once       // a secret that is displayed only this once
 	Kept    string      // the value before the last change, for undo; never in a URL
 	Form    *form       // see [adminRequest.useForm]
-	Version string      // version of the resource that the form changes; "": new
+	Version string      // version of the resource that the form changes; "": the resource is new
 	Refused []string    // errors of the API that do not concern a field
 	Changed []overtaken // values that another user has changed in the meantime
 	Pager   pager
@@ -104,7 +104,7 @@ func (d *adminRequest) show(template string, data any) {
 	page.WritePage(d.w, d.r, d.status, templates.Render(template, data))
 }
 
-// pager has the links between the pages of a long list.
+// pager contains the links between the pages of a long list.
 type pager struct {
 	Newer, Older string // paths; "" if there is no such page
 	Say          string // text that says which part of the list is displayed
@@ -131,7 +131,8 @@ func (d *adminRequest) cutToPage(n int) (first, last int, p pager) {
 	return first, last, p
 }
 
-// newRows returns the displayed rows of a list, which are those in the range that [adminRequest.cutToPage] returns.
+// newRows returns those rows of a list that the requested page displays, each converted by newRow. It also sets the
+// page's links to the other pages of the list.
 func newRows[T, R any](d *adminRequest, p *adminPage, all []T, newRow func(*adminRequest, *T) R) (rows []R) {
 	first, last, links := d.cutToPage(len(all))
 	p.Pager = links

@@ -25,7 +25,7 @@ type Past interface {
 type PastResult struct {
 	Ready       bool
 	Done, Total int64     // number of processed records, and of all records, while the trial runs
-	Fault       PastFault // why there is no result; "": there is a result, or the trial is still running
+	Fault       PastFault // reason why there is no result; "": the result is ready, or the trial is still running
 	Since       time.Time // time of the first compared verdict
 	Until       time.Time
 	Hours       int           // number of hours with a difference

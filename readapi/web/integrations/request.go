@@ -27,7 +27,7 @@ type adminRequest struct {
 	session *auth.Session
 	section *section
 	status  int              // HTTP status of the page
-	refused *apicall.Refusal // why the API refused the act; nil: not refused
+	refused *apicall.Refusal // reason why the API refused the act; nil: not refused
 	effect  *effect          // change that the act would make, if the page shows a preview; nil: no preview
 }
 
@@ -53,7 +53,7 @@ func (d *adminRequest) pathTo(parts ...string) string {
 // pathID returns the value of {id} in the path of the page.
 func (d *adminRequest) pathID() string { return httpapi.PathValue(d.r, "id") }
 
-// now returns the time of the request.
+// now returns the current time.
 func (d *adminRequest) now() time.Time { return d.Now() }
 
 // notThere, passed as a version, makes a request succeed only if the resource does not exist yet (If-None-Match: *).

@@ -55,7 +55,7 @@ func listFactors(d *adminRequest, chosen string) (all []option) {
 	return all
 }
 
-// apiCode is an unmapped code in an API response.
+// apiCode is a code on the worklist, in an API response.
 type apiCode struct {
 	System, Code, Display, Kind, Feed, Status string
 	Count24h, CountTotal                      int64
@@ -68,7 +68,7 @@ type apiSuggestion struct {
 	Score            int
 }
 
-// worklistPage shows the unmapped codes, most frequent first.
+// worklistPage shows the codes on the worklist, most frequent first.
 type worklistPage struct {
 	adminPage
 	States []adminLink

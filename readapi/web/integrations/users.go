@@ -50,7 +50,7 @@ type usersPage struct {
 
 type userRow struct{ ID, Label, Role, SignIn, SignedIn, State string }
 
-// userList has the users and invitations of a hospital, in an API response.
+// userList contains the users and invitations of a hospital, in an API response.
 type userList struct {
 	Users       []apiUser
 	Invitations []apiInvitation

@@ -138,8 +138,8 @@ func showNewWebhook(d *adminRequest) {
 	showWebhookForm(d, &webhookPage{adminPage: d.newPage("hooks.new"), New: true}, values, nil)
 }
 
-// readWebhookForm returns the values in a form, in the API's format. It includes every field; a field left empty
-// clears the value.
+// readWebhookForm returns the values in a form, in the API's format. The result contains every field, so a field left
+// empty clears its value.
 func readWebhookForm(d *adminRequest) map[string]any {
 	f := d.r.PostForm
 	body := map[string]any{

@@ -81,7 +81,7 @@ func WritePage(w http.ResponseWriter, r *http.Request, status int, body []byte) 
 	}
 }
 
-// compressors is a pool, because each compressor uses a megabyte of memory.
+// compressors pools gzip writers, because each one uses a megabyte of memory.
 var compressors = sync.Pool{New: func() any { return gzip.NewWriter(nil) }}
 
 func compress(body []byte) []byte {
