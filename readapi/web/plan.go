@@ -24,7 +24,7 @@ type floor struct {
 	Marks []mark
 }
 
-// area has the rooms of one part of the unit.
+// area contains the rooms of one part of the unit.
 type area struct {
 	Name  string
 	Class string

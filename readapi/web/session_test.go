@@ -14,7 +14,7 @@ import (
 	"svc/internal/seal"
 )
 
-// TestNoPageWithoutASession requests every page with every kind of invalid session. None of them may show data.
+// TestNoPageWithoutASession requests every page with every kind of invalid session. No page may show data.
 func TestNoPageWithoutASession(t *testing.T) {
 	t.Parallel()
 	change := func(change func(*users.User)) func(*pages, *http.Cookie) {
@@ -36,7 +36,7 @@ func TestNoPageWithoutASession(t *testing.T) {
 		"empty":                {func(_ *pages, c *http.Cookie) { c.Value = "" }, ""},
 		"no base64":            {func(_ *pages, c *http.Cookie) { c.Value = "*" }, ""},
 		"tampered": {func(_ *pages, c *http.Cookie) {
-			raw, _ := base64.RawURLEncoding.DecodeString(c.Value) //nolint:errcheck // this test created it
+			raw, _ := base64.RawURLEncoding.DecodeString(c.Value) //nolint:errcheck // a session cookie is valid base64
 			raw[len(raw)-1] ^= 1
 			c.Value = base64.RawURLEncoding.EncodeToString(raw)
 		}, ""},

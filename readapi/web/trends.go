@@ -32,7 +32,7 @@ type spanLink struct {
 	Current    bool
 }
 
-// spanDays has the periods that a person can choose, in days.
+// spanDays contains the periods that a person can choose, in days.
 var spanDays = []int{1, 7, readapi.TrendDays}
 
 // readDays returns the requested number of days, or 0 if the request has a number that is not in spanDays. The
@@ -160,10 +160,10 @@ func (p *writer) listMarks(t *readapi.Trends, days int) (list []chart.Mark) {
 	return list
 }
 
-// levelTime has the known minutes at each level.
+// levelTime contains the known minutes at each level.
 type levelTime struct {
 	minutes   [acuity.LevelRed + 1]int
-	estimated int // included in the minutes
+	estimated int // how many of the minutes are estimated
 	unstaffed int // minutes at an unknown level, because the nurses on duty are unknown
 }
 

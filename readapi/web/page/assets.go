@@ -95,10 +95,10 @@ func readStyles() []byte {
 	return b.Bytes()
 }
 
-// placeRules returns the style rules that place rooms on a map. They are classes because the Content-Security-Policy
-// forbids inline styles. On a map, class c sets the number of columns, class n the number of rows with rooms, and
-// class k the number of other rows. On a room or landmark, the classes x and y set the position, and w and h the
-// size.
+// placeRules returns the style rules that place rooms on a map. The rules use classes, because the
+// Content-Security-Policy forbids inline styles. On a map, class c sets the number of columns, class n the number of
+// rows with rooms, and class k the number of other rows. On a room or landmark, the classes x and y set the position,
+// and w and h the size.
 func placeRules() string {
 	var b strings.Builder
 	b.WriteString("@media (min-width: 900px) {\n")

@@ -18,7 +18,7 @@ import (
 //go:embed templates/*.html
 var templateFiles embed.FS
 
-// ownTemplates has the templates of the frame around every page and of the pages in this package.
+// ownTemplates contains the templates of the frame around every page and of the pages in this package.
 var ownTemplates = parseTemplates(template.New(""), templateFiles)
 
 // Templates render pages within the frame.
@@ -66,7 +66,7 @@ func (t *Templates) Render(name string, data any) []byte {
 	return bytes.TrimSpace(b.Bytes())
 }
 
-// Frame has the data that every page needs. It is embedded in the data of each page.
+// Frame contains the data that every page needs. It is embedded in the data of each page.
 type Frame struct {
 	*Writer
 	Page     string // current page in the navigation
@@ -160,7 +160,7 @@ func (p *Writer) FormatInstant(i acuity.Instant) string {
 	return p.FormatClock(i.Time())
 }
 
-// nearby is the period within which a time of day needs no date to be unambiguous.
+// nearby is the period within which a future time of day is unambiguous without a date.
 const nearby = 12 * time.Hour
 
 // FormatAhead formats a future instant. It includes the weekday if the instant is more than 12 hours after now. It

@@ -20,7 +20,8 @@ const (
 	rateIdle                         = time.Minute // a bucket that has not been used for this long is full again
 )
 
-// rates limits the page requests of each session and each hospital, so that none can slow down the others.
+// rates limits the page requests of each session and each hospital, so that no session or hospital can slow down
+// others.
 type rates struct {
 	mu      sync.Mutex
 	buckets map[string]*bucket

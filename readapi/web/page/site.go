@@ -20,7 +20,7 @@ import (
 	"svc/readapi/web/text"
 )
 
-// Config has the dependencies of a site.
+// Config holds the dependencies of a site.
 type Config struct {
 	Seals     auth.Seals // nil: sign-in is disabled
 	Users     auth.Users
@@ -193,7 +193,7 @@ func (s *Site) ShowUnavailable(w http.ResponseWriter, r *http.Request, session *
 }
 
 // LimitTries counts a request from a person who is not signed in, and reports whether the sender's address has sent
-// too many. If so, it has sent an error response.
+// too many such requests. If it returns true, it has sent an error response.
 func (s *Site) LimitTries(w http.ResponseWriter, r *http.Request) bool {
 	if s.config.Stranger == nil {
 		return false

@@ -103,7 +103,7 @@ type provider struct {
 	*oidc.Provider
 
 	keys  oidc.KeySet
-	signs []string // names of its accepted signature algorithms
+	signs []string // names of the provider's signature algorithms that svc accepts
 	style oauth2.AuthStyle
 }
 

@@ -353,7 +353,7 @@ func TestASVS1052Subject(t *testing.T) {
 }
 
 // TestCallbackAsksTheProviderOnce: the cookie of one sign-in causes only one request to the provider, however often
-// it is sent.
+// the browser sends the cookie.
 func TestCallbackAsksTheProviderOnce(t *testing.T) {
 	t.Parallel()
 	p, i := provided(t)

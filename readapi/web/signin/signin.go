@@ -23,8 +23,8 @@ const LinkPath = "/signin/"
 type Links interface {
 	// FindLink returns the link that a token belongs to, even if the link has been used or withdrawn, or has expired.
 	FindLink(token string) (users.Link, bool)
-	// UseLink uses a link. If several people use it concurrently, one is signed in and the others get
-	// [users.ErrNoLink]. Any other error means that the link currently cannot be used.
+	// UseLink signs a person in with a link. If several people use the link concurrently, one is signed in and the
+	// others get [users.ErrNoLink]. Any other error means that the link currently cannot be used.
 	UseLink(ctx context.Context, token string, in users.SignIn) (users.Session, error)
 	// EndSessions ends sessions of one person, in all hospitals. reason is a stable code.
 	EndSessions(ctx context.Context, reason string, all ...users.Session) error
@@ -33,7 +33,7 @@ type Links interface {
 	RefuseSignIn(ctx context.Context, subjects [][]byte, reason string)
 }
 
-// Config has the dependencies of the sign-in.
+// Config holds the dependencies of the sign-in.
 type Config struct {
 	Links     Links
 	Discovery *Discovery // nil: people sign in only with links
@@ -43,7 +43,7 @@ type Config struct {
 	Log       *slog.Logger
 }
 
-// site has what the sign-in pages share.
+// site holds the dependencies and the state that the sign-in pages share.
 type site struct {
 	*page.Site
 	Config

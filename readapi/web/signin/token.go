@@ -28,7 +28,8 @@ func (p *provider) verify(ctx context.Context, issuer, clientID, token string, n
 	return id, nil
 }
 
-// watchedKeys records whether the keys could not be fetched, because the verifier does not wrap that error.
+// watchedKeys records in away that the provider's keys could not be fetched. The verifier's error does not show this,
+// because the verifier does not wrap the error from fetching the keys.
 type watchedKeys struct {
 	oidc.KeySet
 
@@ -120,7 +121,7 @@ func (s *site) exchangeCode(ctx context.Context, st start, code string) (*person
 	case ok && refused.Response.StatusCode < http.StatusInternalServerError:
 		return nil, fmt.Errorf("%w: %s", errRefused, refused.ErrorCode)
 	case err != nil:
-		return nil, fmt.Errorf("%w: exchange the code", errNotThere) // the error may contain the code
+		return nil, fmt.Errorf("%w: exchange the code", errNotThere) // the error from the provider is omitted, because it may contain the code
 	}
 	raw, ok := token.Extra("id_token").(string)
 	if !ok {

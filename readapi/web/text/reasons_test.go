@@ -18,7 +18,7 @@ import (
 // the API's source code.
 type reasons struct{ rules, messages map[string]string } // maps each rule or message to its location in the source code
 
-// takesRule has the API's functions whose last string argument is a rule.
+// takesRule contains the names of the API's functions whose last string argument is a rule.
 var takesRule = []string{"unless", "fits", "fault", "unfit", "add", "unprocessable", "Fault"}
 
 func reasonsOfAPI(t *testing.T) reasons {
@@ -92,8 +92,8 @@ func leftmost(e ast.Expr) string {
 	return ""
 }
 
-// notFromForm has the rules for JSON and URLs. The pages generate the JSON and URLs that they send, so only other
-// clients can break these rules. If such a rule is broken, the pages show the API's explanation.
+// notFromForm contains the rules for JSON and URLs. The pages generate the JSON and URLs that they send, so only
+// other clients can break these rules. If such a rule is broken, the pages show the API's explanation.
 var notFromForm = []string{"path", "name", "version", "type"}
 
 // TestReasonsInEachLanguage: every rule with which the API may refuse a form has an explanation in each language. The

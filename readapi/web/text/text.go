@@ -20,10 +20,10 @@ import (
 //go:embed *.json
 var files embed.FS
 
-// languages has the languages of the pages. The first one is the default.
+// languages contains the languages of the pages. The first one is the default.
 var languages = []language.Tag{language.English, language.Spanish}
 
-// Texts has the wording of the pages in one language, by key.
+// Texts contains the wording of the pages in one language, by key.
 type Texts struct {
 	Language string
 	words    map[string]string
