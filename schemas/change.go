@@ -5,8 +5,8 @@ import "svc/acuity"
 // ChangeCodec encodes and decodes the change that an observation or the passage of time caused in a hospital.
 var ChangeCodec = NewCodec("change", changeFields)
 
-// ChangeHead is the first part of a change record. It identifies the input that caused the change, and says whether
-// the change has effects of which partners are notified.
+// ChangeHead is the first part of a change record. It identifies the input that caused the change, and shows whether
+// the change has effects, about which partners are notified.
 type ChangeHead struct {
 	Version, Offset int64
 	Cause           acuity.Cause

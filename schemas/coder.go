@@ -169,8 +169,8 @@ func Word[T ~string](c *Coder, v *T) {
 // Text encodes or decodes a string.
 func (c *Coder) Text(v *string) { value(c, v, (*reader).text, (*writer).text) }
 
-// constant encodes or decodes a string. If a decoded string is in list, the string from the list is returned, which
-// avoids a copy.
+// constant encodes or decodes a string. A decoded string that is in list shares the memory of the string in list, so
+// it needs no copy.
 func constant[T ~string](c *Coder, v *T, list map[string]T) {
 	if !c.reading {
 		c.w.text(string(*v))

@@ -14,7 +14,7 @@ import (
 	"svc/acuity/catalogue"
 )
 
-// fatal has the methods of a test that are common to the packages testing and rapid.
+// fatal contains the methods of a test that are common to the packages testing and rapid.
 type fatal interface {
 	Helper()
 	Fatal(args ...any)

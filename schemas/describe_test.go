@@ -10,7 +10,7 @@ import (
 	"github.com/hamba/avro/v2"
 )
 
-// openRecords has the records that other systems may read, by topic.
+// openRecords lists the records that other systems may read, by topic.
 var openRecords = []struct {
 	topic   Topic
 	records []*Schema

@@ -97,8 +97,8 @@ type DeadLetter struct {
 	At        acuity.Instant
 }
 
-// Retried is the reason in a later record for the same dead letter. It means that the observation has been applied
-// since then, at the time in that record.
+// Retried is the reason in the second record of a dead letter. That record means that the dead letter's observation
+// has been ingested again, at the time in the record.
 const Retried = "retried"
 
 func deadLetterFields(c *Coder, d *DeadLetter) {

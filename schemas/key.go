@@ -9,9 +9,9 @@ import (
 	"svc/acuity"
 )
 
-// Key identifies a hospital or a part of a hospital. The key "h" is that of the hospital itself: of its observations
-// without a room, and of its changes in the verdicts topic. "h/unit" and "h/room/12" are keys of parts. Partitioning
-// uses only the hospital, and compaction uses the whole key.
+// Key identifies a hospital or a part of a hospital. For a hospital with the id "h", the key "h" is used for
+// observations without a room, and for changes in the verdicts topic. The keys "h/unit" and "h/room/12" identify
+// parts of the hospital. Partitioning uses only the hospital, and compaction uses the whole key.
 type Key struct {
 	Hospital string // [a-z0-9][a-z0-9-]{0,63}
 	Kind     string // kind of record; "": the record of the hospital itself

@@ -34,8 +34,8 @@ func newStoring(t *testing.T) *storing {
 	return &storing{t: t, State: hospital.New("st-mary"), now: acuity.At(time.Date(2026, 3, 4, 9, 0, 0, 0, time.UTC))}
 }
 
-// applyObservation applies an observation and returns how many records of each kind this writes. Every record must be
-// smaller than maxState.
+// applyObservation applies an observation and returns the number of records of each kind that the unit writes as a
+// result. Every record must be smaller than maxState.
 func (s *storing) applyObservation(o acuity.Observation) (acuity.Change, map[string]int) {
 	s.t.Helper()
 	o.Hospital, o.ReceivedAt = "st-mary", s.now

@@ -61,7 +61,7 @@ func stateRecord[T any](s *Schema) record {
 		})
 }
 
-// records has every kind of record, with the newest version of its schema. [AddRecord] adds the kinds that other
+// records lists every kind of record, with the newest version of its schema. [AddRecord] adds the kinds that other
 // packages define.
 var records = []record{
 	recordOf(newest("observation"), EncodeObservation, observationCodec.Decode),
@@ -105,7 +105,7 @@ func eachRecord(t *testing.T, test func(t *testing.T, r record)) {
 	}
 }
 
-// lasts has the greatest valid number of each enumeration in the domain.
+// lasts maps each enumeration in the domain to its greatest valid number.
 var lasts = map[reflect.Type]uint8{
 	reflect.TypeFor[acuity.EventType]():     lastEventType,
 	reflect.TypeFor[acuity.Precision]():     lastPrecision,

@@ -18,9 +18,9 @@ type Schema struct {
 	ID      SchemaID // the built-in id; never changes
 }
 
-// released has all released versions. Each record has a range of a hundred ids, which starts with the id of the
-// record's first version. The ids are far above those of a schema registry, which counts from 1. They never change,
-// because records in Kafka contain them.
+// released lists all released versions. Each record has a range of a hundred ids, which starts with the id of the
+// record's first version. The ids are far above those of a schema registry, which counts from 1. The ids never
+// change, because records in Kafka contain them.
 var released = []*Schema{
 	{"observation", 1, 1400000101},
 	{"observation", 2, 1400000102},
@@ -125,8 +125,8 @@ func (s Schema) Text() ([]byte, error) { return files.ReadFile(s.file()) }
 
 func (s *Schema) file() string { return fmt.Sprintf("avsc/%s.v%d.avsc", s.Record, s.Version) }
 
-// parsed caches the parsed schemas by file. A schema is parsed when a record of an older version of the schema's
-// record is first decoded.
+// parsed caches the parsed schemas by file. A schema is parsed only when it is first needed to convert a record of an
+// older version.
 var parsed sync.Map
 
 // parse returns the schema as the Avro library represents it.

@@ -11,8 +11,8 @@ import (
 	"github.com/hamba/avro/v2"
 )
 
-// releasedList has a line with digest, file and id for every version that was ever released. The flag -update only
-// adds lines. Lines must be changed or removed by hand.
+// releasedList is a file with the digest, file name and id of every version that was ever released, one version in
+// each line. The flag -update only adds lines. Lines must be changed or removed by hand.
 const releasedList = "released.txt"
 
 // TestReleased compares the table of versions with the files and with the released list. Every file must be in the

@@ -11,7 +11,7 @@ import (
 // statementRecord is the name of the records for clinical statements, which make up nearly all state records.
 const statementRecord = "statement-state"
 
-// states has a codec for each kind of state record.
+// states lists the codecs, one for each kind of state record.
 var states = []stateCodec{
 	stateOf(statementRecord, statementStateFields),
 	stateOf("unit-state", unitStateFields),
@@ -31,7 +31,7 @@ var states = []stateCodec{
 type stateCodec struct {
 	record string
 	create func() facts.Record
-	encode func(dst []byte, s facts.Record) (value []byte, mine bool, err error) // mine reports whether s is a record of this kind
+	encode func(dst []byte, s facts.Record) (value []byte, mine bool, err error) // encodes s if mine, that is, if s is a record of this kind
 	decode func(b []byte, into facts.Record) error
 }
 

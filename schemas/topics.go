@@ -20,16 +20,16 @@ type Topic struct {
 
 const day = 24 * time.Hour
 
-// Observations has one record for each accepted request, which contains the facts in the request. It is the only
-// input of the processors. It is never compacted, so it can be replayed in order.
+// Observations returns the topic with one record for each accepted request, which contains the facts in the request.
+// It is the only input of the processors. It is never compacted, so it can be replayed in order.
 func Observations() Topic {
 	records := []string{"observation"}
 	return Topic{Name: "svc.v1.observations", Records: records, Retention: 400 * day, MaxRecord: maxRecord, Copartitioned: true}
 }
 
-// Verdicts is both the changelog and the change feed. Records whose key is only a hospital id are changes of that
-// hospital, and records with other keys are state. A reader whose lag is less than CompactionLag does not miss any
-// change.
+// Verdicts returns the topic that is both the changelog and the change feed. Records whose key is only a hospital id
+// are changes of that hospital, and records with other keys are state. A reader whose lag is less than CompactionLag
+// does not miss any change.
 func Verdicts() Topic {
 	records := []string{
 		"change", "unit-state", "room-state", "visit-state", "statement-state", "dedup-state", "mapping-state",
@@ -38,8 +38,9 @@ func Verdicts() Topic {
 	return Topic{Name: "svc.v1.verdicts", Records: records, Compacted: true, CompactionLag: 7 * day, MaxRecord: maxRecord, Copartitioned: true}
 }
 
-// Settings has the keys, hospitals, webhooks, alert settings and users. Each record is one complete resource, and the
-// last record for a key is the current one. Every role reads the whole topic when it starts.
+// Settings returns the topic with the keys, hospitals, webhooks, alert settings and users. Each record is one
+// complete resource, and the last record for a key is the current one. Every role reads the whole topic when it
+// starts.
 func Settings() Topic {
 	records := []string{
 		"key", "hospital", "webhook", "alert-tier", "alert-recipient", "installed-key", "link", "user", "session", "wall", "layout",
@@ -47,13 +48,13 @@ func Settings() Topic {
 	return Topic{Name: "svc.v1.settings", Records: records, Compacted: true}
 }
 
-// Audit has a record for each administrative act, which says who performed it.
+// Audit returns the topic with one record for each administrative act. The record says who performed the act.
 func Audit() Topic {
 	return Topic{Name: "svc.v1.audit", Records: []string{"audit"}, Retention: 400 * day}
 }
 
-// Deliveries is the ledger of the notifier. Within CompactionLag, its records are in the order in which the events
-// were created, even if a partition changed owners in the meantime.
+// Deliveries returns the topic with the notifier's ledger. Within CompactionLag, the records are in the order in
+// which the events were created, even if a partition changed owners in the meantime.
 func Deliveries() Topic {
 	records := []string{"ledger-event", "delivery", "endpoint-queue", "notified-unit", "order", "alert-run"}
 	return Topic{
@@ -61,18 +62,18 @@ func Deliveries() Topic {
 	}
 }
 
-// Snapshots has one record per hospital and hour, from which forecast models are learned. The verdict processor
-// writes each snapshot in the same transaction as the change that contains the snapshot.
+// Snapshots returns the topic with one record per hospital and hour, from which forecast models are learned. The
+// verdict processor writes each snapshot in the same transaction as the change for that hour.
 func Snapshots() Topic {
 	return Topic{Name: "svc.v1.snapshots", Records: []string{"snapshot"}, Retention: 63 * day, Copartitioned: true}
 }
 
-// Models has the learned forecast model of each hospital.
+// Models returns the topic with the learned forecast model of each hospital.
 func Models() Topic {
 	return Topic{Name: "svc.v1.models", Records: []string{"model"}, Compacted: true, MaxRecord: maxRecord, Copartitioned: true}
 }
 
-// DeadLetters has the positions of records that can never be applied.
+// DeadLetters returns the topic with the positions of records that can never be applied.
 func DeadLetters() Topic {
 	return Topic{Name: "svc.v1.dead-letters", Records: []string{"dead-letter"}, Retention: 90 * day, Copartitioned: true}
 }

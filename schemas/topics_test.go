@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// inRedisAlone has the records that exist only in Redis, and so are not in any topic.
+// inRedisAlone lists the records that exist only in Redis, and so are not in any topic.
 var inRedisAlone = []string{"unit-chart", "room-chart"}
 
 // TestTopicsHaveEveryRecord: every record except those in inRedisAlone is in a topic. A record without a topic would be

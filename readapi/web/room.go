@@ -108,7 +108,7 @@ func (p *writer) drawFigures(out *roomPage, u *readapi.Unit, r *score.RoomVerdic
 	demand := min(nursesOf(r.Demand)*pointsOfNurse, mostDemandPoints)
 	out.Demand = p.T("room.demand", "n", p.formatNurses(r.Demand), "points", p.FormatNumber(demand, 1))
 	out.Ladder = p.drawLadder(r, u.At)
-	shares := details.Shares[:min(len(details.Shares), len(r.Factors))] // the shares may belong to a newer state with a different number of factors
+	shares := details.Shares[:min(len(details.Shares), len(r.Factors))] // a newer state may have a different number of shares
 	severity := 0.0
 	for _, share := range shares {
 		severity += share

@@ -37,7 +37,7 @@ func (f *recorded) Trends(_ context.Context, hospital string, since, _ time.Time
 		Since: since.Truncate(time.Hour), Until: until, Zone: zone, Unknown: 180,
 		Forecast: &forecast.Calibration{Status: forecast.Calibrated, Coverage80: .784, MAE: 1.034, MAEPersistence: 1.2, Samples: 540, WindowDays: 28},
 	}
-	quiet := t.Since.Add(3 * time.Hour) // no fact about a patient had been received
+	quiet := t.Since.Add(3 * time.Hour) // end of an hour that was not observed
 	t.Hours = append(t.Hours, readapi.TrendHour{Hour: readapi.Hour{At: quiet, Level: acuity.LevelGreen, OnDuty: 5}})
 	for at := quiet.Add(time.Hour); !at.After(until); at = at.Add(time.Hour) {
 		h := readapi.TrendHour{Hour: readapi.Hour{At: at, Observed: true, Level: acuity.LevelGreen, Required: 240, OnDuty: -1}}

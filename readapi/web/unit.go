@@ -177,7 +177,7 @@ func (p *writer) newHeadline(u *readapi.Unit) *headline {
 }
 
 // isUnsure reports whether a unit is green while data is missing. Without the number of nurses on duty, three of
-// seven measures are unknown. Without a census, one is.
+// seven measures are unknown. Without a census, one measure is unknown.
 func isUnsure(v *score.Verdict) bool {
 	return v.Level == acuity.LevelGreen && (v.OnDuty < 0 || !v.Axes[acuity.AxisCapacity].Known)
 }
@@ -294,7 +294,7 @@ func (p *writer) listAxes(v *score.Verdict) []axisRow {
 	return rows
 }
 
-// unknownBecause has, for each axis, the codes of the reasons that can make the axis unknown.
+// unknownBecause maps each axis to the codes of the reasons that can make the axis unknown.
 var unknownBecause = map[acuity.Axis][]string{
 	acuity.AxisStaffing: {"staffing_unknown"}, acuity.AxisReserve: {"staffing_unknown"}, acuity.AxisAcuity: {"staffing_unknown"},
 	acuity.AxisCapacity: {"capacity_unknown"}, acuity.AxisSkill: {"roster_stale", "skill_unknown"},

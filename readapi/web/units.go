@@ -36,7 +36,7 @@ type unitRow struct {
 	ID           string // id of the row's element
 	Path         string
 	Name         string
-	Rank         string // the rows are in ascending order of Rank
+	Rank         string // sort key of the row; the lowest comes first
 	Class, Shape string // style and shape of the level; "none" and "" if the level is unknown
 	Word, Why    string
 	Silent       bool // whether the unit is unknown or its input is late
@@ -123,8 +123,8 @@ func (s *summaries) readRows(ctx context.Context, t *text.Texts, hospitals []str
 	return rows
 }
 
-// rankOfLevel has the sort rank of each level; the lowest rank comes first. A hospital whose level is unknown precedes
-// those that are yellow or green.
+// rankOfLevel contains the sort rank of each level, green first; the lowest rank comes first. A hospital whose level
+// is unknown precedes those that are yellow or green.
 var rankOfLevel = [...]string{"4", "3", "1", "0"}
 
 const rankOfUnknown = "2"
@@ -186,7 +186,8 @@ func (row *unitRow) setFeedAge(p *writer, u *readapi.Unit) {
 		if f.LastReceived.After(last) {
 			last = f.LastReceived
 		}
-		// People enter the roster and the staffing by hand, so their silence is normal.
+		// People enter the roster and the staffing by hand, so it is normal that these channels are silent for long
+		// periods.
 		row.Silent = row.Silent || f.Stale && f.Channel != "roster" && f.Channel != "staffing"
 		if f.Stale && late == "" {
 			late = p.T("units.late", "feed", p.Or("feed."+f.Channel, f.Channel), "age", p.FormatAge(u.At.Sub(f.LastReceived)))
@@ -279,8 +280,9 @@ func drainIDs(from <-chan string) (list []string) {
 	}
 }
 
-// formatRowsEvent returns the event with the rows that differ from those in sent, or "" if none differ, and adds the
-// rows to sent. If all is true, rows contains all hospitals, and the event includes their counts.
+// formatRowsEvent returns an event with the rows that have changed since they were last sent, or "" if no row has
+// changed. The map sent contains the HTML of each row that was sent, by row id; formatRowsEvent updates it. If all is
+// true, rows must contain all hospitals, and the event includes the counts of hospitals.
 func (s *site) formatRowsEvent(p *writer, rows []*unitRow, sent map[string]string, all bool) string {
 	parts := map[string]string{}
 	for _, row := range rows {

@@ -42,7 +42,7 @@ type Layouts interface {
 	Layout(hospital string) *layout.Layout
 }
 
-// Config has the dependencies of the pages.
+// Config holds the dependencies of the pages.
 type Config struct {
 	page.Config // without OfferProvider, which [Mount] sets
 
@@ -54,7 +54,7 @@ type Config struct {
 	OIDC      *signin.Provider // nil: people sign in only with links
 	Directory signin.Directory // users who sign in through the provider
 	Acts      *API             // nil: acts are disabled on these pages
-	// Administration has the dependencies of the pages for administrators. It is nil if this process does not serve
+	// Administration holds the dependencies of the pages for administrators. It is nil if this process does not serve
 	// these pages.
 	Administration *integrations.Administration
 	// Ends is canceled when the process shuts down, which ends the streams. If it is nil, the streams never end.
@@ -66,7 +66,7 @@ var templateFiles embed.FS
 
 var templates = page.ParseTemplates(templateFiles)
 
-// site has what all pages share.
+// site holds the dependencies and the state that all pages share.
 type site struct {
 	Config
 	*page.Site

@@ -121,7 +121,7 @@ func (s *site) exchangeCode(ctx context.Context, st start, code string) (*person
 	case ok && refused.Response.StatusCode < http.StatusInternalServerError:
 		return nil, fmt.Errorf("%w: %s", errRefused, refused.ErrorCode)
 	case err != nil:
-		return nil, fmt.Errorf("%w: exchange the code", errNotThere) // the error from the provider is omitted, because it may contain the code
+		return nil, fmt.Errorf("%w: exchange the code", errNotThere) // omits the cause, which may contain the code
 	}
 	raw, ok := token.Extra("id_token").(string)
 	if !ok {
