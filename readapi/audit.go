@@ -60,7 +60,7 @@ type auditItem struct {
 	Subject string       `json:"subject"`
 	Before  *string      `json:"before"` // version of the subject before the action; null: the subject did not exist
 	After   *string      `json:"after"`  // version of the subject after the action; null: the subject no longer exists
-	Reason  *string      `json:"reason"` // stable code for the reason for a refusal or the end of a session; null: none
+	Reason  *string      `json:"reason"` // stable code: why a request was refused or a session ended; null: no reason
 }
 
 func (a *acts) serve(w http.ResponseWriter, r *http.Request) {

@@ -33,11 +33,11 @@ func holds(from, until, now acuity.Instant) bool {
 	return now >= from && (until == 0 || now < until)
 }
 
-// judge computes the verdict at the instant now. The chart is evaluated first for the time at which it was written,
-// and then at each later instant at which a timer changes the verdict; asOf is the last of these instants.
+// judge computes the verdict at the instant now. It evaluates the chart first as of the time at which the chart was
+// written, and then at each later instant at which a timer changes the verdict. asOf is the last of these instants.
 //
-// If the local clock is behind that of the chart's writer, the verdict is for the time at which the chart was
-// written. before is an earlier judgment, whose verdicts the new judgment reuses, or nil.
+// If the local clock is behind the clock of the chart's writer, the verdict is as of the time at which the chart was
+// written. before is an earlier judgment or nil; the new judgment reuses its verdicts.
 func judge(c *chart, before *judgment, now acuity.Instant) *judgment {
 	now = max(now, c.head.Clock)
 	j := &judgment{chart: c, from: c.head.Clock}
@@ -130,7 +130,8 @@ type roomChart struct {
 // compare compares the room's id with the given one.
 func (s *roomChart) compare(id int32) int { return cmp.Compare(s.id, id) }
 
-// decode decodes a state. It decodes only the rooms that differ from those in before.
+// decode decodes a state. before contains the rooms of the previous state; a room that is equal to its previous
+// version is not decoded again.
 func decode(charts Charts, state *State, before []*roomChart) (*chart, error) {
 	c := &chart{token: state.Token, rooms: make([]*roomChart, 0, max(len(state.Rooms), len(before)))}
 	if err := charts.DecodeUnit(state.Unit, &c.head); err != nil {

@@ -213,8 +213,8 @@ type locationItem struct {
 	authored
 }
 
-// unknownLocation is a room that a feed has added. To confirm it, an administrator sends it back as a location, with
-// the same roomId or a different one.
+// unknownLocation is a room that a feed has added. To confirm the room, an administrator sends it back as a location,
+// with the same roomId or a different one.
 type unknownLocation struct {
 	RoomID      int32  `json:"roomId"`
 	RoomLabel   string `json:"roomLabel"`

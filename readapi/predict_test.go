@@ -35,7 +35,7 @@ func observedFor(n int32) *forecast.Model {
 	return m
 }
 
-// predictions contains the parts of an answer that tests read.
+// predictions contains those parts of a response that the tests check.
 type predictions struct {
 	Current          map[string]any
 	StaffingForecast struct {

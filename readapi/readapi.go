@@ -124,7 +124,7 @@ type Config struct {
 }
 
 // Mount adds the routes of the read API to a router that uses the shell. The pages call the returned Reads, so that
-// they show the same results.
+// they show the same results as the API.
 func Mount(r chi.Router, cfg Config) *Reads {
 	s := &Reads{cfg: cfg, trends: newTrendsCache(), units: map[string]*cachedUnit{}, cacheLimit: maxCached}
 	contract.Mount(r, cfg.Shell, s, routes())

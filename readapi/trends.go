@@ -54,7 +54,7 @@ type TrendHour struct {
 	Levels LevelMinutes
 }
 
-// LevelMinutes has the minutes that a unit spent at each level, best level first. Estimated minutes were not
+// LevelMinutes contains the minutes that a unit spent at each level, best level first. Estimated minutes were not
 // recorded; they are assigned the level observed at the end of their hour.
 type LevelMinutes struct {
 	Minutes   [acuity.LevelRed + 1]int

@@ -32,7 +32,7 @@ func (r *recorded) read(_ context.Context, hospital string, since, until time.Ti
 	return r.hours, r.err
 }
 
-// trends has the fields of an answer that tests read.
+// trends contains those fields of a response that the tests check.
 type trends struct {
 	Since, Until time.Time
 	Zone         string

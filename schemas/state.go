@@ -31,7 +31,7 @@ var states = []stateCodec{
 type stateCodec struct {
 	record string
 	create func() facts.Record
-	encode func(dst []byte, s facts.Record) (value []byte, mine bool, err error) // encodes s if mine, that is, if s is a record of this kind
+	encode func(dst []byte, s facts.Record) (value []byte, mine bool, err error) // mine: whether s is of this kind
 	decode func(b []byte, into facts.Record) error
 }
 

@@ -13,8 +13,8 @@ import (
 	"svc/schemas"
 )
 
-// TestObservationOfADeadLetter reads records from a real log. An older release rejected all of
-// them; this release can decode one.
+// TestObservationOfADeadLetter reads the records of dead letters from a log. An older release rejected all of these
+// records; this release can decode one of them.
 func TestObservationOfADeadLetter(t *testing.T) {
 	broker, err := stream.Embed(stream.BrokerOptions{})
 	if err != nil {

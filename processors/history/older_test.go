@@ -106,7 +106,7 @@ func drawChanges(t *rapid.T) (all []acuity.Change) {
 }
 
 // TestHistoryOfSnapshotsIsThatOfVerdicts: the models equal those that the previous build would have learned from the
-// verdicts, even if that build wrote some of the changes and its history processor had not read all of them.
+// verdicts. That build may have written some of the changes, and its history processor may not have read all of them.
 func TestHistoryOfSnapshotsIsThatOfVerdicts(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		changes := drawChanges(rt)

@@ -5,9 +5,9 @@ import (
 	"time"
 )
 
-// TestAgesFromOutside: the age of the oldest input counts from the time at which the log was first seen to extend
-// beyond that input or, once known, from the input's timestamp. This also applies to a partition without a processor.
-// If a log does not respond, the age is unknown.
+// TestAgesFromOutside: the age of the oldest input counts from the input's timestamp. Until the timestamp is known,
+// the age counts from the time at which the log was first seen to extend beyond that input. This also applies to a
+// partition without a processor. If a log does not respond, the age is unknown.
 func TestAgesFromOutside(t *testing.T) {
 	at := time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC)
 	a := NewAges(3, func() time.Time { return at })

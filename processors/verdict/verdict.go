@@ -81,10 +81,10 @@ func Tasks(view View) func(partition int32) stream.Task {
 	}
 }
 
-// advanceAtMost is the maximum total weight of the due instants that are processed between two polls, so that overdue
-// timers of many hospitals do not starve the input; a weight of 200 takes about 10 ms. An hour mark, which is due at
-// all hospitals at once, has the weight hourWeight plus one for every visitsPerWeight visits. An hour of a backfill
-// weighs pastWeight more, because it is evaluated a second time.
+// advanceAtMost is the maximum total weight of the due instants that are processed between two polls. The limit keeps
+// overdue timers of many hospitals from starving the input; a weight of 200 takes about 10 ms. An hour mark, which is
+// due at all hospitals at once, has the weight hourWeight plus one for every visitsPerWeight visits. An hour of a
+// backfill weighs pastWeight more, because it is evaluated a second time.
 const (
 	advanceAtMost   = 200
 	hourWeight      = 4

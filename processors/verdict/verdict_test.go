@@ -283,8 +283,8 @@ func TestTimers(t *testing.T) {
 			t.Errorf("fired %+v", c)
 		}
 	}
-	// north's timer fires on a whole hour, so one change has both the hourly snapshot and the verdict. south's timer
-	// fires one minute later, so south has a change for each.
+	// north's timer fires on a whole hour, so a single change contains the hourly snapshot and the verdict. south's
+	// timer fires one minute later, so south has two changes.
 	if !slices.Equal(fired, []string{"north 0s 0 true", "south 0s 1 true", "south 1m0s 1 false"}) {
 		t.Errorf("fired %q", fired)
 	}

@@ -137,8 +137,8 @@ const (
 	nursesAtMost = 1000 // maximum number of nurses that the API accepts
 )
 
-// setStaffing sets the nurses on duty. If the API refuses them, the page shows the form again, with the reason at the
-// field.
+// setStaffing sets the number of nurses on duty. If the API refuses the entered values, the page shows the form
+// again, with the reason at the field.
 func (s *site) setStaffing(w http.ResponseWriter, r *http.Request, session *auth.Session) {
 	r.Body = http.MaxBytesReader(w, r.Body, formAtMost)
 	if r.ParseForm() != nil {

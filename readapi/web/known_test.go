@@ -31,8 +31,8 @@ func readWords(page, from, to string) string {
 }
 
 // TestPagesStateWhatIsKnown compares the page of a unit, the wall display, the downtime sheet and the list of units
-// with the API's verdict: without data, with some data, and with all data. No level, count or sentence may state
-// something that is unknown in the verdict.
+// with the API's verdict, for units without data, with some data, and with all data. No level, count or sentence may
+// state something that is unknown in the verdict.
 func TestPagesStateWhatIsKnown(t *testing.T) {
 	for _, staffed := range []bool{false, true} {
 		for _, counted := range []bool{false, true} {

@@ -32,9 +32,9 @@ func (l *levelOf) Unit(ctx context.Context, hospital string) (*readapi.Unit, err
 	return u, err
 }
 
-// TestAlertsStateWhatIsKnown compares the page of alerts with the alerts and the unit: without alerts, with a unit
-// that cannot be read or has another level, and with all data. The page claims that there is no active alert only if
-// the alerts are known. It says when a level began only if the unit's data includes that time.
+// TestAlertsStateWhatIsKnown compares the page of alerts with the alerts and the unit. The cases include no alerts, a
+// unit that cannot be read or has another level, and complete data. The page claims that there is no active alert
+// only if the alerts are known. The page says when a level began only if the unit's data includes that time.
 func TestAlertsStateWhatIsKnown(t *testing.T) {
 	t.Parallel()
 	p, f := withAPI(t)

@@ -60,9 +60,9 @@ func drawOutlook(r *rapid.T, v *score.Verdict) (*forecast.Forecast, []acuity.Sta
 }
 
 // TestForecastStatesWhatIsKnown compares what the unit page, the wall display and the list of units say about the
-// next eight hours with the API's forecast: with an unknown number of nurses on duty, with a plan for later, without
-// a census, and with all data. No heading, number, color or level is shown for an hour for which it is unknown in the
-// API's forecast.
+// next eight hours with the API's forecast. The cases include an unknown number of nurses on duty, a plan for later,
+// a missing census, and complete data. If a number, color or level of an hour is unknown in the API's forecast, the
+// pages do not show it.
 func TestForecastStatesWhatIsKnown(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		staffed, counted := rapid.Bool().Draw(r, "staffed"), rapid.Bool().Draw(r, "counted")

@@ -162,8 +162,8 @@ func (f *floor) placeByLayout(l *layout.Layout) {
 	f.setClasses("drawn", int(l.Columns), len(rows), int(max(below, l.Rows))-len(rows))
 }
 
-// setClasses sets the style classes of the map. how is the class for the map's style. Each of the three counts adds
-// one class, and a map with many columns or rows gets "dense" or "tight".
+// setClasses sets the style classes of the map. The parameter how is the class for the map's style. Each of the three
+// counts adds one class, and a map with many columns or rows gets the class "dense" or "tight".
 func (f *floor) setClasses(how string, columns, rows, bands int) {
 	name := func(letter string, n int) string {
 		return " " + letter + strconv.Itoa(max(min(n, layout.MostCells), 1))

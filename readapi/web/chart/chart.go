@@ -86,7 +86,7 @@ func (c *canvas) done() template.HTML {
 	return template.HTML(c.String()) //nolint:gosec // all text is escaped
 }
 
-// letters has a letter for each level, green first. The letter names the level's shape and color.
+// letters contains a letter for each level, green first. The letter names the level's shape and color.
 var letters = [...]string{"g", "y", "o", "r"}
 
 // number formats a coordinate with at most one decimal.

@@ -16,7 +16,7 @@ type Past struct {
 	Narrow   bool // whether the chart has the width of a phone
 }
 
-// PastHour has the nurses at one hour mark. A negative number of nurses on duty means unknown.
+// PastHour contains the numbers of nurses at one hour mark. A negative number of nurses on duty means unknown.
 type PastHour struct {
 	At             time.Time
 	Needed, OnDuty float64

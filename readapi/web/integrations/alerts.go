@@ -89,8 +89,8 @@ func showAlertsAdmin(d *adminRequest) {
 }
 
 // nameEscalation returns a text that names the recipients to whom a tier without escalation recipients escalates.
-// They are the recipients of the next higher enabled tier that has any. If there is none, the recipients of this tier
-// and the lower tiers are notified again.
+// They are the recipients of the next higher tier that is enabled and has recipients. If there is no such tier, the
+// recipients of this tier and of the lower tiers are notified again.
 func nameEscalation(d *adminRequest, tiers []apiTier, i int) string {
 	for _, above := range tiers[i+1:] {
 		if above.Enabled && len(above.Recipients) > 0 {
@@ -105,8 +105,8 @@ func nameEscalation(d *adminRequest, tiers []apiTier, i int) string {
 	return d.T("tiers.nobody")
 }
 
-// listNotified returns the ids of the recipients that an alert of a tier notifies, and a text that names them. They
-// are the recipients of the tier or, if the tier has none, those of the enabled tiers below it.
+// listNotified returns the ids of the recipients whom an alert of a tier notifies, and a text that names these
+// recipients. If a tier has no recipients, its alerts notify the recipients of the enabled tiers below it.
 func listNotified(d *adminRequest, tiers []apiTier, i int, people []apiRecipient) (ids []string, names string) {
 	if ids = tiers[i].Recipients; len(ids) > 0 {
 		return ids, joinLabels(ids, people)

@@ -15,7 +15,7 @@ import (
 	"svc/readapi/web/apicall"
 )
 
-// importPage has the form with which an administrator imports many rows from a file.
+// importPage contains the form with which an administrator imports many rows from a file.
 type importPage struct {
 	adminPage // Version is the version of the table that was previewed
 

@@ -182,7 +182,7 @@ func TestInvalidFiles(t *testing.T) {
 }
 
 // TestFewImportsAtOnce: a hospital may import two files at once. A third import is refused without being read, and
-// succeeds once one of the others has ended.
+// succeeds once one of the first two has ended.
 func TestFewImportsAtOnce(t *testing.T) {
 	t.Parallel()
 	const path = "/app/integrations/terminology/import"

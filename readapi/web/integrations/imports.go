@@ -21,11 +21,12 @@ const (
 type imports struct {
 	mu        sync.Mutex
 	all       int
-	hospitals map[string]int // running imports by hospital; contains only hospitals that have any
+	hospitals map[string]int // number of running imports by hospital; never 0
 }
 
-// begin counts an import of a hospital as running until end is called. If a limit is reached, end is nil. status is
-// then 429 for the hospital's limit or 503 for that of the process, and key is the text key of the reason.
+// begin counts an import of a hospital as running until end is called. If a limit is reached, end is nil. In that
+// case, status is 429 for the hospital's limit or 503 for the limit of the process, and key is the text key of the
+// reason.
 func (i *imports) begin(hospital string) (end func(), status int, key string) {
 	i.mu.Lock()
 	defer i.mu.Unlock()

@@ -46,8 +46,8 @@ func readRows(page, after string) (rows [][]string) {
 	return rows
 }
 
-// TestFirstRunStatesWhatIsKnown compares the page of the first steps with what is known about the hospital: without
-// data, with some of it, and with all of it. If the unit or the feeds are unknown, the page shows no step as done or
+// TestFirstRunStatesWhatIsKnown compares the page of the first steps with what is known about a hospital without
+// data, with some data, and with all data. If the unit or the feeds are unknown, the page shows no step as done or
 // still to do.
 func TestFirstRunStatesWhatIsKnown(t *testing.T) {
 	t.Parallel()
@@ -112,9 +112,9 @@ func TestFirstRunStatesWhatIsKnown(t *testing.T) {
 	})
 }
 
-// TestTiersStateWhomTheyReach compares the page of alerts with tiers and recipients of any kind: whom a tier
-// notifies, and which of them have no address for the tier's channels. No tier claims recipients that an alert would
-// not reach, and no tier says "none" if the recipients of a lower tier are notified.
+// TestTiersStateWhomTheyReach draws tiers and recipients, and checks what the page of alerts says: whom each tier
+// notifies, and which of these recipients have no address for the tier's channels. No tier claims recipients that an
+// alert would not reach, and no tier says "none" if the recipients of a lower tier are notified.
 func TestTiersStateWhomTheyReach(t *testing.T) {
 	t.Parallel()
 	a := withAdmins(t)
@@ -199,8 +199,8 @@ func encode(r *rapid.T, v any) string {
 	return string(text)
 }
 
-// TestUsersStateWhatIsKnown compares the page of users with users of any kind. No user who is blocked, expired or
-// without a role is shown as active. No cell is empty, and the list claims to be empty only if the API says so.
+// TestUsersStateWhatIsKnown draws users and checks the page of users. No user who is blocked, expired or without a
+// role is shown as active. No cell is empty, and the list claims to be empty only if the API says so.
 func TestUsersStateWhatIsKnown(t *testing.T) {
 	t.Parallel()
 	a := withAdmins(t)

@@ -30,7 +30,7 @@ type adminPage struct {
 	Heading string
 	Act     *adminLink  // primary action of the page; nil: none
 	Done    string      // result of the previous act
-	Once    *once       // a secret that is displayed only this once
+	Once    *once       // secret that only this page displays, only once
 	Kept    string      // the value before the last change, for undo; never in a URL
 	Form    *form       // see [adminRequest.useForm]
 	Version string      // version of the resource that the form changes; "": the resource is new

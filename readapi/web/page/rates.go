@@ -17,7 +17,7 @@ import (
 const (
 	sessionPerSecond, sessionBurst   = 20, 200
 	hospitalPerSecond, hospitalBurst = 100, 1000
-	rateIdle                         = time.Minute // a bucket that has not been used for this long is full again
+	rateIdle                         = time.Minute // idle time after which a bucket is full again
 )
 
 // rates limits the page requests of each session and each hospital, so that no session or hospital can slow down

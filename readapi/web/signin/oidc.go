@@ -51,8 +51,9 @@ const (
 
 // Directory stores the users who sign in through a provider.
 type Directory interface {
-	// SignIn records a person's role in each hospital and begins a session. It returns the session and the person's
-	// users, at least one. The error is [users.ErrNoAccess] if the person has none.
+	// SignIn records a person's role in each hospital and begins a session. It returns the session, and the person's
+	// user in each hospital to which the person has access. The error is [users.ErrNoAccess] if there is no such
+	// hospital.
 	SignIn(
 		ctx context.Context, subjects [][]byte, label string, roles map[string]users.Role, in users.SignIn,
 	) (users.Session, []users.User, error)

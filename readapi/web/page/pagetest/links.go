@@ -7,8 +7,8 @@ import (
 	"svc/internal/admin/users"
 )
 
-// Links is a fake store of sign-in links. The link with the token "fresh" is valid; those with the tokens "used" and
-// "old" are not.
+// Links is a fake store of sign-in links. The link with the token "fresh" is valid; the links with the tokens "used"
+// and "old" are not.
 type Links struct {
 	ByToken map[string]users.Link
 	Away    error    // error with which every use of a link fails; nil: none

@@ -22,8 +22,8 @@ import (
 // Noon is the time at which tests begin.
 var Noon = time.Date(2031, 4, 5, 12, 0, 0, 0, time.UTC)
 
-// Hospitals has a hospital for every id. The name of a hospital is "Maternity" followed by its id, such as "Maternity
-// north". The time zone of all hospitals is UTC.
+// Hospitals provides a hospital for every id. The name of a hospital is "Maternity" followed by its id, such as
+// "Maternity north". The time zone of all hospitals is UTC.
 type Hospitals struct{}
 
 // Hospital implements [page.Hospitals].
