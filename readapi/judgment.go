@@ -34,7 +34,8 @@ func holds(from, until, now acuity.Instant) bool {
 }
 
 // judge computes the verdict at the instant now. It evaluates the chart first as of the time at which the chart was
-// written, and then at each later instant at which a timer changes the verdict. asOf is the last of these instants.
+// written, and then at each later instant at which a timer changes the verdict. The AsOf of the verdict is the last
+// of these instants.
 //
 // If the local clock is behind the clock of the chart's writer, the verdict is as of the time at which the chart was
 // written. before is an earlier judgment or nil; the new judgment reuses its verdicts.
@@ -171,7 +172,7 @@ type judgedRoom struct {
 	json func() raw // the room in a response
 }
 
-// unjudged marks a room without a verdict: it is the value of the field from of such a judgedRoom.
+// unjudged is the value of judgedRoom.from for a room without a verdict.
 const unjudged = acuity.Instant(1<<63 - 1)
 
 // roomsAfter returns each room with its verdict from an earlier judgment, which may be nil. Rooms whose charts have

@@ -219,7 +219,7 @@ type encoder struct {
 }
 
 // encoders pools encoders. The encoded records are not pooled: while a processor catches up, a pool of records would
-// hold one for each hospital between transactions.
+// hold one record for each hospital between transactions.
 var encoders = sync.Pool{New: func() any { return new(encoder) }}
 
 // encodeModel converts the model of a hospital to its record, and returns the encoded record.

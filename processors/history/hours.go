@@ -31,7 +31,7 @@ func (t *task) relearn(list ...*hospital) error {
 	oldest := acuity.At(since).Hour()
 	add := func(s *schemas.Snapshot) {
 		h := wanted[s.Hospital]
-		if h == nil || s.Snapshot.Hour < oldest || !h.includes(&s.Snapshot) { // an unaccepted snapshot will arrive as an input
+		if h == nil || s.Snapshot.Hour < oldest || !h.includes(&s.Snapshot) { // snapshots not accepted yet will arrive as inputs
 			return
 		}
 		byHour := hours[h.id]

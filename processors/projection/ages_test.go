@@ -7,7 +7,7 @@ import (
 
 // TestAgesFromOutside: the age of the oldest input counts from the input's timestamp. Until the timestamp is known,
 // the age counts from the time at which the log was first seen to extend beyond that input. This also applies to a
-// partition without a processor. If a log does not respond, the age is unknown.
+// partition without a processor. If Kafka does not respond, the age is at least the time since Kafka's last response.
 func TestAgesFromOutside(t *testing.T) {
 	at := time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC)
 	a := NewAges(3, func() time.Time { return at })

@@ -67,8 +67,8 @@ func live() int64 {
 }
 
 // BenchmarkTask measures the processor without Kafka: decoding a record, applying it, and encoding the change, the
-// changed state and the charts for the view. Each transaction has 208 records, which is one of 24 partitions' share
-// of 5,000 records.
+// changed state and the charts for the view. A transaction has 208 records: 5,000 records divided among 24
+// partitions.
 func BenchmarkTask(b *testing.B) {
 	const n, hospitals, perCommit = 21_667, 13, 208
 	records := inputs(b, n, hospitals, 12*time.Hour/n)

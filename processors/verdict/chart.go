@@ -72,7 +72,7 @@ type localSettings struct {
 }
 
 // addRecord adds a written record to the changes, if administrators see records of its kind. For the record of a
-// room, it only notes the room's id for the next call to changedChart.
+// room, it only stores the room's id for the next call to changedChart.
 func (l *localSettings) addRecord(hospitalID string, key []byte, s facts.Record, value []byte) {
 	rest := key[len(hospitalID)+1:]
 	switch s := s.(type) {

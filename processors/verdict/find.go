@@ -30,8 +30,8 @@ type Log struct {
 	Partitions int32
 }
 
-// Change returns the change with the given version. The search starts near at, the approximate instant of the change.
-// The error is [ErrNoChange], [ErrAway], or an error from decoding the record.
+// Change returns the change with the given version. at must be the approximate instant of the change. The error is
+// [ErrNoChange], [ErrAway], or an error from decoding the record.
 func (l Log) Change(ctx context.Context, hospital string, version int64, at acuity.Instant) (*acuity.Change, error) {
 	partition := schemas.Partition([]byte(hospital), l.Partitions)
 	for _, back := range lookBack {

@@ -200,7 +200,7 @@ func previewFile[T any](d *adminRequest, out *importPage, of *table[T], rows []s
 	}
 	before, says := map[string]string{}, map[string]string{}
 	if d.refused != nil {
-		// The form field was has the value that this page sent with the previous preview.
+		// The form contains the value that this page sent with the previous preview.
 		//nolint:errcheck // this page wrote it; invalid JSON matches no row
 		json.Unmarshal([]byte(d.r.PostForm.Get("was")), &before)
 	}

@@ -28,8 +28,8 @@ func (p *provider) verify(ctx context.Context, issuer, clientID, token string, n
 	return id, nil
 }
 
-// watchedKeys records in away that the provider's keys could not be fetched. The verifier's error does not show this,
-// because the verifier does not wrap the error from fetching the keys.
+// watchedKeys sets its field away if the provider's keys could not be fetched. The verifier's error does not show
+// this, because the verifier does not wrap the error from fetching the keys.
 type watchedKeys struct {
 	oidc.KeySet
 
