@@ -29,8 +29,8 @@ type rendered struct {
 	whole func() json.RawMessage // joins the pieces, at most once
 }
 
-// newRendered computes the tag of the data: a 64-bit hash that is the same in every process. It need not resist attacks,
-// because a client only sends back the tag of a response that it received.
+// newRendered computes the tag of the data: a 64-bit hash that is the same in every process. The hash need not resist
+// attacks, because a client only sends back the tag of a response that it received.
 func newRendered(pieces ...[]byte) *rendered {
 	var sum xxhash.Digest
 	sum.Reset()

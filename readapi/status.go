@@ -303,7 +303,7 @@ type notice struct {
 	Code      string       `json:"code"`
 	Path      string       `json:"path"`      // position in the message or body
 	Message   string       `json:"message"`   // what was found and what to do
-	EventType *string      `json:"eventType"` // event type, such as A05, if the notice is about an HL7 message without effect; otherwise null
+	EventType *string      `json:"eventType"` // event type, such as A05, of an HL7 message without effect; null: any other notice
 }
 
 // listFeeds returns the counts for each feed of a hospital. It omits the channels of settings that administrators

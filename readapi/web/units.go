@@ -124,7 +124,7 @@ func (s *summaries) readRows(ctx context.Context, t *text.Texts, hospitals []str
 }
 
 // rankOfLevel contains the sort rank of each level, green first; the lowest rank comes first. A hospital whose level
-// is unknown precedes those that are yellow or green.
+// is unknown precedes hospitals that are yellow or green.
 var rankOfLevel = [...]string{"4", "3", "1", "0"}
 
 const rankOfUnknown = "2"
