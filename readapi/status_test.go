@@ -89,7 +89,7 @@ func someCodes() []facts.Record {
 		&facts.CodeState{System: "local", Code: "A", Kind: catalogue.KindObservation, Hours: hour(1, 9)},
 		&facts.CodeState{System: "local", Code: "B", Kind: catalogue.KindObservation, Hours: hour(25, 50)},
 		&facts.CodeState{System: "local", Code: "C", Kind: catalogue.KindObservation, Hours: hour(0, 5)},
-		&facts.MappingState{Mapping: acuity.Mapping{ID: "map-1", System: "local", Code: "C", Kind: catalogue.KindMedication}}, // not the kind of code C
+		&facts.MappingState{Mapping: acuity.Mapping{ID: "map-1", System: "local", Code: "C", Kind: catalogue.KindMedication}}, // not for code C, which is an observation
 		&facts.CodeState{System: "local", Code: "D", Kind: catalogue.KindObservation, Ignored: true, Hours: hour(1, 70)},
 		&facts.CodeState{System: "local", Code: "EE", Kind: catalogue.KindObservation, Hours: hour(1, 90)},
 		&facts.MappingState{Mapping: acuity.Mapping{ID: "map-2", System: "local", Code: "E*"}},
@@ -215,7 +215,7 @@ func TestSourceStatus(t *testing.T) {
 		`],"warnings":[{"at":"2031-04-05T11:59:00.000Z","controlId":null,"requestId":"r","code":"unknown_field","path":""` + message("unknown_field") +
 		`],"routine":[{"at":"2031-04-05T11:59:00.000Z","controlId":"M2","requestId":null,"code":"event_ignored","path":"MSH-9"` +
 		strings.Replace(message("event_ignored"), "null", `"A05"`, 1) + `]}]}`
-	for _, source := range []string{"key_9", "key_10"} { // before and after a rotation
+	for _, source := range []string{"key_9", "key_10"} { // key ids before and after a rotation
 		if status, text := ask(source); status != http.StatusOK || !strings.Contains(text, want) || !strings.Contains(text, notices) {
 			t.Errorf("%s: %d %s", source, status, text)
 		}

@@ -73,7 +73,7 @@ type WeekHour struct {
 
 const minutesPerHour = 60
 
-// Shortfall returns the number of missing nurses as a whole number, or -1 if it is unknown.
+// Shortfall returns the number of missing nurses, rounded up to a whole number, or -1 if it is unknown.
 func (h *Hour) Shortfall() int32 {
 	if h.OnDuty < 0 {
 		return -1

@@ -130,7 +130,7 @@ func optionalIn[T any](c *Coder, v **T, memory *T, fields func(*Coder, *T)) {
 	}
 }
 
-// value encodes or decodes a value with the matching one of two functions.
+// value encodes a value with the function write or decodes a value with the function read.
 func value[T any](c *Coder, v *T, read func(*reader) T, write func(*writer, T)) {
 	if c.reading {
 		*v = read(&c.r)

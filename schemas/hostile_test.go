@@ -131,7 +131,7 @@ func TestWhatCannotBeRead(t *testing.T) {
 		"record longer than the limit": func(v reflect.Value) { v.FieldByName("Warnings").Set(manyWarnings()) },
 	} {
 		t.Run(name, func(t *testing.T) {
-			r := records[1] // change
+			r := records[1] // the kind of record named "change"
 			v := r.example()
 			set(reflect.ValueOf(v).Elem())
 			b, err := r.encode([]byte("before"), v)

@@ -130,8 +130,9 @@ func request(ctx context.Context, u *url.URL, m *sending.Message, signed *signat
 			signature.HeaderID:        {m.EventID},
 			signature.HeaderTimestamp: {signed.Timestamp},
 			signature.HeaderStandard:  {signed.Standard},
-			// This header is not sent, because its value is nil. It allows the transport to repeat the request if an
-			// idle connection has just been closed. The receiver recognizes the repetition by the event id.
+			// The nil value keeps this header from being sent. The presence of the header's name allows the transport
+			// to repeat the request if an idle connection has just been closed. The receiver recognizes the
+			// repetition by the event id.
 			"X-Idempotency-Key": nil,
 		},
 		ContentLength: int64(len(m.Body)),

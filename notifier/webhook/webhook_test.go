@@ -139,7 +139,7 @@ func TestMatrixRotatedMidFlight(t *testing.T) {
 	}
 }
 
-// TestUnsigned: if there is no secret, or it cannot be decrypted, nothing is sent.
+// TestUnsigned: if there is no secret, or the secret cannot be decrypted, nothing is sent.
 func TestUnsigned(t *testing.T) {
 	r := receive(t, says(ok))
 	m := message(r.url())

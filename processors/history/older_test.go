@@ -141,7 +141,7 @@ func TestHistoryOfSnapshotsIsThatOfVerdicts(t *testing.T) {
 			l.task.Close()
 			l.start()
 		}
-		for _, r := range slices.Clone(l.snapshots) { // the group has no position in the topic
+		for _, r := range slices.Clone(l.snapshots) { // without a position, the group reads the topic from the beginning
 			l.input(r)
 		}
 		l.commit()

@@ -12,7 +12,7 @@ import (
 )
 
 // TestChangeOfTheLog: a change is found by its version, even if the caller's clock differs by hours or days. If a
-// version is not in the log, the search reports that.
+// version is not in the log, the search returns [ErrNoChange].
 func TestChangeOfTheLog(t *testing.T) {
 	broker, err := stream.Embed(stream.BrokerOptions{})
 	if err != nil {

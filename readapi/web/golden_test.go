@@ -111,7 +111,7 @@ var planClass = regexp.MustCompile(`<div class="plan [^"]*"`)
 // level, which is at the top of the page.
 const mostDifferent = 40
 
-// listDifferent returns the lines of html that other does not contain, up to mostDifferent lines.
+// listDifferent returns the lines of the page html that the page other does not contain, up to mostDifferent lines.
 func listDifferent(html, other string) string {
 	have := map[string]bool{}
 	for line := range strings.Lines(splitTags(other)) {

@@ -92,7 +92,8 @@ func meet(a, b textElement, size float64) bool {
 	return aLeft < bRight && bLeft < aRight && a.Y-size*.8 < b.Y+size*.25 && b.Y-size*.8 < a.Y+size*.25
 }
 
-// drawForecast draws a random forecast for a unit of any size, with any difference from the nurses on duty.
+// drawForecast draws a random forecast for a unit of any size. The need may differ from the nurses on duty by any
+// number.
 func drawForecast(random *rand.Rand) *chart.Forecast {
 	level := 1 + random.Float64()*40
 	f := &chart.Forecast{Title: "t", Now: noon.Add(time.Duration(random.IntN(60)) * time.Minute), Clock: clock, Wall: random.IntN(3) == 0, Narrow: random.IntN(2) == 0}

@@ -139,8 +139,8 @@ func (l *Ladder) SVG() template.HTML {
 	return c.done()
 }
 
-// drawLabel writes the label of a bar to the right of it. If there is no space, it writes the label into the bar, to
-// the left of it, or at the edge of the chart.
+// drawLabel writes a label to the right of its bar. If there is no space, it writes the label into the bar, to the
+// left of the bar, or at the edge of the chart.
 func (r *Rung) drawLabel(c *rows, i int, begin, end float64) {
 	needs, y := widthOf(r.Label), c.at(i)+15
 	inside := ""
@@ -210,7 +210,7 @@ type Score struct {
 	Demand, Severity           float64 // points
 	DemandLabel, SeverityLabel string
 	Label                      string
-	Bounds                     []int // scores at which the colors begin, except the first
+	Bounds                     []int // lowest score of each color except the first
 	Next                       int   // score after the next change that a timer will cause
 	NextLabel                  string
 	Narrow                     bool // whether the chart has the width of a phone

@@ -197,7 +197,7 @@ func TestWallsAndUsers(t *testing.T) {
 }
 
 // TestInvitePerson: a one-time link is created on behalf of the administrator and shown once. A refusal is shown at
-// its field.
+// the field that caused it.
 func TestInvitePerson(t *testing.T) {
 	t.Parallel()
 	a := withAdmins(t)

@@ -12,8 +12,9 @@ import (
 
 // acts lists the acts on the pages by method and route, relative to the path of a hospital. The value is true if an
 // act requires that the person authenticated within [auth.FreshFor], because the act grants permissions, sets
-// addresses, or displays or revokes a secret. The page with the form for such an act also requires it, so that the
-// person authenticates before entering values. An act that is missing from the table requires it as well.
+// addresses, or displays or revokes a secret. The page with the form for such an act has the same requirement, so
+// that the person authenticates before entering values. An act that is missing from the table has this requirement as
+// well.
 var acts = map[string]bool{
 	"GET /integrations/keys/new":          true,
 	"POST /integrations/keys/new":         true,
