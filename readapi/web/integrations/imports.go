@@ -60,7 +60,7 @@ func (d *adminRequest) beginImport() (end func()) {
 		return end
 	}
 	// Browsers read the response only after they have sent the whole file.
-	io.Copy(io.Discard, http.MaxBytesReader(d.w, d.r.Body, importFormAtMost)) //nolint:errcheck // the response is the same even if this fails
+	io.Copy(io.Discard, http.MaxBytesReader(d.w, d.r.Body, importFormAtMost)) //nolint:errcheck // a failure does not change the response
 	d.w.Header().Set("Retry-After", strconv.Itoa(int(importRetryAfter.Seconds())))
 	d.ShowFault(d.w, d.r, status, d.session, key)
 	return nil
