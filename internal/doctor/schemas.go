@@ -28,7 +28,7 @@ func (e *examination) checkSchemas(ctx context.Context, cluster *stream.Cluster,
 	if e.Config.Registry.URL != "" {
 		registered, ok := e.registry(ctx)
 		if !ok {
-			return // without the registry, the ids in the records mean nothing
+			return // without the registry's ids, readable is incomplete
 		}
 		for _, id := range registered {
 			readable[schemas.SchemaID(id)] = true //nolint:gosec // an id has four bytes on the wire
@@ -79,7 +79,8 @@ func (e *examination) registry(ctx context.Context) (ids map[int]int, ok bool) {
 	return ids, err == nil
 }
 
-// unknownIDs returns the ids of the schemas that this build cannot read but the newest records of a topic use.
+// unknownIDs returns the ids of the schemas that the newest records of a topic use and that are not in readable. A
+// record without a schema id adds "no schema id".
 func unknownIDs(ctx context.Context, cluster *stream.Cluster, topic string, readable map[schemas.SchemaID]bool) ([]string, error) {
 	spans, err := cluster.Spans(ctx, topic, time.Time{}, time.Time{})
 	if err != nil {

@@ -16,7 +16,8 @@ import (
 	"svc/schemas/ledger"
 )
 
-// closedRuns waits until the API lists alert episodes, and returns the JSON of those that have ended, by id.
+// closedRuns waits until the API can list alert episodes, and returns the JSON of each episode that has ended, by its
+// id.
 func closedRuns(t *testing.T, admin *partner) (all map[string]string) {
 	t.Helper()
 	eventually(t, time.Minute, func() error {
@@ -58,8 +59,8 @@ func awaitPastAlerts(t *testing.T, admin *partner) {
 	})
 }
 
-// TestDevStoppedEarly: a demo is killed or stopped while it computes its past alerts. After the next start, it has
-// all alert episodes of its 28 days.
+// TestDevStoppedEarly kills or stops a demo three times while the demo computes its past alerts. After the next
+// start, the API lists the alert episodes of all 28 days of the demo.
 func TestDevStoppedEarly(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

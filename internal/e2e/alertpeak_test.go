@@ -17,7 +17,7 @@ func TestAlertPeak(t *testing.T) {
 	r := &receiver{}
 	r.Server = httptest.NewServer(r)
 	defer r.Close()
-	p.accepted(t, "staffing", `{"nursesOnDuty":200,"callStaffAvailable":true}`) // green, whatever the history contains
+	p.accepted(t, "staffing", `{"nursesOnDuty":200,"callStaffAvailable":true}`) // so many nurses keep the unit green
 	p.sendEvents(t, simulatedEvents(t, 1, 3))
 	p.predicted(t, time.Minute)
 	d.say("webhooks", "add", r.URL, "--events", "surge.alert")
@@ -38,8 +38,8 @@ func TestAlertPeak(t *testing.T) {
 	if err := json.Unmarshal([]byte(body), &alert); err != nil || alert.Data.OpenRooms == nil || alert.Data.Peak == nil {
 		t.Fatalf("no peak: %v %s", err, body)
 	}
-	// The forecast that predict returns has the same peak, because it is based on a state that is at most a minute
-	// newer than that of the alert.
+	// The forecast and the alert must have the same peak if the forecast still contains the hour of the alert's peak:
+	// the state on which the forecast is based is at most a minute newer than that of the alert.
 	got, want := alert.Data.Peak, f.StaffingForecast.Peak
 	for _, h := range f.StaffingForecast.Hours {
 		if h.End.Equal(got.At) && (!got.At.Equal(want.At) || got.NursesP90 != want.NursesP90) {

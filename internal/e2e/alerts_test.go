@@ -90,8 +90,8 @@ func (d *desk) acknowledge(link string) {
 	eventually(d.t, 10*time.Second, listed)
 }
 
-// TestDevAlerts: a new user enters the people on duty, raises the level, and reads in /dev/outbox the messages
-// that a production system would send.
+// TestDevAlerts: a new user adds recipients, makes the unit red, and reads in /dev/outbox the messages that a
+// production system would send.
 func TestDevAlerts(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -15,11 +15,11 @@ import (
 // 500,000 observations in 24 partitions. The baseline copies the same records in transactions of 100 ms, without
 // decoding them.
 //
-// Both runs use a warm broker: a processor and five copies have already read 300,000 records of other topics. During
-// its first minutes on a machine with two processors, a broker spent more than half of its CPU time in Java's
-// just-in-time compiler; a broker in operation does not spend that time. The warm-up removes only part of the compile
-// time. The rest is reported as compile-us/record and is included in broker-us/record; if compile-us/record is high,
-// the reported records per second are too low.
+// Both runs use a warm broker: one processor and five baseline runs have already read 300,000 records of other
+// topics. During its first minutes on a machine with two processors, a broker spent more than half of its CPU time in
+// Java's just-in-time compiler; a broker in operation does not spend that time. The warm-up removes only part of the
+// compile time. The rest is reported as compile-us/record and is included in broker-us/record; if compile-us/record
+// is high, the reported records per second are too low.
 //
 // Two more figures explain the rate. idle-us/record is the idle time of all processors of the machine, which is an
 // upper bound for what more parallel work could gain. stalled-us/record is the time for which runnable threads of svc
@@ -63,7 +63,7 @@ func (s *system) catchUp(b *testing.B, partitions int32, records int) {
 	b.ReportMetric(left.Seconds()*1e6/float64(records), "idle-us/record")
 	b.ReportMetric(n.stalled(b).Seconds()*1e6/float64(records), "stalled-us/record")
 	b.ReportMetric(broker.Seconds()*1e6/float64(records), "broker-us/record")
-	b.ReportMetric(compiled.Seconds()*1e6/float64(records), "compile-us/record") // spent by the broker's just-in-time compiler
+	b.ReportMetric(compiled.Seconds()*1e6/float64(records), "compile-us/record") // CPU time of the broker's just-in-time compiler
 	b.ReportMetric(n.status(b, "VmHWM"), "peak-MiB")
 	machineLoad(b)
 	n.stop()
@@ -89,8 +89,8 @@ func (n *node) rate(b *testing.B, private string, records int) (perSecond float6
 	}
 }
 
-// copyRaw is the baseline: it consumes, produces and commits in transactions of 100 ms. It returns the records per
-// second, counted from the first poll that returns a record.
+// copyRaw is the baseline: it consumes, produces and commits in transactions that last for turn. It returns the
+// records per second, counted from the first poll that returns a record.
 func (s *system) copyRaw(b *testing.B, name string, turn time.Duration, partitions int32, records int) float64 {
 	b.Helper()
 	to := s.topic(b, name+"-copy", partitions)

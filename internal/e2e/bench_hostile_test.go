@@ -78,7 +78,7 @@ func against(b *testing.B, calm []*partner, foe *partner, nodes ...*node) {
 }
 
 // writes makes hospitals send their feeds at a steady pace. It returns the duration of each write, and the number of
-// writes that were not yet applied when they were answered.
+// writes that failed or that the response did not report as applied.
 func writes(b *testing.B, calm []*partner, lasting time.Duration) (took []time.Duration, left int) {
 	b.Helper()
 	var pending atomic.Int64
@@ -153,8 +153,8 @@ func attack(b *testing.B, foe *partner) (stop func()) {
 	}
 }
 
-// appliedNow makes a write for a hospital and returns an error if the write is not yet applied when it is answered.
-// Once the write is applied, all earlier writes of the hospital are applied, too.
+// appliedNow sends a write of a hospital. It returns an error if the write fails or if the response does not report
+// the write as applied. Once this write is applied, all earlier writes of the hospital are applied, too.
 func appliedNow(p *partner) error {
 	a, err := p.do(http.MethodPost, "/api/ingest/staffing", "application/json", `{"nursesOnDuty":3}`)
 	switch {

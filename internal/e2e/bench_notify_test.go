@@ -50,7 +50,7 @@ func startNotify(b *testing.B, units int) *notified {
 	}
 	n.side.answers(func(r *http.Request) int {
 		if done, ok := n.arrived.LoadAndDelete(r.Header.Get("webhook-id")); ok {
-			close(done.(chan struct{})) //nolint:errcheck // only such channels are stored
+			close(done.(chan struct{})) //nolint:errcheck // the map contains only channels of this type
 		}
 		return http.StatusNoContent
 	})
@@ -83,7 +83,7 @@ func (n *notified) change(unit int) (arrived chan struct{}, err error) {
 	key := []byte(c.Hospital)
 	n.writer.Produce(context.Background(), &kgo.Record{
 		Topic: n.prefix + schemas.Verdicts().Name, Partition: schemas.Partition(key, partitions), Key: key, Value: value,
-	}, nil) // if the append fails, the event does not arrive
+	}, nil) // no callback: if the append fails, the event never arrives, and the caller notices
 	return arrived, nil
 }
 
@@ -133,7 +133,7 @@ func BenchmarkNotifyKafka(b *testing.B) {
 				last = append(last, arrived)
 			}
 		}
-		for _, arrived := range last { // a queue keeps the order, so all earlier events have arrived, too
+		for _, arrived := range last { // each unit's events arrive in order, so all earlier events have arrived, too
 			if err := wait(arrived, nil); err != nil {
 				b.Fatal(err)
 			}

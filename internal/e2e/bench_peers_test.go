@@ -12,15 +12,15 @@ import (
 	"time"
 )
 
-// BenchmarkPeers compares svc with Kafka Streams, which does a simple part of the same work with the same guarantees,
-// on the same broker. Each of the three rounds runs svc and Kafka Streams one after the other, so that both have the
-// same share of a busy machine; the ratios compare the medians.
+// BenchmarkPeers compares svc with Kafka Streams on the same broker. Kafka Streams does a simple part of the work of
+// svc, with the same guarantees. Each of the three rounds runs svc and Kafka Streams one after the other, so that
+// both have the same share of a busy machine; the ratios compare the medians.
 //
 // SVC_PEERS names a folder with the peers: streams is a Maven project, which kstreams runs, and gopeers is a Go
 // program that fills topics and measures. PEERS_RECORDS (500,000) is the number of records to catch up with.
 //
-// An x-streams figure is svc's result divided by that of Kafka Streams after its warm-up, the first 40% of the
-// records. x-streams-first includes the warm-up.
+// An x-streams figure is svc's result divided by that of Kafka Streams. x-streams-first counts all records.
+// x-streams-warm excludes the first 40% of the records of Kafka Streams, which are its warm-up.
 func BenchmarkPeers(b *testing.B) {
 	if why := peersMissing(); why != "" {
 		fmt.Println("Peers: not run,", why) // go test does not print why a benchmark is skipped

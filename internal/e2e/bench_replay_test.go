@@ -35,7 +35,7 @@ func BenchmarkSenderBesideReplay(b *testing.B) {
 	}
 	openLoop(b, 300, 20*time.Second, sends(s.partners)) // warms up the broker
 	p50, p99 := map[string][]float64{}, map[string][]float64{}
-	for b.Loop() { // measures all rows in each turn, so that other work on the machine affects them alike
+	for b.Loop() { // each turn measures all rows, so that other work on the machine affects every row alike
 		for _, row := range beside {
 			stop := func() {}
 			if row.args != nil {

@@ -170,7 +170,7 @@ func (s *system) rawLoop(b *testing.B) (do func(n int) error, stop func()) {
 		for ctx.Err() == nil {
 			reader.PollFetches(ctx).EachRecord(func(r *kgo.Record) {
 				if done, ok := waiting.LoadAndDelete(string(r.Value)); ok {
-					close(done.(chan struct{})) //nolint:errcheck // it contains only values of this type
+					close(done.(chan struct{})) //nolint:errcheck // the map contains only channels of this type
 				}
 			})
 		}

@@ -61,7 +61,7 @@ func (s *system) restore(b *testing.B) {
 	b.Helper()
 	began := time.Now()
 	n, _ := s.measured("restored")
-	restored := `"partitions restored","group":"` + s.prefix + verdict.Group + `"` // the history processor restores partitions, too
+	restored := `"partitions restored","group":"` + s.prefix + verdict.Group + `"` // the history processor logs restores, too
 	select {
 	case <-n.says(restored):
 	case <-n.exited:
@@ -92,7 +92,7 @@ func (s *system) restore(b *testing.B) {
 }
 
 // BenchmarkNotifyStart starts a notifier on a log in which 300 hospitals without an endpoint have made 500,000
-// observations. peak-MiB is its peak resident memory up to the time at which it has read the whole log.
+// observations. peak-MiB is the peak resident memory of the notifier until it has read the whole log.
 func BenchmarkNotifyStart(b *testing.B) {
 	const partitions, records, hospitals, rooms = 24, 500_000, 300, 20
 	s := bench(b, partitions)

@@ -159,8 +159,8 @@ func (s *server) pid(b *testing.B) int {
 	return c.State.Pid
 }
 
-// compiling returns the part of busy that a Java virtual machine has spent on compiling. Threads
-// that have ended are not counted.
+// compiling returns the processor time that the server's Java virtual machine has spent on just-in-time compilation,
+// which is part of the time that busy returns. It does not count threads that have ended.
 func (s *server) compiling(b *testing.B) time.Duration {
 	b.Helper()
 	if s.container == nil {

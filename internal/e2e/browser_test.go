@@ -108,10 +108,10 @@ type view struct {
 	base string
 
 	quick      bool // whether inspections skip screenshots
-	translated bool // whether the pages were inspected in English, too
+	translated bool // whether the same pages are also inspected in English, so that fewer window sizes suffice
 }
 
-// viewing is the size and color scheme of a window.
+// viewing is the configuration of a window: its size, its color scheme, whether it runs JavaScript, and its language.
 type viewing struct {
 	width, height int
 	dark          bool

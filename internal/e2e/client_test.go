@@ -133,7 +133,7 @@ func (p *partner) accepted(t testing.TB, feed, body string) ingested {
 	return in
 }
 
-// acceptedKeys counts the Idempotency-Keys of [partner.accepted].
+// acceptedKeys numbers the Idempotency-Keys that [partner.accepted] sends.
 var acceptedKeys atomic.Int64
 
 func (p *partner) get(t testing.TB, path string, headers ...string) *answer {

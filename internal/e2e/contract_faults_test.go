@@ -24,8 +24,8 @@ var texts = []string{
 	"MSH|^~\\&|", "\ufeffMSH|^~\\&|", "\r\n\ufeff\x0bMSH|^~\\&|", "x\ufeffMSH|^~\\&|", "xMSH|", "PID|1\rMSH|^~\\&|", "PID|1\x1cMSH|^~\\&|", "PID|1\r\ufeffMSH|^~\\&|", "MSHa",
 }
 
-// faults changes the fields of value in place, one at a time, and calls try after each change. It also adds optional
-// fields that the example lacks.
+// faults changes the fields of value in place, one at a time, calls try after each change, and restores the field. It
+// also adds optional fields that the example lacks.
 func (d *document) faults(t testing.TB, schema, value any, try func(what string, want fate)) {
 	s := d.follow(schema)
 	properties, _ := s["properties"].(map[string]any) //nolint:errcheck // nil if there are none

@@ -16,16 +16,16 @@ import (
 
 var writeAnswers = flag.Bool("update-answers", false, "write the answers that the OpenAPI document shows as examples")
 
-// madeUp reports whether a request may refer to an object that does not exist: in its path, or in its body if the
-// request tests a recipient.
+// madeUp reports whether a request to a path may refer to an object that does not exist: the path contains an example
+// id, or the body names a recipient for a test message.
 func madeUp(path string) bool {
 	return strings.Contains(path, "{") || path == "/api/admin/alerts/test"
 }
 
-// token matches a minted key. No file may contain a key, not even an expired one.
+// token matches a minted key. No file of the repository may contain a key, not even an expired one.
 var token = regexp.MustCompile(`svc_[0-9a-f]{64}`)
 
-// signing matches a generated webhook secret. No file may contain such a secret.
+// signing matches a generated webhook secret. No file of the repository may contain such a secret.
 var signing = regexp.MustCompile(`whsec_[A-Za-z0-9+/]{43}=`)
 
 // TestContract compares a running svc with the document that it serves. Each example must be accepted, and each answer,

@@ -101,7 +101,8 @@ func TestDevListensOnLoopbackOnly(t *testing.T) {
 	}
 }
 
-// TestReadHoldsWrite posts and then reads, up to 10,000 times. Each read must contain the write.
+// TestReadHoldsWrite alternates writes and reads, 2,000 times or, with SVC_E2E, 10,000 times. Each read must contain
+// the effect of the preceding write.
 func TestReadHoldsWrite(t *testing.T) {
 	t.Parallel()
 	d := startDev(t, t.TempDir(), "--ephemeral")
@@ -143,8 +144,8 @@ func readHoldsWrite(t *testing.T, p *partner, times int) {
 	all.Wait()
 }
 
-// patientCanaries represent data that must never be stored: a name, a record number, a birth date,
-// an address.
+// patientCanaries represent data that must never be stored: a name, a record number, a birth date, an address, a
+// visit number and a telephone number.
 var patientCanaries = []string{"CANARYNAME", "CANARYMRN77", "19990817", "CANARYSTREET", "CANARYVISIT", "8812345678"}
 
 // sendCanaries sends the canaries on every feed.
@@ -195,8 +196,8 @@ func sendCanaries(t *testing.T, p *partner, mllp string) {
 	findCanary(t, "unit-state", string(p.get(t, "/api/v1/unit-state").raw), patientCanaries)
 }
 
-// everyField returns a message with canaries in every field, component, subcomponent and
-// repetition, except in codes and locations, which are stored by design.
+// everyField returns an HL7 message with canaries in every field, component, subcomponent and repetition, except in
+// codes and locations, which are stored by design.
 func everyField(now time.Time) string {
 	at := now.Format("20060102150405")
 	kept := map[string]string{ // fields that svc reads or that identify the sender

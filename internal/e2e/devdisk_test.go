@@ -183,7 +183,8 @@ func TestDevDamagedByte(t *testing.T) {
 		}
 	}
 	damaged := bytes.Clone(before[name])
-	// Damage a record in the middle of a batch, because the checksum does not cover the whole batch header.
+	// Damage a record of a batch in the middle of the file, not the batch header, because the checksum does not cover
+	// the whole header.
 	at := 0
 	for next := at; next < len(damaged)/2; next += 12 + int(big.NewInt(0).SetBytes(damaged[next+8:next+12]).Int64()) {
 		at = next

@@ -37,7 +37,7 @@ func TestDevHook(t *testing.T) {
 		}
 	}
 	var page shown
-	seen := map[string]string{} // level of the last event by hospital
+	seen := map[string]string{} // level in the newest delivery, by event type
 	eventually(t, time.Minute, func() error {
 		answer := p.get(t, "/dev/hook.json")
 		if page = (shown{}); answer.status != http.StatusOK {

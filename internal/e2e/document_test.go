@@ -18,7 +18,7 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
-// document is the part of the OpenAPI document of a running svc that the tests read.
+// document contains the parts that the tests read of the OpenAPI document that a running svc serves.
 type document struct {
 	raw     any
 	Paths   map[string]map[string]*operation
@@ -64,7 +64,8 @@ func (p *partner) described(t testing.TB) *document {
 	return d
 }
 
-// ecma compiles a JSON Schema pattern, which writes a character code as \uXXXX and not as \x{XXXX}.
+// ecma compiles a JSON Schema pattern. It converts character codes from the notation of ECMAScript, \uXXXX, to that
+// of Go, \x{XXXX}.
 func ecma(pattern string) (*regexp.Regexp, error) {
 	return regexp.Compile(regexp.MustCompile(`\\u([0-9a-f]{4})`).ReplaceAllString(pattern, `\x{$1}`))
 }
@@ -82,7 +83,7 @@ func (d *document) schema(t testing.TB, place ...string) *jsonschema.Schema {
 	return s
 }
 
-// holds returns an error unless a JSON text matches a schema.
+// holds returns an error if a JSON text does not match a schema.
 func holds(s *jsonschema.Schema, text []byte) error {
 	value, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
 	if err != nil {
@@ -91,7 +92,8 @@ func holds(s *jsonschema.Schema, text []byte) error {
 	return s.Validate(value)
 }
 
-// each calls the function do with every operation. The writes come first, so that the reads find data.
+// each calls the function do with every operation: with the POST operations first, so that the other operations find
+// data.
 func (d *document) each(do func(method, path string, o *operation)) {
 	for _, write := range []bool{true, false} {
 		for _, path := range slices.Sorted(maps.Keys(d.Paths)) {
@@ -133,8 +135,8 @@ func (d *document) check(t *testing.T, method, path string, a *answer) {
 	}
 }
 
-// text returns an example exactly as the client sends it, without the document's whitespace, because a signature covers
-// the exact bytes.
+// text returns the request body of an example, without the document's whitespace. The bytes must be exactly those
+// that a client sends, because a signature covers them.
 func text(raw json.RawMessage) string {
 	var s string
 	if json.Unmarshal(raw, &s) == nil {

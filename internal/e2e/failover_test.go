@@ -14,8 +14,7 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// crossing is an address that forwards to one of several servers, like the address of a managed
-// Redis.
+// crossing is a TCP proxy with a fixed address, like that of a managed Redis. It forwards to one of several servers.
 type crossing struct {
 	listener net.Listener
 
@@ -80,8 +79,8 @@ func (c *crossing) lead(to string) {
 	c.conns = nil
 }
 
-// TestRedisFailsOver forwards the address of Redis to a replica that lags. Readers, even those that have seen only the
-// older state, do not return that state: they refuse reads until their state is current.
+// TestRedisFailsOver moves the address of Redis to a replica that lags. No reader may return the older state of the
+// replica, not even a reader that has never seen a newer state: readers refuse requests until the state is current.
 func TestRedisFailsOver(t *testing.T) {
 	kafka, first := ownRedis(t)
 	if first.container == nil {
@@ -162,8 +161,8 @@ func TestRedisFailsOver(t *testing.T) {
 	s.verify(nil)
 }
 
-// TestNewReaderWaitsForAProcessor: a reader that starts cannot know whether Redis has just come back with older
-// data. It serves the view only after a processor has checked it.
+// TestNewReaderWaitsForAProcessor: a reader that starts cannot know whether Redis has lost its newest data. The
+// reader serves the view only after a processor has checked the view.
 func TestNewReaderWaitsForAProcessor(t *testing.T) {
 	needServers(t)
 	t.Parallel()
@@ -172,7 +171,7 @@ func TestNewReaderWaitsForAProcessor(t *testing.T) {
 	p := s.partners[0]
 	p.accepted(t, "staffing", `{"nursesOnDuty":5,"callStaffAvailable":true}`)
 	p.readUnit(t)
-	p1.kill() // for five more seconds, readers that know this Redis serve what p1 wrote
+	p1.kill() // readers that have already read from this Redis serve what p1 wrote for five more seconds
 	listen, private := "127.0.0.1:"+mustFreePort(t), "127.0.0.1:"+mustFreePort(t)
 	second := start(t, "second", []string{"run", "ingest,read", "--listen", listen, "--private-listen", private}, s.env...)
 	second.await("http://" + private + "/readyz?exclude=view&exclude=forecast&exclude=lists")

@@ -9,9 +9,9 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 )
 
-// followTopics passes the committed records of topics to read, batch by batch, from the start of the topics until the
-// test ends. The client's timeouts are short, so that a paused or stopped broker does not keep it from reading from
-// the broker that took over the partitions.
+// followTopics reads the committed records of topics, from the start of the topics until the test ends, and passes
+// each batch to the function read. The client's timeouts are short, so that it soon turns from a paused or stopped
+// broker to the broker that took over the partitions.
 func followTopics(t *testing.T, brokers string, read func(kgo.Fetches), topics ...string) {
 	t.Helper()
 	client, err := kgo.NewClient(kgo.SeedBrokers(strings.Split(brokers, ",")...), kgo.AlwaysRetryEOF(),

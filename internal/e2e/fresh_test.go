@@ -108,7 +108,7 @@ func startAllRoles(t *testing.T, kafka, redis, prefix string) {
 		}
 		nodes, ports = append(nodes, start(t, prefix+role, args, env...)), append(ports, private)
 	}
-	// The private port answers before Kafka does.
+	// Each role answers on its private port even before Kafka responds.
 	for _, private := range ports {
 		eventually(t, 30*time.Second, func() error { return ready("http://" + private + "/healthz") })
 	}

@@ -104,7 +104,8 @@ func encoded(t testing.TB, v any) []byte {
 	return text
 }
 
-// answerTypes returns Go source that maps the name of each answer to its type, because Go cannot look up types by name.
+// answerTypes returns Go source for a map from the name of each answer to its type, because Go cannot look up types
+// by name.
 func answerTypes(answers map[string]json.RawMessage) []byte {
 	var b strings.Builder
 	b.WriteString("package main\n\nimport \"partner/api\"\n\nvar answerTypes = map[string]any{\n")
@@ -120,7 +121,7 @@ func readAll(answers map[string]json.RawMessage) string {
 	return fmt.Sprintf("answers %d\n", len(answers))
 }
 
-// toured is the output of a program that ran the tour.
+// toured is the expected output of a program that runs the tour.
 const toured = "census true 1 labor-standard\nclinical high-mag 1:1\nhl7 AA M1\nread true 3 high-mag\nrefused unauthorized\n"
 
 // TestGeneratedPythonClient repeats TestGeneratedClient in Python, after a validator of OpenAPI

@@ -57,8 +57,8 @@ func TestHangingTransactions(t *testing.T) {
 	})
 }
 
-// TestHangingTransactionsEnd: each hanging transaction is committed or aborted as its coordinator decided, both in
-// the partition and in the group's offsets, even if it hangs in only one of them.
+// TestHangingTransactionsEnd: EndHanging commits or aborts each hanging transaction as its coordinator decided,
+// wherever the transaction hangs: in the partition, in the group's offsets, or in both.
 func TestHangingTransactionsEnd(t *testing.T) {
 	kafka, _ := needServers(t)
 	t.Parallel()

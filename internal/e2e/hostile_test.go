@@ -15,8 +15,8 @@ import (
 	"svc/internal/httpapi/limit"
 )
 
-// hostile makes the largest bodies that the feeds accept, all different. Each body contains patients, visits or
-// statements that are new to svc.
+// hostile makes the largest bodies that the feeds accept. No two bodies are equal: each contains patients, visits or
+// signals that are new to svc.
 type hostile struct{ n int }
 
 // hostileBody is a body that hostile makes.
@@ -27,7 +27,7 @@ var hostileKinds = []func(*hostile, string) hostileBody{
 	(*hostile).batch, (*hostile).clinical, (*hostile).fhir, (*hostile).census, (*hostile).hl7,
 }
 
-// next returns the next body, of the next kind.
+// next returns a new body of the next kind.
 func (h *hostile) next() hostileBody {
 	h.n++
 	return hostileKinds[h.n%len(hostileKinds)](h, time.Now().UTC().Format("2006-01-02T15:04:05.000Z"))
@@ -153,7 +153,8 @@ func TestHostileHospitalWaitsAlone(t *testing.T) {
 	eventually(t, time.Minute, func() error { return appliedNow(foe) })
 }
 
-// TestShareOnTwoInstances: a hospital's limit on facts per second is the same, however many instances it sends to.
+// TestShareOnTwoInstances: a hospital's limit on facts per second does not grow with the number of instances that it
+// sends to.
 func TestShareOnTwoInstances(t *testing.T) {
 	s := startSystem(t, "north")
 	s.processor("p1")

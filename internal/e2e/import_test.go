@@ -17,9 +17,8 @@ import (
 	"svc/schemas"
 )
 
-// TestDevImport imports an export into an empty system while its processor runs, more slowly than the processor can
-// apply it. The verdicts must equal those of a replay of the log, at the same instants, so svc verify must find no
-// difference.
+// TestDevImport imports an export into an empty system while its processor runs. The import is slower than the
+// processor. svc verify must find no difference between the verdicts and a replay of the log at the same instants.
 
 func TestDevImport(t *testing.T) {
 	t.Parallel()

@@ -64,7 +64,7 @@ func TestInstanceOfTwoRoles(t *testing.T) {
 	notify.stop()
 }
 
-// named starts roles with the instance name that all of them share.
+// named starts one process with the given roles. All processes that named starts have the same instance name.
 func (s *system) named(roles []string) (n *node, ready func()) {
 	s.t.Helper()
 	private := "127.0.0.1:" + mustFreePort(s.t)

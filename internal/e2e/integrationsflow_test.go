@@ -40,8 +40,8 @@ type flowing struct {
 // step is one action or one expectation.
 type step func(*flowing)
 
-// act finds a control by its accessible role and label, and uses it. leads says what the control leads to: a page
-// with the given status, a file, or nothing.
+// act finds a control by its accessible role and label, and uses it. leads is what the control opens: "page" for a
+// page with the given status, "file" for a download, or "" for nothing.
 func (f *flowing) act(role, label, value, leads string, status int) (text string) {
 	f.t.Helper()
 	var got struct {

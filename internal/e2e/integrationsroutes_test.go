@@ -39,9 +39,9 @@ func routesOfPages(t *testing.T) (all []string) {
 // idsOfAll maps routes to ids that exist in every hospital.
 var idsOfAll = map[string]string{"/alerts/tiers/{id}": "T3", "/rules/{id}": "labor-standard"}
 
-// TestIntegrationsRoutes opens each administrator page that the router has, in both languages; axe must not find a
-// fault in any look of inspect. For the administrator of another hospital, each route with an id returns
-// 404 and has no effect.
+// TestIntegrationsRoutes opens each administrator page that the router has, in both languages. axe must find no fault
+// in any window size and theme that inspect checks. For the administrator of another hospital, each route with an id
+// returns 404 and has no effect.
 func TestIntegrationsRoutes(t *testing.T) {
 	t.Parallel()
 	b := startBrowser(t)
@@ -129,8 +129,8 @@ func (p *partner) audited(t *testing.T) []struct{ Action string } {
 	return audit.Items
 }
 
-// furnishIntegrations creates one of every object that the administrator pages show. It returns the ids by the part
-// of the route that they complete, such as /webhooks/{id}.
+// furnishIntegrations creates one of every object that the administrator pages show. It returns the ids of the
+// objects, each under the part of a route that ends in the id, such as /webhooks/{id}.
 func furnishIntegrations(t *testing.T, d *dev, w *ward, admin *partner) map[string]string {
 	t.Helper()
 	hook := newFlowHook(t)

@@ -17,8 +17,8 @@ type derivedReads struct {
 	admin               *partner
 	desk                *desk
 	processor, notify   *node
-	processes, notifies string   // private addresses of the processor and the notifier
-	lists, predictions  []string // paths of the lists and of the forecasts
+	processes, notifies string   // private addresses: of the processor and of the notifier
+	lists, predictions  []string // paths: of the delivery lists and of the forecasts
 }
 
 func startDerivedReads(t *testing.T, s *system, endpoint string) *derivedReads {
@@ -147,7 +147,7 @@ func (x *derivedReads) expectRefusals(t *testing.T, check string, fault stopwatc
 }
 
 // faults freezes, stops and kills the notifier, and freezes the processor. It expects lists or forecasts to be
-// refused until the process is back.
+// refused until the affected process runs again.
 func (x *derivedReads) faults(t *testing.T) {
 	verdicts := func(t *testing.T) {
 		t.Helper()

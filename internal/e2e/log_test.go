@@ -62,8 +62,9 @@ func readLog(t testing.TB, broker, prefix string) *systemLog {
 	return l
 }
 
-// readApplied reads the log once every observation in it has its change. A killed processor is replaced only after some
-// seconds, and until then the view does not report pending records.
+// readApplied waits until the log contains a change for every observation, and returns the log. It does not rely on
+// the view, because the view reports no pending records until a killed processor is replaced, which takes some
+// seconds.
 func readApplied(t testing.TB, broker, prefix string) (l *systemLog) {
 	t.Helper()
 	eventually(t, 90*time.Second, func() error {
@@ -84,9 +85,9 @@ func readApplied(t testing.TB, broker, prefix string) (l *systemLog) {
 	return l
 }
 
-// readSettled reads the log once all records are applied and no timer of the test is pending. A unit's state does not
-// show every pending change, such as the hours of a history that was sent as a batch, so readSettled also compares
-// the log with the reference.
+// readSettled waits until all records are applied and no timer of the test is pending, and returns the log. A unit's
+// state does not show every pending change, such as the hours of a history that was sent as a batch, so readSettled
+// also compares the log with the reference.
 func readSettled(t testing.TB, partners []*partner, broker, prefix string) (l *systemLog) {
 	t.Helper()
 	readApplied(t, broker, prefix)

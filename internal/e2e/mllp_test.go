@@ -29,8 +29,8 @@ func arrival(n int, at time.Time) string {
 	}, "\r") + "\r"
 }
 
-// engine is an interface engine on one connection. It retries a message until it is acknowledged,
-// and reconnects after each failure.
+// engine is an interface engine with one connection. It retries each message until the server acknowledges the
+// message, and reconnects after each failure.
 type engine struct {
 	address func() string // address of the server, which may change after a restart
 	secured *tls.Config   // nil: plain TCP

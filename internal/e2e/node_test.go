@@ -149,8 +149,8 @@ func (n *node) read(out *io.PipeReader) {
 	}
 }
 
-// says returns a channel that is closed once the log has a line that contains the text. If it already has one, the
-// channel is closed from the start.
+// says returns a channel that is closed as soon as the log contains a line with the text, or immediately if the log
+// already contains one.
 func (n *node) says(text string) <-chan struct{} {
 	n.mu.Lock()
 	defer n.mu.Unlock()

@@ -110,7 +110,8 @@ func (p *partnerSide) answers(judge func(r *http.Request) int) {
 // hold blocks requests until open is called, and then accepts them.
 func (p *partnerSide) hold() (open func()) { return p.holdAnd(http.StatusNoContent) }
 
-// holdAnd is like hold, but answers the blocked requests with the given status.
+// holdAnd is like hold, but answers the requests that it has blocked with the given status. Later requests are
+// accepted.
 func (p *partnerSide) holdAnd(answer int) (open func()) {
 	gate := make(chan struct{})
 	p.answers(func(r *http.Request) int {
@@ -183,8 +184,8 @@ func (l *systemLog) expected(t testing.TB, hospitalID string, at acuity.Instant)
 	return ids, bodies
 }
 
-// complete returns an error unless an endpoint received all events in order. A repeated event must have the same
-// bytes as before.
+// complete returns the number of repeated events, or an error if an endpoint did not receive all events in order. A
+// repeated event must have the same bytes as before.
 func complete(seen []gotten, ids []string, bodies map[string]string) (repeats int, err error) {
 	place := make(map[string]int, len(ids))
 	for i, id := range ids {
@@ -225,7 +226,8 @@ func startNotified(t testing.TB, hospitals ...string) (*system, *partnerSide) {
 	return s, p
 }
 
-// allReceived waits until every endpoint has every event that the reference derives.
+// allReceived waits until every endpoint has received every event that the reference derives. It returns the number
+// of events and the number of repeated deliveries.
 func allReceived(t testing.TB, s *system, p *partnerSide, within time.Duration, hospitals ...string) (events, repeats int) {
 	t.Helper()
 	log := readSettled(t, s.partners, s.kafka.address, s.prefix)
@@ -263,11 +265,11 @@ func TestKillNotifier(t *testing.T) {
 		i := kill % 2
 		nodes[i].kill()
 		switch kill % 5 {
-		case 1: // for a moment no notifier has these partitions
+		case 1: // in this case, no notifier owns these partitions for a moment
 			l.awaitMore(t, 10)
 		}
 		nodes[i] = s.notifier(fmt.Sprintf("n%d", i+1))
-		if kill%10 == 3 { // a third instance gets some of the partitions, and is stopped while it has them
+		if kill%10 == 3 { // a third instance is assigned some of the partitions and is killed while it owns them
 			n := s.notifier(fmt.Sprintf("x%d", kill))
 			select {
 			case <-n.says("partition restored"):

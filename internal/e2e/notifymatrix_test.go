@@ -252,8 +252,8 @@ func TestMatrixLateWriter(t *testing.T) {
 		}
 		return nil
 	})
-	// The notifier logs the loss of its partitions before or after it writes, depending on the order of the responses.
-	// A test of package notifier makes sure that it writes.
+	// The notifier logs the loss of its partitions before or after its late write, depending on the order of the
+	// responses, so either one is enough here. A test of package notifier makes sure that the late write happens.
 	lost := func() bool { return strings.Contains(n1.logged(), `"msg":"partitions lost to another process"`) }
 	eventually(t, 30*time.Second, func() error {
 		if _, outranked := s.outcomes(t); outranked == 0 && !lost() {
@@ -273,8 +273,8 @@ func TestMatrixLateWriter(t *testing.T) {
 	n3.stop()
 }
 
-// outcomes counts the ended deliveries in the ledger. It also counts the outcomes that follow an entry with a later
-// term.
+// outcomes returns the number of ended deliveries in the ledger, and the number of outcomes that were written after
+// an entry with a later term.
 func (s *system) outcomes(t *testing.T) (delivered, outranked int) {
 	t.Helper()
 	gone := map[string]bool{}

@@ -48,9 +48,9 @@ func (v *view) shown() (list []shown) {
 	return list
 }
 
-// TestPagesFollow changes a unit 200 times while its page and its wall display are open. Both must end up showing the
-// right state, and a half-typed number must be kept. Both pages were opened before the first record, and must show the
-// unit without a reload. The test logs the time from a change to the screen.
+// TestPagesFollow changes a unit 200 times while its page and its wall display are open. Both were opened before the
+// first record, and must show the unit without a reload. After the last change, both must show the right state, and a
+// half-typed number must still be there. The test logs the time from a change to the screen.
 func TestPagesFollow(t *testing.T) {
 	t.Parallel()
 	b := startBrowser(t)

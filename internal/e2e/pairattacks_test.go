@@ -91,7 +91,7 @@ func signsOut(t *testing.T, p *pair, _ *oidctest.Issuer) {
 	p.ends(t, kept)
 }
 
-// losesRole: if an administrator changes a user's role, disables a user or ends the user's sessions, this takes
+// losesRole: if an administrator changes a user's role, disables a user or ends the user's sessions, the change takes
 // effect on both readers.
 func losesRole(t *testing.T, p *pair, _ *oidctest.Issuer) {
 	for _, change := range []string{`{"role":"viewer"}`, `{"disabled":true}`, `{"endSessions":true}`} {
@@ -107,7 +107,7 @@ func losesRole(t *testing.T, p *pair, _ *oidctest.Issuer) {
 	}
 }
 
-// listed is a person in the administrator's list.
+// listed is a user in the administrator's list of users.
 type listed struct {
 	ID, Label, SignIn, Role string
 	Disabled                bool
@@ -215,8 +215,8 @@ func tampersCookies(t *testing.T, p *pair, _ *oidctest.Issuer) {
 	}
 }
 
-// showsOnce: a new key is shown once, regardless of how often and on which reader its cookie is
-// sent again.
+// showsOnce: a new key is shown once, even if a browser sends the cookie for that page several times at once and to
+// both readers.
 func showsOnce(t *testing.T, p *pair, _ *oidctest.Issuer) {
 	v := p.visitor(t)
 	session := p.signIn(t, v, "admin")
@@ -373,7 +373,7 @@ func createsConcurrently(t *testing.T, p *pair, _ *oidctest.Issuer) {
 		{200, "users", `{"label":"person %d","role":"viewer"}`, "invitations"},
 		{200, "keys", `{"name":"key %d","scopes":["read:status"]}`, "keys"},
 	} {
-		if limited.list == "invitations" { // the links of the command line count, too
+		if limited.list == "invitations" { // links that were created on the command line count, too
 			var log struct{ Items []struct{} }
 			into(t, p.admin.get(t, "/api/admin/audit?action=link.make&limit=200").Data, &log)
 			limited.most -= len(log.Items)

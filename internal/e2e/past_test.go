@@ -19,9 +19,9 @@ import (
 	"svc/schemas"
 )
 
-// TestDevPast writes past observations while the processor runs, more slowly than the processor applies them, as svc
-// import does. Each verdict must change at the same instant as in the plain reference. Once no more records arrive,
-// the wall clock applies.
+// TestDevPast writes observations of the past month while the processor runs. Like svc import, it writes more slowly
+// than the processor applies. Each verdict must change at the same instant as in the reference implementation. Once
+// no more records arrive, the processor must use the wall clock.
 
 func TestDevPast(t *testing.T) {
 	t.Parallel() // the test waits until no more records arrive
@@ -64,7 +64,7 @@ func writePast(t *testing.T, broker, prefix string, partitions int32) {
 		if err := client.ProduceSync(ctx, records...).FirstErr(); err != nil {
 			t.Fatal(err)
 		}
-		eventually(t, time.Minute, func() error { return caughtUp(ctx, client, prefix) }) // until the processor is idle, too
+		eventually(t, time.Minute, func() error { return caughtUp(ctx, client, prefix) }) // wait for the processor, so that it is idle between the batches
 	}
 	log := readLog(t, broker, prefix)
 	log.check(t, nil)

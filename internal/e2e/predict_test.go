@@ -19,8 +19,8 @@ import (
 	"svc/schemas"
 )
 
-// simulatedEvents returns the ADT events of a made-up unit for the last few days. The unit's simulated clock always
-// ends at the same instant, so its state does not depend on when the test runs.
+// simulatedEvents returns the ADT events of a made-up unit for the last few days. The simulated clock always ends at
+// the same instant, so the state of the unit does not depend on when the test runs.
 func simulatedEvents(t testing.TB, seed uint64, days int) (events []json.RawMessage) {
 	t.Helper()
 	const lately = 6 * time.Hour // a forecast needs an event from the last twelve hours
@@ -216,8 +216,9 @@ func recordedHours(t testing.TB, broker, prefix, hospital string) (list []acuity
 	return list
 }
 
-// TestKillHistory kills the processor repeatedly while it records past hours and learns from them. Each snapshot that
-// a refold of the log produces must be stored exactly once. The forecast must be the same as without a kill.
+// TestKillHistory kills the processor repeatedly while the processor records past hours and learns from them. Each
+// snapshot that a replay of the log produces must be stored exactly once. The forecast must be the same as without a
+// kill.
 func TestKillHistory(t *testing.T) {
 	const days = 6
 	kafka, redis := ownRedis(t)

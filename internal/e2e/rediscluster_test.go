@@ -94,7 +94,7 @@ func startRedisCluster(t *testing.T, pool *dockertest.Pool) *redisCluster {
 	return c
 }
 
-// follows returns an error unless a replica is connected to its primary.
+// follows returns an error if a replica is not connected to its primary.
 func (c *redisCluster) follows(ctx context.Context, i int) error {
 	info, err := c.clients[i].Info(ctx, "replication").Result()
 	if err == nil && !strings.Contains(info, "master_link_status:up") {
@@ -159,8 +159,8 @@ func undeclaredCluster(t *testing.T, kafka *server, cluster *redisCluster) {
 }
 
 // failOverCluster makes the replica of a primary lag, kills the primary, and waits until the replica is promoted.
-// Hospitals on the other nodes must be readable throughout. Reads of the hospitals on this node must be refused until
-// they can return the current state, and must never return an older state.
+// Hospitals on the other nodes must be readable throughout. Reads of hospitals on the killed primary must be refused
+// until they can return the current state, and must never return an older state.
 func failOverCluster(t *testing.T, kafka *server, cluster *redisCluster) {
 	t.Helper()
 	ctx := context.Background()
@@ -237,7 +237,7 @@ func failOverCluster(t *testing.T, kafka *server, cluster *redisCluster) {
 	if info, err := cluster.clients[3].Info(ctx, "replication").Result(); err != nil || !strings.Contains(info, "role:master") {
 		t.Errorf("the replica is not the primary: %v\n%s", err, info)
 	}
-	for _, p := range s.partners { // the view must be updated again
+	for _, p := range s.partners { // changes must reach the view again
 		staffing(p, 4)
 		eventually(t, time.Minute, func() error {
 			if nurses, _ := onDuty(p); nurses != 4 {

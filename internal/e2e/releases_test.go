@@ -79,8 +79,8 @@ func TestReleases(t *testing.T) {
 	}
 }
 
-// keeps returns an error unless a later answer contains everything in an earlier answer. The later answer may contain
-// more.
+// keeps returns an error if a later answer lacks anything that an earlier answer contains. The later answer may
+// contain more.
 func keeps(was, is any) error {
 	switch was := was.(type) {
 	case map[string]any:

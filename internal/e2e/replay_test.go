@@ -76,7 +76,8 @@ func say(t *testing.T, p *partner, clinical int) {
 	}
 }
 
-// TestDevReplay exports, imports, replays and verifies a running svc dev.
+// TestDevReplay exports, replays and verifies the data of a running svc dev, and imports the export into another svc
+// dev.
 func TestDevReplay(t *testing.T) {
 	t.Parallel()
 	from, to := startDev(t, t.TempDir(), "--ephemeral"), startDev(t, t.TempDir(), "--ephemeral")

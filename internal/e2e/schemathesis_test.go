@@ -129,7 +129,7 @@ func furnished(t *testing.T, d *dev, p *partner) (ids map[string]string, counts 
 	// The fuzzer rarely deletes a location, because it deletes only one that it has set itself.
 	do("DELETE", "/api/admin/locations/"+do("POST", "/api/admin/locations", `{"pointOfCare":"ICU","outside":true}`).ID, "")
 	counts["DELETE /api/admin/locations/{id}"]++
-	// A person has signed in to the pages.
+	// Sign in to the pages, so that the hospital has a user.
 	link := (&ward{partner: p, args: []string{"--data", d.dir}}).link(t, "viewer")
 	if a, err := p.do("POST", link, "application/x-www-form-urlencoded", "", "Sec-Fetch-Site", "same-origin"); err != nil || a.status >= http.StatusBadRequest {
 		t.Fatalf("sign in: %v %d %s", err, a.status, a.raw)

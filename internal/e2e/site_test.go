@@ -377,8 +377,9 @@ func TestDevTerminologyFiles(t *testing.T) {
 	}
 }
 
-// TestAdministrationOnServers runs the same steps on real servers with two processors, and again while another room
-// receives feeds. The final verdict, with a mapping, a rule, a location and a switch, must follow from the log.
+// TestAdministrationOnServers runs the steps of administration on real servers with two processors, and again while
+// another room receives feeds. The final verdict, with a mapping, a rule, a location and a switch, must follow from
+// the log.
 func TestAdministrationOnServers(t *testing.T) {
 	t.Parallel()
 	s := startSystem(t, "north")
