@@ -64,7 +64,7 @@ func writePast(t *testing.T, broker, prefix string, partitions int32) {
 		if err := client.ProduceSync(ctx, records...).FirstErr(); err != nil {
 			t.Fatal(err)
 		}
-		eventually(t, time.Minute, func() error { return caughtUp(ctx, client, prefix) }) // wait for the processor, so that it is idle between the batches
+		eventually(t, time.Minute, func() error { return caughtUp(ctx, client, prefix) }) // so that the processor is idle between batches
 	}
 	log := readLog(t, broker, prefix)
 	log.check(t, nil)

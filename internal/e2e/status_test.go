@@ -49,8 +49,8 @@ func (p *partner) feedsStatus(t testing.TB) (s feedsStatus) {
 	return s
 }
 
-// counted expects the counts of a channel in the last day: received, applied, duplicates, ignored,
-// rejected.
+// counted waits until a channel has the given counts for the last day: received, applied, duplicate, ignored and
+// rejected messages, in this order.
 func (p *partner) counted(t testing.TB, channel string, want [5]int) {
 	t.Helper()
 	eventually(t, 20*time.Second, func() error {

@@ -19,7 +19,7 @@ import (
 	"svc/schemas"
 )
 
-// witness reads the log of a system while it is written, and records when each input's change became visible to
+// witness follows the log of a running system, and records when the change from each input became visible to
 // read_committed readers.
 type witness struct {
 	mu      sync.Mutex
@@ -119,7 +119,7 @@ func (s *system) freezeInTransaction(t *testing.T, n *node) {
 	id := s.prefix + verdict.Group + "-" + n.name
 	for range 500 {
 		n.freeze()
-		// An in-flight request may still change the state.
+		// Compare two descriptions, because an in-flight request may still change the state of the transaction.
 		first, err := admin.DescribeTransactions(t.Context(), id)
 		if err != nil {
 			t.Fatal(err)

@@ -14,8 +14,8 @@ import (
 	"time"
 )
 
-// member is an instance of a role under a supervisor, which restarts it when it exits. Its log is
-// appended to a file.
+// member is an instance of a role. A supervisor restarts its process after each exit. All processes of the member
+// append to one log file.
 type member struct {
 	name, role, private string
 	program             string
@@ -154,9 +154,9 @@ func init() {
 }
 `
 
-// steppedBinary builds svc with a clock that a file can step, because a static binary gets the time from the kernel,
-// without a library that could be replaced. Only [time.Now] differs from the shipped binary. steppedBinary returns an
-// error under the race detector, or if this Go installation cannot be modified.
+// steppedBinary builds a svc whose clock a file can step. A separate build is necessary because a static binary gets
+// the time from the kernel, without a library that the test could replace. Only [time.Now] differs from the shipped
+// binary. steppedBinary returns an error under the race detector, or if this Go installation cannot be modified.
 func steppedBinary(t *testing.T) (string, error) {
 	t.Helper()
 	out, err := exec.Command("go", "env", "GOROOT").Output()

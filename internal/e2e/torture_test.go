@@ -293,8 +293,8 @@ type row struct {
 	waited               time.Duration // longest time from the start of the acknowledged attempt to the verdict
 }
 
-// table counts what happened during the faults of each kind and 15 s after them. Faults overlap, so one input may count
-// in several rows.
+// table counts what happened during the faults of each kind and in the 15 s after each fault. Faults overlap, so one
+// input may count in several rows.
 func (x *torture) table(e *evidence, found []defect) string {
 	const all, none = "all", "none"
 	rows := map[string]*row{all: {}, none: {}}

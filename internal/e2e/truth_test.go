@@ -24,8 +24,8 @@ type truth struct {
 	sent      int                 // number of staffing updates
 }
 
-// truthWithin is the promise of docs/feeds.md#checking-the-feeds, plus the error in comparing two clocks over a round
-// trip.
+// truthWithin is the maximum time from a fault until reads are refused: the five seconds that
+// docs/feeds.md#checking-the-feeds promises, plus the error in comparing two clocks over a round trip.
 const truthWithin = 5*time.Second + 200*time.Millisecond
 
 func startTruth(t *testing.T, s *system) *truth {

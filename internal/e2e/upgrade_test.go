@@ -15,8 +15,8 @@ import (
 // releaseHeading matches the heading of a release in the changelog.
 var releaseHeading = regexp.MustCompile(`(?m)^## (\d+\.\d+\.\d+) `)
 
-// buildBefore builds svc from an earlier commit, and returns the path of the program and the commit. The commit is the
-// one that E2E_BEFORE names or, if it is not set, the one that added the latest release to the changelog.
+// buildBefore builds svc from an earlier commit, and returns the path of the program and the commit. E2E_BEFORE names
+// the commit. If E2E_BEFORE is not set, the commit is the one that added the latest release to the changelog.
 func buildBefore(t *testing.T) (program, commit string) {
 	t.Helper()
 	commit = os.Getenv("E2E_BEFORE")
@@ -137,8 +137,8 @@ func TestUpgrade(t *testing.T) {
 	}
 }
 
-// everyEvent returns an error unless an endpoint received every event of a hospital in order. Bodies from the earlier
-// build may be worded differently.
+// everyEvent returns an error if an endpoint did not receive every event of a hospital in order. Bodies from the
+// earlier build may be worded differently.
 func everyEvent(t *testing.T, s *system, p *partnerSide, hospital, path string) error {
 	t.Helper()
 	log := readSettled(t, s.partners, s.kafka.address, s.prefix)

@@ -106,7 +106,7 @@ func (r *received) verifies(secret string) (plain, standard bool) {
 // desk is an administrator with a command line.
 type desk struct {
 	t        *testing.T
-	p        *partner // its key may send feeds and read
+	p        *partner // client whose key may send feeds and read
 	admin    *partner
 	args     []string // flags that name the server
 	receiver *receiver

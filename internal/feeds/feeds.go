@@ -155,7 +155,8 @@ type Counter struct {
 // maxFeeds is the maximum number of feeds in a Counter. It prevents unlimited growth if the Counter is not drained.
 const maxFeeds = 10_000
 
-// Add adds a sum of what a feed has sent.
+// Add adds what a feed has received to the sum of the feed. If the Counter already has the maximum number of feeds,
+// Add ignores a new feed.
 func (t *Counter) Add(f Feed, sum *Sum) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

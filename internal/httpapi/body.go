@@ -148,7 +148,7 @@ func plain(given map[string]any, known map[string]bool) map[string]any {
 	return kept
 }
 
-// whole returns a number without its fraction if the fraction is zero.
+// whole returns a number without its fraction if the fraction is zero, and any other value unchanged.
 func whole(value any) any {
 	if n, ok := value.(json.Number); ok {
 		if f, err := n.Float64(); err == nil && f == math.Trunc(f) && math.Abs(f) < MostWhole {
@@ -191,7 +191,8 @@ const maxWarnings = 20
 // MaxDepth is the maximum nesting depth of JSON.
 const MaxDepth = syntax.MaxDepth
 
-// CheckJSON returns nil if body is one JSON text in UTF-8 within [MaxDepth].
+// CheckJSON returns nil if body is exactly one JSON text in UTF-8 that is nested at most [MaxDepth] levels, and the
+// problem with body otherwise.
 func CheckJSON(body []byte) *Problem {
 	fault := syntax.Check(body)
 	if fault == nil {

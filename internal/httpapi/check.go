@@ -121,8 +121,8 @@ func between(n float64, least, most string) bool {
 	return (noLow != nil || n >= low) && (noHigh != nil || n <= high)
 }
 
-// bounds returns the rule for two limits, such as range:1-12 for a number. The first parameter is "Items" if the
-// limits apply to the length of a list.
+// bounds returns the rule for two limits, such as range:1-12 for a number. If of is "Items", the limits apply to the
+// length of a list.
 func bounds(of, least, most string) string {
 	switch {
 	case of == "Items" && most == "":

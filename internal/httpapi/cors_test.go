@@ -14,7 +14,7 @@ import (
 )
 
 // TestOrigins sends the requests that a browser makes for a page from another origin. Only configured origins are
-// allowed, and the response lists the headers that they may read.
+// allowed, and the response lists the headers that a page from such an origin may read.
 func TestOrigins(t *testing.T) {
 	const board = "https://board.example"
 	for name, c := range map[string]struct {

@@ -71,9 +71,9 @@ func AddVary(h http.Header, name string) {
 	h["Vary"] = []string{h["Vary"][0] + ", " + name}
 }
 
-// address returns the address of a request: the peer's or, behind trusted proxies, the address from which they got the
-// request. Each proxy appends its peer's address, so a client can forge every address except the last one that is not a
-// proxy's.
+// address returns the client address of a request: the peer's address or, if the peer is a trusted proxy, the last
+// address in X-Forwarded-For that is not that of a trusted proxy. Each proxy appends its peer's address, so a client
+// can forge only earlier addresses.
 func (s *Shell) address(r *http.Request) netip.Addr {
 	peer, err := netip.ParseAddrPort(r.RemoteAddr)
 	if err != nil {

@@ -36,7 +36,8 @@ const (
 	ReadPredict    Scope = "read:predict"
 	Admin          Scope = "admin"
 
-	// Acknowledge is the part of [Admin] that allows a signed-in person to acknowledge an alert. A key cannot have it.
+	// Acknowledge is the part of [Admin] that allows a signed-in person to acknowledge an alert. No key can have this
+	// scope.
 	Acknowledge Scope = "acknowledge"
 )
 
@@ -87,8 +88,8 @@ func joinScopes(scopes []Scope) string {
 type Key struct {
 	ID string // "key_" + 16 hex; names the key in lists, logs, audit and limits
 	// Source is the id of the first key of the lineage, which a rotation copies to the new key. It identifies the
-	// sender in observations, so that a resource keeps its identity when the key is rotated. If it is "", ID is used;
-	// see [Key.Lineage].
+	// sender in observations, so that a resource keeps its identity when the key is rotated. If Source is empty, ID
+	// takes its place; see [Key.Lineage].
 	Source   string
 	Hospital string
 	Name     string // name of the integration
@@ -213,7 +214,8 @@ type Sender struct {
 
 var hospitalID = regexp.MustCompile(`^[a-z0-9][a-z0-9-]{0,63}$`)
 
-// reservedID is not allowed as the id of a hospital, because the processor counts records with an invalid key under it.
+// reservedID is not allowed as the id of a hospital, because the processor uses it to count records with an invalid
+// key.
 const reservedID = "unknown"
 
 // Check returns every error in the id, name and zone of the hospital.

@@ -153,7 +153,7 @@ func (r *Register) Current(id string) (Key, bool) {
 func (r *Register) Source(hospital, id string) (lineage, name string, ok bool) {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
-	line := r.lineages[id] // the register may have removed the first key
+	line := r.lineages[id] // id may be that of the first key of a lineage, which the register may have removed
 	if key := r.byID[id]; key != nil {
 		line = r.lineages[key.Lineage()]
 	}

@@ -67,7 +67,7 @@ type Body struct {
 	Examples []Example
 }
 
-// AnyOf is the shape of a body that has one of several shapes.
+// AnyOf lists shapes; a body must have one of them.
 type AnyOf []any
 
 // Example is a body that the handler accepts; a test sends it.

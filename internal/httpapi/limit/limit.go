@@ -51,8 +51,8 @@ func New(source Source, now func() time.Time) *Limiter {
 	return &Limiter{now: now, source: source, alone: NewMemory(now), refused: map[string]time.Time{}}
 }
 
-// Allow counts one request by a caller. The rate must not be unlimited. If the rate of a caller changes, the caller
-// gets a new bucket.
+// Allow counts one request by a caller. r.PerSecond must not be 0. If the rate of a caller changes, the caller gets a
+// new bucket.
 func (l *Limiter) Allow(ctx context.Context, id string, r Rate) Decision {
 	bucket := id + ":" + strconv.FormatFloat(r.PerSecond, 'g', -1, 64) + ":" + strconv.Itoa(r.Burst)
 	taken, left := l.takeToken(ctx, bucket, r)
@@ -82,7 +82,7 @@ func (l *Limiter) takeToken(ctx context.Context, bucket string, r Rate) (taken b
 				l.away.Store(0)
 			}
 			return taken, left
-		case ctx.Err() == nil: // the caller has not given up
+		case ctx.Err() == nil: // not canceled by the caller, so the source has failed
 			l.away.Store(l.now().Add(aloneFor).UnixNano())
 		}
 	}
