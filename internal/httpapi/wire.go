@@ -43,8 +43,8 @@ type wireConn struct {
 	shell *Shell
 }
 
-// plainRefusal matches a response that net/http itself writes, which has no other headers than these. The response to
-// an unmet expectation has no body.
+// plainRefusal matches a response that net/http itself writes. Such a response has exactly these headers. The
+// response to an unmet expectation has no body.
 var plainRefusal = regexp.MustCompile(`\AHTTP/1\.[01] (400|417|431|501|505) [^\r\n]*\r\n` +
 	`(?:Content-Type: text/plain; charset=utf-8\r\nConnection: close\r\n\r\n` +
 	`(?:\d{3} [A-Za-z ]+(?:: ([a-zA-Z ]{1,60}))?|Unsupported transfer encoding)` +

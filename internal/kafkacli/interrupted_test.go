@@ -12,8 +12,8 @@ import (
 	"svc/internal/stream"
 )
 
-// TestInterrupted: a command that a signal ends before it has completed does not report success. A command that has
-// completed does.
+// TestInterrupted: a command that a signal interrupts does not report success. A command that runs to completion
+// reports success.
 func TestInterrupted(t *testing.T) {
 	broker, err := stream.Embed(stream.BrokerOptions{})
 	if err != nil {

@@ -23,7 +23,7 @@ type Loop struct {
 	Run  func(context.Context) error
 }
 
-// ErrFailed is the cause of the servers' context if the servers end because a loop has failed.
+// ErrFailed is the cause with which the servers' context is canceled because a loop has failed.
 var ErrFailed = errors.New("a part of the process has failed")
 
 // RunAll runs the servers and loops until ctx ends or one of them fails. The loops end after the servers, so open

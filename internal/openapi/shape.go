@@ -9,8 +9,8 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 )
 
-// shapes creates schemas for Go types that follow the rules of encoding/json. The schemas of huma do not: huma omits
-// embedded unexported structs and does not allow null for objects.
+// shapes creates the schema of a Go type according to the rules of encoding/json. The schemas that huma creates do
+// not follow these rules: huma omits embedded unexported structs and does not allow null for objects.
 type shapes struct {
 	schemas map[string]*huma.Schema // the registered schemas of the document
 	named   map[reflect.Type]string

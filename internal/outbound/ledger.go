@@ -56,7 +56,7 @@ type EndpointQueue struct {
 	Term         int64
 }
 
-// HospitalState is the state of a hospital in the notifier apart from its endpoint queues.
+// HospitalState is the state of a hospital in the notifier, except for its endpoint queues.
 type HospitalState struct {
 	Hospital string
 	Version  int64  // version of the last change whose events are in the ledger

@@ -120,8 +120,9 @@ func aeadOf(secret []byte) (cipher.AEAD, error) {
 	return aead, nil
 }
 
-// For returns a ring with keys that are derived from this ring, for values with a different purpose. It seals with the
-// key that [Keyring.Use] chooses for this ring. Neither ring can open values that the other has sealed.
+// For derives a ring for values with a different purpose. Each key of the new ring is derived from a key of this
+// ring, and the new ring always seals with the key that [Keyring.Use] has chosen for this ring. Neither ring can open
+// values that the other has sealed.
 func (r *Keyring) For(purpose string) (*Keyring, error) {
 	other := &Keyring{keys: make([]key, len(r.keys)), sealing: r.sealing}
 	for i, k := range r.keys {

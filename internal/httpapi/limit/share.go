@@ -67,12 +67,12 @@ const (
 	LargeBytes     = 32 << 10 // a body longer than this is large
 	LargeFacts     = 200      // a body with more facts is large
 	FactsPerSecond = 100      // rate at which the bucket for large bodies fills
-	FactsAtOnce    = 10_000   // size of that bucket
+	FactsAtOnce    = 10_000   // size of the bucket for large bodies
 	FactsUnapplied = 1000     // how many facts of the last few seconds may be unapplied
 	bytesPerFact   = 8 << 10  // reading this many bytes of a body costs as much as one fact
 	atOnce         = 2        // maximum number of a hospital's large bodies that are read at the same time
 
-	recent       = 5 * time.Second        // older unapplied facts do not count
+	recent       = 5 * time.Second        // maximum age of an unapplied fact that counts
 	openPatience = 2 * time.Second        // maximum wait for other large bodies to be read
 	bucketHeld   = 250 * time.Millisecond // maximum delay for a sender that retries too early; requests with a longer wait are refused
 	shareWithin  = time.Second            // timeout of a call to the source, after which the source counts as unavailable
@@ -199,8 +199,9 @@ func (s *Share) spend(ctx context.Context, id string, bytes, facts int) time.Dur
 }
 
 // Enter waits until the given number of facts of a hospital may be appended to the log, but no longer than patience.
-// They count as unapplied until [Entry.Gone] is called, or until the input that was reported with [Entry.Sent] is
-// applied or no longer recent. An input is refused only because of the inputs before it, never because of its size.
+// From then on, the facts count as unapplied. They no longer count once the caller calls [Entry.Gone]; or, if the
+// caller calls [Entry.Sent], once the input is applied or some seconds old. An input is refused only because of the
+// inputs before it, never because of its size.
 func (s *Share) Enter(ctx context.Context, id string, facts int, patience time.Duration) (*Entry, *Busy) {
 	if s == nil {
 		return nil, nil
