@@ -1,5 +1,4 @@
-// Package statefulset lets the process of a pod leave its consumer group when its StatefulSet is
-// scaled down.
+// Package statefulset lets a process leave its consumer group when Kubernetes scales down the StatefulSet of its pod.
 package statefulset
 
 import (

@@ -69,8 +69,8 @@ func TestOlderProcessDoesNotJoinAgain(t *testing.T) {
 	})
 }
 
-// If the older process joins after the newer one, because it checked its claim a moment earlier,
-// the older one ends, and the replaced newer one rejoins.
+// An older process can join the group after the newer one if it checked its claim just before the newer process
+// claimed the name. The older process then ends, and the newer process, which it has replaced, rejoins.
 func TestNewestJoinsAgain(t *testing.T) {
 	for name, start := range map[string]func(r *rig, c *Cluster, claim *Claim) (owned func() int64, ended chan error, stop func()){
 		"process": func(r *rig, c *Cluster, claim *Claim) (func() int64, chan error, func()) {

@@ -238,7 +238,7 @@ func (l *loop) reread(ctx context.Context) error {
 	l.mu.Lock()
 	for n, at := range owned {
 		if l.ready[n] != nil {
-			continue // the partition was restored in the meantime; the next poll assigns it
+			continue // another restore has already restored the partition; the next poll assigns it
 		}
 		m, ok := marks[n]
 		if !ok {

@@ -108,8 +108,8 @@ func TestFaultsDoNotLoseOrRepeat(t *testing.T) {
 	}
 }
 
-// If a restore has sent its barrier and the response is lost with the broker, the restore still ends on request.
-// Otherwise, a process could not be stopped while Kafka is unavailable.
+// A restore that has sent its barrier ends when its context ends, even if the broker is lost before it responds. If
+// the restore waited for the response, a process could not be stopped while Kafka is unavailable.
 func TestRestoreEndsWhileAway(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)

@@ -12,11 +12,11 @@ import (
 	"github.com/twmb/franz-go/pkg/kerr"
 )
 
-// A process that dies or freezes during a transaction leaves it open, and read_committed consumers cannot read past
-// it until the broker aborts it: after transactionTimeout, or up to 10 s later on a broker with default settings. The
-// members that take over its partitions need not wait. They fence the process: they increment the epoch of its
-// transactional id, so that the broker aborts the transaction immediately and refuses all later requests of the
-// process.
+// A process that dies or freezes during a transaction leaves the transaction open. read_committed consumers cannot
+// read past an open transaction until the broker aborts it: after transactionTimeout, or up to 10 s later on a broker
+// with default settings. The members that take over the partitions of the process need not wait. They fence the
+// process: they increment the epoch of its transactional id, so that the broker aborts the transaction immediately
+// and refuses all later requests of the process.
 //
 // Members are identified by their transactional ids, which are also their instance ids. A process that is not a
 // member can never commit its transaction, because the broker refuses the offsets that it commits.

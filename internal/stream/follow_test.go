@@ -90,7 +90,7 @@ func TestWaitersAreReleasedByALaterInput(t *testing.T) {
 		a.Add(Record{Key: []byte("in"), Value: strconv.AppendInt(nil, at, 10)})
 	}
 	see(4)
-	see(4) // a change that a timer made after the same input: neither the input's change nor a new input
+	see(4) // a change that a timer caused: it names the preceding input again, and does not count as another input
 	var wait sync.WaitGroup
 	var known, passed atomic.Int64
 	for _, at := range []int64{5, 5, 6, 7} {

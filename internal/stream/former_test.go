@@ -8,8 +8,8 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 )
 
-// TestFormerMembers: group members are counted by the topic to which they subscribe, until they leave. Only then does
-// a build with a different input begin.
+// TestFormerMembers: group members are counted by the topic to which they subscribe, until they leave. A build with a
+// different input topic begins after all members of the previous build have left.
 func TestFormerMembers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)

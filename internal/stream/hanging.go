@@ -248,7 +248,8 @@ func (h *hanging) findWaiting(ctx context.Context, w *Writers) (wait []int32, er
 }
 
 // end ends a transaction in its partitions. If positions is true, it also ends the transaction for the positions of
-// the group. This fences a running owner of the id, which then starts a new session.
+// the group. Ending a transaction fences a running owner of its transactional id. The owner then starts a new
+// session.
 func (h *hanging) end(ctx context.Context, w *Writers, f forgotten, positions bool) error {
 	client, err := h.cluster.producer(kgo.TransactionalID(f.TxnID), kgo.TransactionTimeout(transactionTimeout))
 	if err != nil {
