@@ -42,8 +42,8 @@ func closedRuns(t *testing.T, admin *partner) (all map[string]string) {
 	return all
 }
 
-// awaitPastAlerts waits until the API lists the demo's past alert e-mails, which happens once the ledger contains the
-// last past alert run.
+// awaitPastAlerts waits until the API lists the alert e-mails of the demo's simulated history. The API lists none of
+// them until the ledger contains the last alert run of this history.
 func awaitPastAlerts(t *testing.T, admin *partner) {
 	t.Helper()
 	eventually(t, 5*time.Minute, func() error {

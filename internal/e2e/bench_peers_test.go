@@ -99,7 +99,7 @@ func peersMissing() string {
 	return ""
 }
 
-// peers are the built peer programs, with a topic of records for them.
+// peers are the compiled programs that svc is compared with, and the number of records in the topic that they read.
 type peers struct {
 	dir     string
 	records int
@@ -161,8 +161,8 @@ func (p *peers) drain(b *testing.B) (warm, first, peak float64) {
 // delayed matches the output of the lat program: milliseconds from a record to its result.
 var delayed = regexp.MustCompile(`e2e p50=([\d.]+) .*?p99=([\d.]+) `)
 
-// latency returns two percentiles of the milliseconds from a record to its committed result, at 500 records per
-// second.
+// latency returns the 50th and the 99th percentile of the time from a record to its committed result, in
+// milliseconds, at 500 records per second.
 func (p *peers) latency(b *testing.B, lasting time.Duration) (p50, p99 float64) {
 	b.Helper()
 	out := p.run(b, "", []string{"COMMIT=10"}, p.program(), "lat", "-warm", "10s", "-dur", lasting.String(), "-label", "streams", "--", "./kstreams")

@@ -22,10 +22,10 @@ import (
 // 300,000 changes in seven days.
 //
 // start-to-ready-ms is the time from the start of the process until it is ready. restore-ms is the part after the
-// group has assigned the partition: finding the end offset, waiting for the barrier, reading and decoding the
-// records, and deriving the state. MB/s are the decompressed keys and values of the last checkpoint and later
-// records, divided by restore-ms; start-MB/s divides them by start-to-ready-ms. cpu-ms is the processor time of the
-// process, because wall-clock time says little on a busy machine.
+// group has assigned the partition: finding the end offset, waiting until a barrier record becomes readable, reading
+// and decoding the records, and deriving the state. MB/s are the decompressed keys and values of the last checkpoint
+// and later records, divided by restore-ms; start-MB/s divides them by start-to-ready-ms. cpu-ms is the processor
+// time of the process, because wall-clock time says little on a busy machine.
 func BenchmarkRestore(b *testing.B) {
 	const records, hospitals, rooms = 300_000, 200, 20
 	s := bench(b, 1)

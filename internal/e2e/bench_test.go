@@ -25,7 +25,7 @@ import (
 // baseline in the same run: bare clients that transfer the same bytes with the same guarantees. docs/performance.md
 // lists the figures.
 
-// bench returns a system with a unique topic prefix and topics of the given number of partitions. A processor has
+// bench returns a system whose topics have a unique prefix and the given number of partitions. A processor has
 // created the topics and exited.
 func bench(b *testing.B, partitions int) *system {
 	b.Helper()

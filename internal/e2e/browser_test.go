@@ -134,7 +134,7 @@ var viewNames struct {
 	n int
 }
 
-// window opens a window on a server, with cookies in the driver's format.
+// window opens a window for the pages of the server at base. cookies are in the driver's format.
 func (b *browser) window(t testing.TB, base string, as viewing, cookies ...map[string]any) *view {
 	t.Helper()
 	viewNames.Lock()

@@ -139,7 +139,7 @@ func (s *findingStep) text(t *testing.T, zone string) string {
 		return now.Add(time.Duration(ago) * time.Second).Format(layout)
 	})
 	if framed, ok := strings.CutPrefix(text, "\x0b"); ok {
-		text = strings.TrimSuffix(framed, "\x1c\r") // no MLLP frame: an engine adds it, and HTTP does not need it
+		text = strings.TrimSuffix(framed, "\x1c\r") // removes the MLLP frame: the engine adds one, and HTTP does not need one
 	}
 	return text
 }

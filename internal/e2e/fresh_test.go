@@ -49,7 +49,7 @@ func startBrokers(t *testing.T, pool *dockertest.Pool) (addresses string) {
 // each broker; brokers are numbered from 1.
 func startThreeBrokers(t *testing.T, pool *dockertest.Pool, adjust func(i int, options *dockertest.RunOptions)) (all []*server) {
 	t.Helper()
-	stamp := time.Now().UnixNano() // container names are unique on the whole machine
+	stamp := time.Now().UnixNano() // container names must be unique on the machine
 	network, err := pool.CreateNetwork(fmt.Sprintf("svc-fresh-%d", stamp))
 	if err != nil {
 		t.Fatal(err)

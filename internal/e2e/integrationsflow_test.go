@@ -145,7 +145,8 @@ func has(text string) step {
 	}
 }
 
-// secret expects that a secret is shown exactly once.
+// secret expects the page below path to show a secret that begins with prefix, and expects the browser to have no
+// copy of the secret after the user has left the page.
 func secret(prefix, path string) step {
 	return func(f *flowing) {
 		f.t.Helper()

@@ -54,7 +54,7 @@ func TestPages(t *testing.T) {
 	cli(t, nil, "alerts", "set-tier", "T3", "--recipients", strings.TrimSpace(charge), "--channels", "email", "--data", d.dir)
 	demo := newPartner(d.BaseURL, d.HospitalID, d.APIKey)
 	demo.accepted(t, "census", census(t, 4, "labor-standard", "csection-intraop"))
-	demo.accepted(t, "staffing", staffing(0, false)) // an event for the page that shows received webhooks, and an alert
+	demo.accepted(t, "staffing", staffing(0, false)) // causes an event for the page of received webhooks, and an alert
 	for path, part := range map[string]string{"/dev/hook.json": "surge.level_changed", "/dev/outbox.json": "charge@hospital.example"} {
 		eventually(t, time.Minute, func() error {
 			if a := demo.get(t, path); !strings.Contains(string(a.raw), part) {

@@ -116,7 +116,8 @@ func (c *redisCluster) wipe(t *testing.T) {
 	}
 }
 
-// TestRedisCluster runs the conformance suites of the view and of the shared buckets on a Redis Cluster, and then svc.
+// TestRedisCluster runs the conformance suites of the view and of the shared buckets on a Redis Cluster. It then runs
+// svc on the cluster, and makes one of the primaries fail over.
 func TestRedisCluster(t *testing.T) {
 	kafka, shared := needServers(t)
 	if shared.container == nil {
@@ -202,7 +203,7 @@ func failOverCluster(t *testing.T, kafka *server, cluster *redisCluster) {
 		staffing(p, 3)
 	}
 	cluster.servers[0].stop(t)
-	cluster.servers[0].away = false // so that the primary is not restarted
+	cluster.servers[0].away = false // so that the cleanup does not restart the primary
 	refused, readable, tried := 0, 0, 0
 	for _, p := range lost {
 		eventually(t, time.Minute, func() error {

@@ -146,7 +146,7 @@ func furnished(t *testing.T, d *dev, p *partner) (ids map[string]string, counts 
 			hours, time.Now().Add(-time.Duration(hours)*time.Hour).Format(time.RFC3339), hours))
 	}
 	p.accepted(t, "batch", `{"events":[`+strings.Join(events, ",")+`]}`)
-	// An alert needs a person to notify, and a reason.
+	// An alert needs a recipient and a unit that is not green.
 	reader := ""
 	for _, key := range do("GET", "/api/admin/keys", "").Keys {
 		if key.Name == "contract" {

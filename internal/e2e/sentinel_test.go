@@ -101,7 +101,7 @@ func TestSentinelFailsOver(t *testing.T) {
 	}
 	staffing(3)
 	primary.stop(t)
-	primary.away = false // so that the primary is not restarted
+	primary.away = false // so that the cleanup does not restart the primary
 	refused := 0
 	for _, p := range s.partners {
 		eventually(t, time.Minute, func() error {

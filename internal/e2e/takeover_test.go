@@ -23,9 +23,9 @@ import (
 // read_committed readers.
 type witness struct {
 	mu      sync.Mutex
-	written map[position]time.Time // inputs, with the time at ingest
+	written map[position]time.Time // time of ingest of each input
 	visible map[position]time.Time
-	owner   map[position]string // hospital of the input
+	owner   map[position]string // hospital of each input
 }
 
 func (s *system) witness(t *testing.T) *witness {

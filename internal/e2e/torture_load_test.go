@@ -14,8 +14,8 @@ import (
 	"svc/schemas"
 )
 
-// crowd is the load of TestTorture: senders and readers of several hospitals. Each attempt goes to a different
-// instance. A sender repeats a request with its Idempotency-Key until it is acknowledged.
+// crowd is the load of TestTorture: senders and readers of several hospitals. Each sender and each reader uses the
+// instances in turn. A sender repeats a request with its Idempotency-Key until the request is acknowledged.
 type crowd struct {
 	partners      []*partner
 	ingest, reads []string // base addresses of the instances

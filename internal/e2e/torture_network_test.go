@@ -120,7 +120,7 @@ func (x *torture) redisFault(name string, least, most time.Duration, do func(pri
 		primary, replica, err := x.servers.primary()
 		if err != nil {
 			release()
-			return "", 0, nil // the Sentinels have not agreed yet
+			return "", 0, nil // the Sentinels have not agreed on a primary yet
 		}
 		end := do(primary, replica)
 		return x.servers.redis[primary].address, hold, func() error { defer release(); return end() }

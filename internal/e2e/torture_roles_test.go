@@ -125,8 +125,8 @@ func (m *member) stepClock(by time.Duration) error {
 	return err
 }
 
-// clockSource is the source that steppedBinary adds to package time. Monotonic time does not step, just as it does not
-// when the kernel's clock is set.
+// clockSource is the Go source that steppedBinary adds to package time. A step changes only the wall clock and not
+// the monotonic time, as when the clock of the kernel is set.
 const clockSource = `package time
 
 import (

@@ -78,7 +78,7 @@ func liveOnServers(t *testing.T) *livedOnServers {
 		Output: emptyOutput(t), system: s, client: client,
 	}
 	processor := s.processor("p1")
-	const inputs, step, parts = 2400, 40 * time.Second, 8 // several parts ensure several commits
+	const inputs, step, parts = 2400, 40 * time.Second, 8 // inputs written in several parts cause several commits
 	feeds := loadgen.New(3, 12, acuity.At(time.Now().Add(-inputs*step)), step)
 	for range parts {
 		var records []*kgo.Record

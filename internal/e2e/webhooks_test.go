@@ -208,7 +208,7 @@ func (d *desk) life() (secrets []string) {
 	})
 	id := list[0].ID
 
-	// Send a test event, and a delivery to an endpoint that refuses it.
+	// Send a test event that the endpoint accepts, and one that it refuses.
 	if out := d.say("webhooks", "test", id); !strings.Contains(out, "delivered: ok 204") {
 		t.Errorf("test says %q", out)
 	}

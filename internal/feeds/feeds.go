@@ -1,8 +1,8 @@
 // Package feeds reports the health of a hospital's feeds. It counts what each feed received over the last minute,
 // hour and day, and reports whether a feed has been silent for longer than usual.
 //
-// A process that receives feeds counts in a [Counter] and passes the sums on about once a second. The store adds the
-// sums from all instances to the [Bucket] for their time. A reader gets the [History] of each feed.
+// A process that receives feeds counts in a [Counter]. About once a second, it passes the sums to a store, which adds
+// the sums of all instances to the [Bucket] for the time of the sums. Readers get the [History] of each feed.
 package feeds
 
 import (
@@ -26,7 +26,7 @@ type Counts struct {
 	Duplicates int64
 	Ignored    int64
 	Rejected   int64
-	Warnings   int64 // not part of Received
+	Warnings   int64 // number of warnings; not part of Received
 
 	// The following fields show what became of the facts in the messages. Every fact is reflected in one of these
 	// fields, was rejected, or is pending.
@@ -111,7 +111,7 @@ func (h *History) Window(window int, now time.Time) (sum Counts) {
 	return sum
 }
 
-// The constants of the silence rule, which are defaults of this project.
+// The constants of the silence rule. No standard defines them; their values are defaults of this project.
 const (
 	rhythmLeast  = 5               // minimum number of quarter hours with a gap; fewer do not show a rhythm
 	rhythmShare  = 90              // percentage of the gaps that the expected silence covers
@@ -210,7 +210,7 @@ type Notice struct {
 	Event     string // trigger event of an HL7 message that had no effect, such as A05; "": none
 	ControlID string // MSH-10 of an HL7 message, or its pseudonym; "": none
 	RequestID string // id of the HTTP request; "": none
-	Code      string // stable reason or warning
+	Code      string // stable code of the refusal or warning
 	Path      string // location of the fault; "": the whole message
 }
 
@@ -224,7 +224,7 @@ const (
 	NoticesKept = 100    // of each kind (refusals, warnings, routine warnings) for one feed
 	NoticeFeeds = 64     // feeds for which a hospital keeps notices: those with the newest notices
 	noticeText  = 128    // maximum length of a code or a path in bytes
-	noticesHeld = 10_000 // notices of all feeds in a Counter, until they are passed on
+	noticesHeld = 10_000 // maximum number of notices in a Counter, of all feeds together
 )
 
 // Cut returns the notice with Code and Path truncated to noticeText bytes.

@@ -45,9 +45,9 @@ type Shell struct {
 	Origins   []string           // exact origins of pages that may read responses in a browser (CORS), such as "https://board.example"
 	// Denied is called for a request whose key lacks the scope, with the pattern of the request's route; it may be nil.
 	Denied func(ctx context.Context, key *access.Key, method, route string, scope access.Scope)
-	// Answered is called for every response, with the context of the request's span, if it has one, and the pattern of
-	// its route ("" for an unknown path); it may be nil. It runs before the next request on the connection, so it must
-	// not block.
+	// Answered is called for every response; it may be nil. ctx is the context of the request's span, if the request
+	// has one. route is the pattern of the request's route, or "" for an unknown path. Answered runs before the next
+	// request on the connection, so it must not block.
 	Answered func(ctx context.Context, method, route string, status int, took time.Duration)
 	// Trace starts the span of a request with a valid key, for the hospital of the key. It returns the context of the
 	// span, and the function that ends it. A request without a valid key has no span. If Trace is nil, no request has a
@@ -206,7 +206,7 @@ func (s *Shell) trace(r *http.Request, key *access.Key) *http.Request {
 func (s *Shell) logRequest(ctx context.Context, seen *recorder, r *http.Request, q *request, route string, took time.Duration) {
 	level := slog.LevelInfo
 	switch {
-	case quiet(route), q.many: // "not ready yet" is a response, not a fault
+	case quiet(route), q.many: // routine polls, and the requests of an address over its limit, would fill the log
 		level = slog.LevelDebug
 	case seen.status >= http.StatusInternalServerError:
 		level = slog.LevelError

@@ -175,7 +175,7 @@ func (m *Registry) Requests() func(method, route string, status int, took time.D
 	}, append(labels, "status"))
 	seconds := prometheus.NewHistogramVec(prometheus.HistogramOpts{
 		Name: "svc_http_request_seconds", Help: "Response time, by method and route.",
-		Buckets: prometheus.ExponentialBuckets(0.001, 2, 13), //nolint:mnd // 1 ms to 4 s; writes end at 5 s
+		Buckets: prometheus.ExponentialBuckets(0.001, 2, 13), //nolint:mnd // 1 ms to 4 s; a write takes at most 5 s
 	}, labels)
 	m.MustRegister(total, seconds)
 	return func(method, route string, status int, took time.Duration, traceID string) {

@@ -86,8 +86,8 @@ func TestRestoreBeginsWithCheckpoint(t *testing.T) {
 	})
 }
 
-// A checkpoint in progress does not wait for records, but it waits until the current transaction ends. Polling again at
-// once would be a busy loop.
+// A loop with a checkpoint in progress does not wait for records. Once a transaction has begun, the loop waits until
+// the transaction is due to be committed, because polling again at once would be a busy loop.
 func TestCheckpointWaitsWithTheTransaction(t *testing.T) {
 	now := time.Now()
 	l := loop{

@@ -207,7 +207,7 @@ func TestFirstNameDecides(t *testing.T) {
 		r := newRig(t)
 		defer r.close()
 		newer := r.claim(r.cluster, "p", "n")
-		r.claim(r.cluster, "n") // by an older process that was slow
+		r.claim(r.cluster, "n") // claimed late by an older process
 		if err := newer.Check(t.Context()); err != nil {
 			t.Fatalf("at once: %v", err)
 		}

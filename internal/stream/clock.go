@@ -15,8 +15,8 @@ const (
 	// logSilence is how long to wait for a record after an old input until the log counts as ended. A backfill may
 	// write more slowly than the records are applied, and a lost broker delays the backfill for 10 to 15 s.
 	logSilence = 20 * time.Second
-	// lateTimer is the lateness of a timer above which the end of the log is queried before the timer fires, because
-	// the process may have been suspended while records arrived.
+	// lateTimer is the maximum delay with which a timer fires without another query of the end of the log. A timer
+	// that is later waits for such a query, because the process may have been suspended while records arrived.
 	lateTimer = time.Second
 	// retryTimer is the pause before a timer that could not fire is retried.
 	retryTimer = 100 * time.Millisecond

@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// childEnv is the environment variable with the folder in which a child process of this test runs a broker and a loop
-// until it kills itself.
+// childEnv is an environment variable. It names the folder in which a child process of this test runs a broker and a
+// loop until the process kills itself.
 const childEnv = "STREAM_TEST_BROKER_DIR"
 
 // embedded starts a broker in dir and creates its topics.

@@ -51,7 +51,7 @@ func (m *membership) fenceFormer(ctx context.Context) {
 	}
 }
 
-// fenceOnce fences every process with an open transaction that is not a member of the group. It lists the
+// fenceOnce fences every process that has an open transaction but is not a member of the group. It lists the
 // transactions first and then the members, so a process that joins in between under the same name is either listed as
 // a member or has a different epoch, and is not fenced.
 func (m *membership) fenceOnce(ctx context.Context) error {

@@ -13,8 +13,8 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
-// membership contains what the members of all consumer groups have in common: those of [Cluster.Process], which write
-// in transactions, and those of [Cluster.Share].
+// membership contains what the two kinds of group members have in common: the members that [Cluster.Process] runs,
+// which write in transactions, and the members that [Cluster.Share] runs.
 type membership struct {
 	cluster *Cluster
 	group   string

@@ -19,10 +19,10 @@ import (
 type Operation struct {
 	Method  string
 	Path    string       // chi pattern: /api/admin/keys/{id}
-	Scope   access.Scope // "": no key needed, or any key if Keyed
+	Scope   access.Scope // scope that the key must have; "": no key needed, or any key if Keyed
 	Part    access.Scope `json:"-"` // narrower scope that suffices for a signed-in person; "": none
 	Keyed   bool         // whether an operation without a scope needs a valid key; the handler checks the owner
-	ID      string       // name in generated clients: sendCensus
+	ID      string       // name in generated clients, such as sendCensus
 	Group   string       // section of the page that lists the operation
 	Summary string       // phrase in the imperative, such as "List webhooks"
 	About   string       // details that the types do not show; may be empty

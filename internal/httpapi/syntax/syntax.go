@@ -107,8 +107,8 @@ func readUntilFault(text []byte) (path string, at int, deep bool) {
 	}
 }
 
-// startsValue reports whether a list element begins at the fault, or before the fault within the same token. If so, the
-// fault is in that element, not after the previous one.
+// startsValue reports whether the fault is in a new list element rather than after the last complete element. The new
+// element begins at the position of the fault or, if the fault is inside a token, shortly before the position.
 func startsValue(text []byte, at int) bool {
 	before := bytes.TrimRight(text[:at], " \t\r\n")
 	if at < len(text) && strings.IndexByte(",]}", text[at]) >= 0 {

@@ -15,7 +15,7 @@ import (
 
 // Server is a source to test. It uses the machine's clock; each test takes at most a second or two.
 type Server struct {
-	// Open returns the source as another instance would open it.
+	// Open opens the shared source, as a new instance would.
 	Open func(t *testing.T) limit.Source
 }
 
