@@ -17,8 +17,8 @@ type derivedReads struct {
 	admin               *partner
 	desk                *desk
 	processor, notify   *node
-	processes, notifies string   // private addresses: of the processor and of the notifier
-	lists, predictions  []string // paths: of the delivery lists and of the forecasts
+	processes, notifies string   // private addresses: processes for the processor, notifies for the notifier
+	lists, predictions  []string // paths: lists for the delivery lists, predictions for the forecasts
 }
 
 func startDerivedReads(t *testing.T, s *system, endpoint string) *derivedReads {

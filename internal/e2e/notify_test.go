@@ -165,8 +165,8 @@ func (s *system) notifier(instance string) *node {
 	return s.start(instance, "notify", "--instance", instance, "--private-listen", "127.0.0.1:"+mustFreePort(s.t))
 }
 
-// expected returns the events that the plain reference derives from the observations of a hospital, in order. The
-// result does not depend on what was delivered.
+// expected returns the events that the reference implementation derives from the observations of a hospital, in
+// order. The result does not depend on what was delivered.
 func (l *systemLog) expected(t testing.TB, hospitalID string, at acuity.Instant) (ids []string, bodies map[string]string) {
 	t.Helper()
 	bodies = map[string]string{}

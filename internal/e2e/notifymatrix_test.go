@@ -273,8 +273,8 @@ func TestMatrixLateWriter(t *testing.T) {
 	n3.stop()
 }
 
-// outcomes returns the number of ended deliveries in the ledger, and the number of outcomes that were written after
-// an entry with a later term.
+// outcomes returns how many deliveries have the state Delivered in the ledger, and how many outcomes were written
+// after an entry with a later term.
 func (s *system) outcomes(t *testing.T) (delivered, outranked int) {
 	t.Helper()
 	gone := map[string]bool{}

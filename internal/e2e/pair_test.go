@@ -93,7 +93,7 @@ func (p *pair) role(role string, env ...string) (n *node, at string) {
 	return n, "http://" + listen
 }
 
-// visitor is a browser without a window: it keeps cookies, and sends the origin of a form.
+// visitor is an HTTP client that behaves like a browser: it keeps cookies, and sends the Origin header with a form.
 type visitor struct {
 	t    testing.TB
 	base string

@@ -101,7 +101,8 @@ func caughtUp(ctx context.Context, client *kgo.Client, prefix string) error {
 	return errors.Join(faults...)
 }
 
-// sameInstants compares the changes of a hospital with those that the plain reference derives only from the log.
+// sameInstants compares the changes of a hospital with those that the reference implementation derives only from the
+// log.
 func sameInstants(t *testing.T, log *systemLog, hospitalID string, said []acuity.Observation) {
 	t.Helper()
 	want := hospitaltest.Fold(said, 0).Changes

@@ -14,8 +14,8 @@ import (
 	"svc/internal/analysis/simulate"
 )
 
-// TestSimulateIntoDev streams several days of a made-up unit through svc dev. The served verdict must equal the verdict
-// that the plain reference derives from the log.
+// TestSimulateIntoDev streams several days of a made-up unit through svc dev. The served verdict must equal the
+// verdict that the reference implementation derives from the log.
 func TestSimulateIntoDev(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -150,8 +150,8 @@ func (s *system) processor(instance string) *node {
 	return s.start(instance, "process", "--instance", instance, "--private-listen", "127.0.0.1:"+mustFreePort(s.t))
 }
 
-// verify expects every acknowledged input in the log and in exactly one change, and no gap in the versions. The served
-// verdict must equal, byte for byte, the verdict that the plain reference derives from the log.
+// verify expects every acknowledged input in the log and in exactly one change, and no gap in the versions. The
+// served verdict must equal, byte for byte, the verdict that the reference implementation derives from the log.
 func (s *system) verify(acked []acknowledged) {
 	s.t.Helper()
 	log := readSettled(s.t, s.partners, s.kafka.address, s.prefix)
@@ -185,7 +185,7 @@ func waitUntilSettled(t testing.TB, partners []*partner) {
 	}
 }
 
-// refold compares the served view and the log with the plain reference.
+// refold compares the served view and the log with the result of the reference implementation.
 func (l *systemLog) refold(t testing.TB, p *partner) {
 	t.Helper()
 	changes := l.changes[p.hospital]

@@ -120,8 +120,8 @@ func Linger(ctx context.Context, drain time.Duration) (context.Context, context.
 type Process struct {
 	Health *Health
 	Loops  []Loop
-	Ready  []<-chan struct{} // a public port opens when all are closed
-	Ports  []<-chan struct{} // each is closed when a public port accepts connections
+	Ready  []<-chan struct{} // channels that must be closed before a public port opens
+	Ports  []<-chan struct{} // one channel for each public port, closed when the port accepts connections
 	Within time.Duration     // time limit for completing open requests during shutdown
 
 	opened, stopping atomic.Bool // opened: all loops and servers are known; stopping: the process was asked to stop

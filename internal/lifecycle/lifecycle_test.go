@@ -46,7 +46,7 @@ func TestEndsOfAStart(t *testing.T) {
 // that hang.
 func TestEndsOfWork(t *testing.T) {
 	const within = 10 * time.Second
-	work := func(after time.Duration, err error) func(context.Context) error { // returns a loop that ends the given time after its context
+	work := func(after time.Duration, err error) func(context.Context) error { // a loop that ends the given time after its context
 		return func(ctx context.Context) error {
 			<-ctx.Done()
 			time.Sleep(after)

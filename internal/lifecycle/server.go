@@ -15,7 +15,7 @@ type Server struct {
 	Name    string
 	Address string
 	Handler http.Handler
-	After   []<-chan struct{} // the server starts to listen once all of these are closed
+	After   []<-chan struct{} // channels that must be closed before the server starts to listen
 	Within  time.Duration     // time limit for open requests at a graceful shutdown
 	// Listener, if not nil, is already open, and connections to it wait until the server runs. If it is nil, the
 	// server opens Address.

@@ -22,8 +22,8 @@ import (
 // them does not help.
 //
 // Any process with the same transactional id can end a hanging transaction: the next transaction of that process in
-// the same partitions joins the hanging one there, and ends both. A consumer group's positions are stored in such a
-// partition, too.
+// the same partitions joins the hanging transaction there, and the end of the next transaction ends both. A consumer
+// group's positions are stored in such a partition, too.
 
 // Writers describes the transactional writers of topics, whose hanging transactions [Cluster.EndHanging] may end.
 type Writers struct {
@@ -45,9 +45,9 @@ func (w *Writers) owns(id string) bool {
 
 const (
 	hangingEvery = 3 * time.Second
-	// waitingLooks is the number of consecutive checks that must find a waiting position before a hanging transaction
-	// is assumed. A transaction in progress does not last that long: brokers end svc's transactions after 20 s, or
-	// after 30 s if they miss one check.
+	// waitingLooks is the number of consecutive checks in which a position must be blocked before a hanging
+	// transaction is assumed. A transaction in progress does not block a position that long: brokers end svc's
+	// transactions after 20 s, or after 30 s if they miss one check.
 	waitingLooks = 11
 )
 
@@ -84,7 +84,7 @@ type hanging struct {
 	ended   *atomic.Int64
 	writers []Writers
 	open    map[writing]int64 // transactions in progress at the last check, with their first offsets
-	waiting []map[int32]int   // for each of writers: consecutive checks in which a position was waiting, by partition
+	waiting []map[int32]int   // for each of writers: consecutive checks in which a position was blocked, by partition
 }
 
 // writing is a transaction in one partition.
@@ -132,8 +132,9 @@ func (h *hanging) check(ctx context.Context) error {
 		others := func(f forgotten) bool { return !w.owns(f.TxnID) }
 		mine := slices.DeleteFunc(slices.Clone(lost), others)
 		if len(mine) == 0 && longest >= waitingLooks {
-			// Kafka does not report which of the idle ids blocks the positions. Ending all of them is safe, because a
-			// writer with an open transaction adds its positions itself.
+			// Kafka does not report which of the idle ids blocks the positions. Ending all of them is safe: a writer
+			// with an open transaction is not idle, and that transaction resolves the pending positions of the
+			// writer.
 			looks = nil
 			if mine, err = h.listIdle(ctx, nil); err != nil {
 				faults = append(faults, err)

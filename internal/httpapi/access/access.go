@@ -101,7 +101,7 @@ type Key struct {
 	Scopes    []Scope // ascending
 	CreatedAt time.Time
 	ExpiresAt time.Time // zero: never
-	RevokedAt time.Time // zero: not revoked; in the future during the overlap of a rotation
+	RevokedAt time.Time // in the future during the overlap of a rotation; zero: not revoked
 	Rate      float64   // requests per second; 0: no limit
 	Burst     int
 }

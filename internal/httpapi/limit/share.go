@@ -64,12 +64,12 @@ func (b *Busy) Error() string { return "hospital exceeds its share: " + b.Reason
 // uses its bucket fully occupies at most 1.5% of a processor. The largest hospitals send fewer than 20 facts a second,
 // few of them in large bodies.
 const (
-	LargeBytes     = 32 << 10 // a body longer than this is large
-	LargeFacts     = 200      // a body with more facts is large
+	LargeBytes     = 32 << 10 // length of a body in bytes above which the body is large
+	LargeFacts     = 200      // number of facts in a body above which the body is large
 	FactsPerSecond = 100      // rate at which the bucket for large bodies fills
 	FactsAtOnce    = 10_000   // size of the bucket for large bodies
 	FactsUnapplied = 1000     // how many facts of the last few seconds may be unapplied
-	bytesPerFact   = 8 << 10  // reading this many bytes of a body costs as much as one fact
+	bytesPerFact   = 8 << 10  // number of bytes of a body that cost as much as one fact
 	atOnce         = 2        // maximum number of a hospital's large bodies that are read at the same time
 
 	recent       = 5 * time.Second        // maximum age of an unapplied fact that counts
@@ -85,7 +85,7 @@ var share = Rate{PerSecond: FactsPerSecond, Burst: FactsAtOnce}
 // hospital is the state of one hospital in one instance.
 type hospital struct {
 	open  chan struct{} // one element for each large body that is being read
-	until time.Time     // no large body is accepted before this time
+	until time.Time     // time before which no large body is accepted
 
 	entries []*Entry // inputs that may be unapplied
 }
