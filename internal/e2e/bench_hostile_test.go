@@ -105,7 +105,8 @@ func writes(b *testing.B, calm []*partner, lasting time.Duration) (took []time.D
 	return took, int(pending.Load())
 }
 
-// attack sends hostile bodies until stop is called. stop reports the status codes of the responses.
+// attack sends hostile bodies until stop is called. stop reports how many responses of each kind the hostile hospital
+// got.
 func attack(b *testing.B, foe *partner) (stop func()) {
 	b.Helper()
 	var (

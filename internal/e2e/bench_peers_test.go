@@ -158,7 +158,8 @@ func (p *peers) drain(b *testing.B) (warm, first, peak float64) {
 	return f[0], float64(p.records) / seconds, f[2]
 }
 
-// delayed matches the output of the lat program: milliseconds from a record to its result.
+// delayed matches the output of the lat program: the 50th and the 99th percentile of the milliseconds from a record
+// to its result.
 var delayed = regexp.MustCompile(`e2e p50=([\d.]+) .*?p99=([\d.]+) `)
 
 // latency returns the 50th and the 99th percentile of the time from a record to its committed result, in

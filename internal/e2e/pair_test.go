@@ -34,8 +34,8 @@ const (
 	seenByProxy = "198.51.100.7"  // the client address that the proxy reports for every request
 )
 
-// startPair starts a pair on a Kafka and a Redis. Before any process starts, it calls the function with, which gets
-// the public address of the pages and returns additional environment variables.
+// startPair starts a pair on a Kafka and a Redis. Before any process starts, it passes the public address of the
+// pages to its function argument, which returns additional environment variables.
 func startPair(t *testing.T, kafka, redis *server, with func(public string) (env []string), hospitals ...string) *pair {
 	t.Helper()
 	p := &pair{t: t}

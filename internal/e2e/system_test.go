@@ -231,8 +231,8 @@ func (l *systemLog) refold(t testing.TB, p *partner) {
 	}
 }
 
-// refoldSnapshots compares the snapshots of a hospital with the reference's: each must be stored once, in the order of
-// the changes.
+// refoldSnapshots compares the snapshots of a hospital with those of the reference implementation: each must be
+// stored once, in the order of the changes.
 func (l *systemLog) refoldSnapshots(t testing.TB, hospitalID string, changes []acuity.Change) {
 	t.Helper()
 	n := 0

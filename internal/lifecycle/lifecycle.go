@@ -99,9 +99,9 @@ func (r *roster) String() string {
 	return strings.Join(r.names, ", ")
 }
 
-// Linger returns a context that ends some time after ctx, so that load balancers notice that this process is not ready
-// and stop sending requests. If a loop has failed, the context ends immediately, because the process cannot respond any
-// longer.
+// Linger returns a context that ends once drain has passed since the end of ctx, so that load balancers notice that
+// this process is not ready and stop sending requests. If a loop has failed, the context ends immediately, because
+// the process cannot respond any longer.
 func Linger(ctx context.Context, drain time.Duration) (context.Context, context.CancelFunc) {
 	late, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	stop := context.AfterFunc(ctx, func() {

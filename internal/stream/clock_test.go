@@ -133,9 +133,8 @@ func TestTimeFollowsTheRecordsOfABacklog(t *testing.T) {
 	})
 }
 
-// TestTimeFollowsTheRecordsOfASlowWriter: each timer fires before the first later record, even if a log of old
-// records is written more slowly than it is applied, and even if the loop restarts and finds no more records to
-// apply.
+// TestTimeFollowsTheRecordsOfASlowWriter: each timer fires before the first later record. This also holds if a log of
+// old records is written more slowly than it is applied, and if the loop restarts and finds no more records to apply.
 func TestTimeFollowsTheRecordsOfASlowWriter(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)
