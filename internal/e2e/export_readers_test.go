@@ -18,9 +18,9 @@ import (
 	"svc/internal/testkit/runtimes"
 )
 
-// TestExportReadByOthers opens each exported Parquet table with DuckDB, pyarrow, pandas and Polars. Each must read
-// the types that the data dictionary lists, timestamps in UTC, and the same rows and nulls as the NDJSON export,
-// which a different library writes.
+// TestExportReadByOthers opens each exported Parquet table with DuckDB, pyarrow, pandas and Polars. Each reader must
+// find the column types that the data dictionary lists, and timestamps in UTC. The rows and nulls must equal those of
+// the NDJSON export, which a different library writes.
 func TestExportReadByOthers(t *testing.T) {
 	needReaders(t)
 	packages, err := os.ReadFile("../../docs/analysts/requirements.txt")

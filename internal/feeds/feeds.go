@@ -2,7 +2,7 @@
 // hour and day, and reports whether a feed has been silent for longer than usual.
 //
 // A process that receives feeds counts in a [Counter]. About once a second, it passes the sums to a store, which adds
-// the sums of all instances to the [Bucket] for the time of the sums. Readers get the [History] of each feed.
+// the sums of all instances to the current [Bucket] of each feed. Readers get the [History] of each feed.
 package feeds
 
 import (
@@ -18,7 +18,7 @@ type Feed struct {
 	Source   string // id of the API key
 }
 
-// Counts are numbers of HL7 messages or, for other formats, of request bodies. Once all of them are processed,
+// Counts are numbers of HL7 messages or, for other formats, of request bodies. Once all messages are processed,
 // Received is the sum of Applied, Duplicates, Ignored and Rejected.
 type Counts struct {
 	Received   int64

@@ -243,8 +243,8 @@ func walkValue(d *json.Decoder, path string, faults *[]Detail) {
 	}
 }
 
-// placeOf returns the path of a field. It omits a name that does not have the form of a field name, because the name
-// may be a value.
+// placeOf returns the path of a field. A name that does not have the form of a field name appears as "?", because the
+// name may be a value.
 func placeOf(path, name string) string {
 	if !fieldName.MatchString(name) {
 		name = "?"

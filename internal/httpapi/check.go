@@ -82,7 +82,7 @@ func (c *checker) checkValue(path string, v reflect.Value, tag reflect.StructTag
 	}
 }
 
-// checkText checks a string without a special pattern. Surrounding white space is ignored.
+// checkText checks a string that has no pattern, or the pattern label or line. Surrounding white space is ignored.
 func (c *checker) checkText(path, text string, tag reflect.StructTag) {
 	text = strings.TrimSpace(text)
 	least := tag.Get("minLength")

@@ -108,8 +108,8 @@ func Identify(ctx context.Context, hospital, user string) {
 	}
 }
 
-// PlainRequestID returns the id of the request if it is a UUID, as generated ids are. Any other id is text from the
-// sender, which is not logged or stored.
+// PlainRequestID returns the id of the request if it is a UUID, as generated ids are, and "" otherwise. Any other id
+// is text from the sender, which must not be logged or stored.
 func PlainRequestID(ctx context.Context) string { return from(ctx).plainID() }
 
 func (q *request) plainID() string {

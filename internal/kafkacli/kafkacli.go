@@ -97,7 +97,7 @@ func (c *Command) locate() error {
 	return nil
 }
 
-// Log returns a logger for the errors of clients, which writes to standard error.
+// Log returns a logger that writes the errors of clients to standard error.
 func (c *Command) Log() *slog.Logger {
 	return slog.New(slog.NewTextHandler(c.Stderr, &slog.HandlerOptions{Level: slog.LevelError}))
 }

@@ -73,7 +73,8 @@ func (w *rewrite) emitSlice(task Task, emit func(key, value []byte) *kgo.Record)
 	return nil
 }
 
-// storeStart stores the offset at which the rewrite starts, once the records of a transaction have offsets.
+// storeStart stores the offset of the first record of the rewrite. It must be called when the records of the current
+// transaction have their offsets.
 func (w *rewrite) storeStart() {
 	if w == nil || w.first == nil {
 		return

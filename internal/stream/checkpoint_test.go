@@ -13,8 +13,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// A restore after a checkpoint begins with the checkpoint, and earlier records may be deleted.
-// Neither loses data.
+// A restore after a checkpoint begins with the checkpoint. It loses no data, even if earlier records were deleted.
 func TestRestoreBeginsWithCheckpoint(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)

@@ -10,7 +10,7 @@ import (
 
 // FullestDisk finds the cluster's disk with the smallest free fraction, and returns its broker and that fraction,
 // from 0 to 1. It returns an error if no broker reports the size of its disks. The embedded broker and brokers before
-// version 3.3 never do, and other brokers require the permission Describe on the cluster.
+// version 3.3 never report it, and other brokers require the permission Describe on the cluster.
 func FullestDisk(ctx context.Context, c *Cluster) (broker int32, free float64, err error) {
 	free = 2 // larger than any fraction
 	request := kmsg.NewPtrDescribeLogDirsRequest()

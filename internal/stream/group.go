@@ -40,8 +40,8 @@ const (
 type offsets = map[string]map[int32]kgo.Offset
 
 // sessions runs one session after another. It returns nil when ctx ends, or an error that a new session cannot fix:
-// [ErrFenced], [errAlarm]. session reports whether it has done any work; if it has not, the pause before the next
-// session grows.
+// [ErrFenced] or [errAlarm]. The function session reports whether it has done any work; if it has not, the pause
+// before the next session grows.
 func (m *membership) sessions(ctx context.Context, session func(context.Context) (worked bool, err error)) error {
 	for failures := 0; ctx.Err() == nil; {
 		worked, err := false, m.claim.Check(ctx)

@@ -100,7 +100,8 @@ type forgotten struct {
 	in []writing // partitions with the open transaction; none: only the positions are pending
 }
 
-// check ends the transactions that were already open at the last check and are unknown to their coordinator.
+// check ends each transaction that was already open at the last check although its coordinator considers it ended. It
+// also ends the transactions that block the positions of a group.
 func (h *hanging) check(ctx context.Context) error {
 	before := h.open
 	var err error

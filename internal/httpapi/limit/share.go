@@ -137,7 +137,7 @@ func (s *Share) Open(ctx context.Context, id string) (done func(), busy *Busy) {
 }
 
 // Spend charges the bucket of a hospital for a large body: for its length if it is long, and for its facts if it has
-// many. Other bodies are free.
+// many. Other bodies are free. If the bucket has too few tokens, Spend charges nothing and refuses the body.
 func (s *Share) Spend(ctx context.Context, id string, bytes, facts int) *Busy {
 	if s == nil {
 		return nil
@@ -198,10 +198,10 @@ func (s *Share) spend(ctx context.Context, id string, bytes, facts int) time.Dur
 	return max(share.wait(cost-left), time.Millisecond)
 }
 
-// Enter waits until the given number of facts of a hospital may be appended to the log, but no longer than patience.
-// From then on, the facts count as unapplied. They no longer count once the caller calls [Entry.Gone]; or, if the
-// caller calls [Entry.Sent], once the input is applied or some seconds old. An input is refused only because of the
-// inputs before it, never because of its size.
+// Enter waits until the given number of facts of a hospital may be appended to the log. If that takes longer than
+// patience, Enter refuses the input. From then on, the facts of an accepted input count as unapplied. They no longer
+// count once the caller calls [Entry.Gone]; or, if the caller calls [Entry.Sent], once the input is applied or some
+// seconds old. An input is refused only because of the inputs before it, never because of its size.
 func (s *Share) Enter(ctx context.Context, id string, facts int, patience time.Duration) (*Entry, *Busy) {
 	if s == nil {
 		return nil, nil

@@ -127,7 +127,8 @@ const MaxDepth = 64
 const maxPathDepth = 12
 
 // stackPath returns the path of the value that a decoder is reading. If next is true, the fault is in the element
-// after the last one that was read. A name that does not resemble a field name is omitted, because it may be a value.
+// after the last one that was read. A name that does not resemble a field name appears as "?", because it may be a
+// value.
 func stackPath(d *jsontext.Decoder, next bool) string {
 	var path strings.Builder
 	tokens := []string{}
