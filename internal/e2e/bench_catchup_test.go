@@ -89,8 +89,8 @@ func (n *node) rate(b *testing.B, private string, records int) (perSecond float6
 	}
 }
 
-// copyRaw is the baseline: it consumes, produces and commits in transactions that last for turn. It returns the
-// records per second, counted from the first poll that returns a record.
+// copyRaw is the baseline: it consumes, produces and commits. Each transaction lasts for the duration turn. It
+// returns the records per second, counted from the first poll that returns a record.
 func (s *system) copyRaw(b *testing.B, name string, turn time.Duration, partitions int32, records int) float64 {
 	b.Helper()
 	to := s.topic(b, name+"-copy", partitions)

@@ -92,7 +92,7 @@ func holds(s *jsonschema.Schema, text []byte) error {
 	return s.Validate(value)
 }
 
-// each calls the function do with every operation: with the POST operations first, so that the other operations find
+// each calls the function do for every operation, for the POST operations first, so that the other operations find
 // data.
 func (d *document) each(do func(method, path string, o *operation)) {
 	for _, write := range []bool{true, false} {

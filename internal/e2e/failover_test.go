@@ -19,7 +19,7 @@ type crossing struct {
 	listener net.Listener
 
 	mu    sync.Mutex
-	to    string // "" forwards nowhere
+	to    string // address of the current server; "": connections are closed
 	conns []net.Conn
 }
 

@@ -215,8 +215,8 @@ func tampersCookies(t *testing.T, p *pair, _ *oidctest.Issuer) {
 	}
 }
 
-// showsOnce: a new key is shown once, even if a browser sends the cookie for that page several times at once and to
-// both readers.
+// showsOnce: a new key is shown once, even if a browser requests the page several times at once, from both readers,
+// with the same cookies.
 func showsOnce(t *testing.T, p *pair, _ *oidctest.Issuer) {
 	v := p.visitor(t)
 	session := p.signIn(t, v, "admin")

@@ -19,9 +19,9 @@ import (
 	"svc/schemas"
 )
 
-// TestDevPast writes observations of the past month while the processor runs. Like svc import, it writes more slowly
-// than the processor applies. Each verdict must change at the same instant as in the reference implementation. Once
-// no more records arrive, the processor must use the wall clock.
+// TestDevPast writes observations of the past month while the processor runs. Like svc import, it writes the
+// observations more slowly than the processor applies them. Each verdict must change at the same instant as in the
+// reference implementation. Once no more records arrive, the processor must use the wall clock.
 
 func TestDevPast(t *testing.T) {
 	t.Parallel() // the test waits until no more records arrive

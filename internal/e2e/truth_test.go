@@ -167,7 +167,7 @@ func (x *truth) expectNotReady(t *testing.T) {
 	}
 }
 
-// faults freezes, stops and kills the processor, and expects reads to be refused until the processor is back.
+// faults freezes, stops and kills the processor, and expects reads to be refused until the processor runs again.
 func (x *truth) faults(t *testing.T) {
 	for _, f := range []struct {
 		name       string
