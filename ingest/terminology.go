@@ -121,7 +121,7 @@ func (o object) mapping() acuity.Mapping {
 	return m
 }
 
-// limit reads a number and returns it in thousandths.
+// limit reads a number and returns it in thousandths, rounded. It returns 0 if the field is missing or invalid.
 func (o object) limit(name string) codes.Milli {
 	raw, ok := o.find(name)
 	if !ok {

@@ -47,7 +47,7 @@ func writeTree(t *testing.T, v any) string {
 	return string(text)
 }
 
-// put returns a copy of a tree with a leaf replaced; nil removes the leaf.
+// put returns a copy of a tree in which the leaf at the given path has a new value; a nil value removes the leaf.
 func put(v any, at []any, value any) any {
 	if len(at) == 0 {
 		return value

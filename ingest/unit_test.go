@@ -10,7 +10,7 @@ import (
 	"svc/acuity/hospital"
 )
 
-// unit makes the fixture apply its observations to a real unit.
+// unit makes the fixture apply each observation to the state of a unit, as a processor does.
 func (d *fixture) unit() {
 	u := hospital.New("stmary")
 	offset := int64(-1)
@@ -80,8 +80,8 @@ func TestFeedsOfAUnit(t *testing.T) {
 	}
 }
 
-// TestClinicalNamesItsRoom: the response uses the room's label in the unit state, whatever the request calls the
-// room.
+// TestClinicalNamesItsRoom: the response contains the room's label from the unit state, even if the request names the
+// room differently.
 func TestClinicalNamesItsRoom(t *testing.T) {
 	d := open(t)
 	d.unit()

@@ -44,12 +44,12 @@ const (
 	Unclear = ".unclear" // the act may have taken effect: the store did not respond
 )
 
-// recordNotDoneWithin is the timeout for writing the second record. It is short, because the caller is waiting for
-// its response.
+// recordNotDoneWithin is the timeout for writing the second record of an act. It is short, because the caller is
+// waiting for a response.
 const recordNotDoneWithin = 2 * time.Second
 
-// RecordNotDone writes a second record, which says that an act was not, or may not have been, executed. how is
-// [Failed] or [Unclear]. RecordNotDone works even after the request has ended.
+// RecordNotDone writes the second record of an act, after its first record was written. how is [Failed] if the act
+// changed nothing, and [Unclear] if that is unknown. RecordNotDone writes the record even if ctx has ended.
 func (record Record) RecordNotDone(ctx context.Context, act Act, how string) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), recordNotDoneWithin)
 	defer cancel()
@@ -90,8 +90,8 @@ func Retry(ctx context.Context, change func() error) error {
 // hospitals, and each gets a separate record.
 const atOnce = 32
 
-// writeEach writes a record of every act: sequentially for one hospital, concurrently for several. It returns the acts
-// that were written, and the first error.
+// writeEach writes a record of every act. The records of one hospital are written one after the other; different
+// hospitals are handled concurrently. It returns the acts whose records were written, and the first error.
 func writeEach(acts []Act, write func(Act) error) (written []Act, err error) {
 	hospitals := map[string][]Act{}
 	for _, act := range acts {

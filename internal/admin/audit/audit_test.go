@@ -39,7 +39,8 @@ func TestMatches(t *testing.T) {
 	}
 }
 
-// TestNotDone: a failed action is listed with other actions of its kind, under its own name.
+// TestNotDone: a query for an action also returns its failed attempts, whose names have the suffix ".failed" or
+// ".unclear".
 func TestNotDone(t *testing.T) {
 	var got []Act
 	record := Record(func(ctx context.Context, act Act) error {

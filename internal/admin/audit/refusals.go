@@ -22,8 +22,8 @@ const (
 	Installation = "*"
 )
 
-// Refusals records refused requests. The number of records for repeated attempts is limited; above the limit, only the
-// process's log gets a line.
+// Refusals records refused requests. If one person or key exceeds the limit, further refusals are written only to the
+// log of the process, and not to the audit log.
 type Refusals struct {
 	Record Record
 	Now    func() time.Time

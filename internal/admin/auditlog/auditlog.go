@@ -70,8 +70,8 @@ func (l *Log) List(ctx context.Context, q audit.Query) (audit.Page, error) {
 	return page, err
 }
 
-// passed reports whether a record that was written at the given time, and therefore every older record, precedes the
-// start of a query. It assumes that the clocks of instances differ by less than an hour.
+// passed reports whether all older records precede the start of a query, given the time at which one record was
+// written. It assumes that the clocks of instances differ by less than an hour.
 func passed(at, since time.Time) bool {
 	return !since.IsZero() && at.Before(since.Add(-time.Hour))
 }

@@ -221,8 +221,8 @@ func (o *hospitalImport) refuse(faults []string) error {
 	return fmt.Errorf("nothing was imported; errors: %d", len(faults))
 }
 
-// differences reports the lines whose hospital exists with a different name or time zone. The import cannot decide
-// which of the two is right.
+// differences returns an error for each line whose hospital already exists with a different name or time zone. The
+// import cannot decide which of the two values is right.
 func differences(s *settings.Store, rows []importedHospital) (faults []string) {
 	for i := range rows {
 		known, exists := s.Register.Hospital(rows[i].ID)
@@ -236,7 +236,7 @@ func differences(s *settings.Store, rows []importedHospital) (faults []string) {
 	return faults
 }
 
-// makeAll creates the missing hospitals and keys, in transactions of importAtOnce hospitals each.
+// makeAll creates the missing hospitals and keys. Each transaction creates at most importAtOnce hospitals.
 func (o *hospitalImport) makeAll(ctx context.Context, s *settings.Store, ring *keys.Ring, rows []importedHospital) error {
 	if !o.JSON {
 		o.out.Write([]string{"hospital", "name", "id", "key"}) //nolint:errcheck // the flush of each transaction returns the error
@@ -311,7 +311,7 @@ func (o *hospitalImport) missing(s *settings.Store, row *importedHospital) (name
 	return names
 }
 
-// print prints keys as soon as they are valid.
+// print prints new keys, after the transaction that created them has been committed.
 func (o *hospitalImport) print(made []madeKey) error {
 	if o.JSON {
 		return nil

@@ -131,7 +131,7 @@ func (l *hospitalLines) add(line int, from *hospitalLine) {
 	l.rows = append(l.rows, row)
 }
 
-// isLabel reports whether a text is valid as a name.
+// isLabel reports whether a text is valid as the name of a hospital or a key.
 func isLabel(text string) bool {
 	return strings.TrimSpace(text) != "" && utf8.RuneCountInString(text) <= importMaxName && !strings.ContainsFunc(text, unicode.IsControl)
 }

@@ -140,7 +140,7 @@ func TestLifeOfAKey(t *testing.T) {
 	if _, ok := h.register.Lookup(next.Key); ok || gone.Status != "revoked" {
 		t.Errorf("revoked %+v", gone)
 	}
-	h.ask("admin", "DELETE", "/api/admin/keys/"+next.ID, "", 200) // without a condition on the key's version
+	h.ask("admin", "DELETE", "/api/admin/keys/"+next.ID, "", 200) // without If-Match: accepts any version of the key
 
 	admin, _ := h.register.Lookup(h.tokens["admin"])
 	var actions []string

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// TestLastUse: the last use of a key that is in constant use is written once a minute, even if the store was
-// unavailable for a time.
+// TestLastUse: while a key is in constant use, its last use is written once a minute, even if the store was
+// temporarily unavailable.
 func TestLastUse(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, stop := context.WithCancel(t.Context())

@@ -24,7 +24,7 @@ const (
 // ErrEnded means that a key is revoked or expired, so it cannot be rotated.
 var ErrEnded = errors.New("the key is no longer valid")
 
-// ErrTooMany means that a hospital has the maximum number of keys.
+// ErrTooMany means that a hospital already has [Most] valid keys.
 var ErrTooMany = errors.New("the hospital has reached the limit of 200 valid keys; revoke one")
 
 // Most is the maximum number of valid keys of a hospital.
@@ -81,8 +81,9 @@ func (r *Ring) valid(hospital string) (n int) {
 	return n
 }
 
-// Rotate creates a successor of a key in the same lineage. The old key remains valid for at most the given overlap.
-// Both changes are stored, or neither.
+// Rotate creates a key that replaces an old key of the same hospital. The new key has a new token, and the same
+// scopes, limits and expiry. The old key remains valid for at most the given overlap. Both changes are stored, or
+// neither.
 func (r *Ring) Rotate(ctx context.Context, by string, seen int64, old access.Key, overlap time.Duration) (access.Key, string, error) {
 	now := r.Now()
 	if !old.Valid(now) {

@@ -117,7 +117,7 @@ type layoutBody struct {
 	} `json:"landmarks"`
 }
 
-// layout returns the layout in the request, and a broken rule for each missing number of a room.
+// layout returns the layout in the request, and a broken rule for each room whose id is missing or negative.
 func (in *layoutBody) layout(hospital string) (l *Layout, broken []httpapi.Detail) {
 	l = &Layout{Hospital: hospital, Columns: in.Columns, Rows: in.Rows}
 	for i, p := range in.Rooms {

@@ -85,7 +85,7 @@ func (l *Layout) inside(c cells) bool {
 		int64(c.x)+int64(c.w) <= int64(l.Columns)+1 && int64(c.y)+int64(c.h) <= int64(l.Rows)+1
 }
 
-// claimCells marks the cells of a rectangle as occupied. It returns false if a cell was already occupied.
+// claimCells marks the cells of a rectangle as occupied. It reports whether all of them were free.
 func claimCells(taken map[[2]int32]bool, c cells) bool {
 	free := true
 	for x := range c.w {

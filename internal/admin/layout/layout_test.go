@@ -15,7 +15,7 @@ import (
 	"svc/internal/httpapi/access"
 )
 
-// world serves the endpoints on a log.
+// world serves the endpoints on an Office that stores the layout in memory.
 type world struct {
 	office *Office
 	acts   int

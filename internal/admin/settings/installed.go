@@ -38,8 +38,8 @@ func (e otherRelease) Error() string {
 
 func keyErrorf(format string, args ...any) error { return otherKey(fmt.Sprintf(format, args...)) }
 
-// installedName returns the name of a key's record in the settings. The value in the record is sealed under this
-// name.
+// installedName returns the name of a key's record in the settings. It is also the name under which the value in the
+// record is sealed.
 func installedName(id string) string { return administration.InstalledKeys + id }
 
 // openPseudonyms returns the data from which pseudonyms are computed.

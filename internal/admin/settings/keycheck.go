@@ -21,7 +21,8 @@ type KeyCheckConfig struct {
 	FirstData []byte
 	// Begin is called once, with the pseudonym data, when all keys match.
 	Begin func(data []byte)
-	// Strict makes the process exit if a key differs, because the keys of a process cannot change while it runs.
+	// Strict makes Run return an error if a key does not match the installation's key, so that the process exits. It
+	// is for a process whose keys cannot change while it runs.
 	Strict bool
 }
 
@@ -70,7 +71,7 @@ func (k *KeyCheck) scheduleCheck() {
 	}
 }
 
-// errUnchecked is the state before the first check.
+// errUnchecked is the fault of a key check before its first check.
 var errUnchecked = errors.New("not checked yet")
 
 // keyCheckEvery is the interval between checks, even if the settings do not change.
@@ -125,8 +126,8 @@ func (k *KeyCheck) set(err error) {
 	}
 }
 
-// Healthy is the check for /readyz. Its error says which key differs, or why that is unknown. Before the first check,
-// the error is nil, because the health check named start fails until then.
+// Healthy is the check for /readyz. Its error says which key does not match, or why this is unknown. Healthy returns
+// nil before the first check; until then, the health check named start fails.
 func (k *KeyCheck) Healthy(context.Context) error {
 	if _, fault := k.State(); fault != errUnchecked { //nolint:errorlint // errUnchecked is never wrapped
 		return fault
@@ -134,7 +135,8 @@ func (k *KeyCheck) Healthy(context.Context) error {
 	return nil
 }
 
-// State returns why the keys do not match, or nil if they do, and a channel that is closed when that state changes.
+// State returns nil as fault if the keys match; otherwise fault says why they do not. The channel moved is closed
+// when fault changes.
 func (k *KeyCheck) State() (moved <-chan struct{}, fault error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()

@@ -42,8 +42,8 @@ func sealWebhook(seals *seal.Keyring, w *subscriber.Webhook) (*administration.We
 	return kept, nil
 }
 
-// openWebhook decodes the record of a webhook. A secret has no value if there are no keys or the secret cannot be
-// opened. The error names the secrets that cannot be opened.
+// openWebhook decodes the record of a webhook. A secret has no value if seals is nil or if the secret cannot be
+// decrypted; in the second case, openWebhook also returns an error, which contains the id of the webhook.
 func openWebhook(seals *seal.Keyring, kept *administration.Webhook) (*subscriber.Webhook, error) {
 	w := &subscriber.Webhook{
 		ID: kept.ID, Hospital: kept.Hospital, URL: kept.URL, Events: kept.Events, Rooms: kept.Rooms, Enabled: kept.Enabled,

@@ -63,7 +63,7 @@ func (s *Store) Ready() <-chan struct{} { return s.table.Ready() }
 
 // applyRecord applies one record to the registers.
 func (s *Store) applyRecord(key string, value []byte) error {
-	if strings.HasPrefix(key, administration.InstalledKeys) { // a process that needs a key reads the key's record on demand
+	if strings.HasPrefix(key, administration.InstalledKeys) { // these records change no register; installedKey reads them from the table
 		if known, is := s.installedKey(SecretsKey); is && s.Seals != nil {
 			s.Seals.Use(fingerprintOf(known))
 		}
@@ -88,8 +88,8 @@ func (s *Store) Seen() int64 { return s.table.Seen("") }
 // awaitWithin is the maximum time that a reader waits for another process's writes.
 const awaitWithin = 2 * time.Second
 
-// Await waits, for at most awaitWithin, until this process has read the settings up to a position that another process
-// has read.
+// Await waits until this process has read the settings up to the given position, which another process has already
+// read. It waits for at most awaitWithin, and does not report whether the position was reached.
 func (s *Store) Await(ctx context.Context, position int64) {
 	ctx, cancel := context.WithTimeout(ctx, awaitWithin)
 	defer cancel()

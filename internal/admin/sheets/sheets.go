@@ -47,7 +47,7 @@ type Line[T any] struct {
 var mappingColumns = []string{"system", "code", "kind", "factorId", "op", "than", "comment"}
 
 // ReadMappings parses a terminology map. faults are errors in values; err is an error in the file as a whole. most is
-// the maximum number of rows, at which parsing stops; 0 means no limit.
+// the maximum number of rows, or 0 for no limit; a file with more rows is an error.
 func ReadMappings(in io.Reader, most int) (rows []Line[Mapping], faults []*spreadsheet.Fault, err error) {
 	err = spreadsheet.Read(in, mappingColumns, []string{"system", "code", "factorId"}, most, func(line int, field func(string) string) {
 		row := Mapping{System: field("system"), Code: field("code"), FactorID: field("factorId"), Comment: field("comment")}
@@ -100,7 +100,7 @@ type Location struct {
 var locationColumns = []string{"pointOfCare", "room", "bed", "roomId", "roomLabel", "area", "outside", "primaryFactor"}
 
 // ReadLocations parses a location table. faults are errors in values; err is an error in the file as a whole. most is
-// the maximum number of rows, at which parsing stops; 0 means no limit.
+// the maximum number of rows, or 0 for no limit; a file with more rows is an error.
 func ReadLocations(in io.Reader, most int) (rows []Line[Location], faults []*spreadsheet.Fault, err error) {
 	err = spreadsheet.Read(in, locationColumns, nil, most, func(line int, field func(string) string) {
 		row := Location{

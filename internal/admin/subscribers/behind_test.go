@@ -7,8 +7,9 @@ import (
 	"svc/internal/outbound"
 )
 
-// TestBehind: a list that may be outdated is not shown, and the response states the reason. Even then, an action on a
-// known object is accepted, and an unknown object is not reported as missing.
+// TestBehind: while the lists may be outdated, a request for a list is refused, and the response states the reason.
+// An action on an object in an outdated list is still accepted. An action on an unknown object gets 503 instead of
+// 404.
 func TestBehind(t *testing.T) {
 	h := open(t)
 	hook := h.ask("admin", "POST", hooks, `{"url":"https://partner.example/svc"}`, 200).Data.ID

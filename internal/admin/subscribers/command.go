@@ -216,8 +216,8 @@ func (s *webhooks) orderDryRun(w http.ResponseWriter, r *http.Request, c *outbou
 	return err == nil
 }
 
-// waitForCount waits until the notifier reports how many deliveries a replay has. It returns nil if the report cannot
-// be read or does not arrive in time.
+// waitForCount waits until the notifier has reported how many deliveries a replay will send, and returns that number.
+// It returns nil if the report cannot be read or does not arrive in time.
 func (s *webhooks) waitForCount(ctx context.Context, c *outbound.Command) *int {
 	if p, ok := Await(ctx, s.Lists, c, func(p *outbound.Progress) bool { return p.Count > 0 || p.Done }); ok {
 		return &p.Count
@@ -225,9 +225,9 @@ func (s *webhooks) waitForCount(ctx context.Context, c *outbound.Command) *int {
 	return nil
 }
 
-// Await waits until the function enough returns true for the progress of a command. It returns false if awaitWithin
-// has passed or the progress cannot be read. It polls the view, because the notifier is another process and reports
-// only there.
+// Await polls the view until the function enough returns true for the progress of a command; the notifier is another
+// process, which reports progress only in the view. Await returns false if awaitWithin has passed or the progress
+// cannot be read.
 func Await(ctx context.Context, lists Progresses, c *outbound.Command, enough func(*outbound.Progress) bool) (outbound.Progress, bool) {
 	ctx, cancel := context.WithTimeout(ctx, awaitWithin)
 	defer cancel()
@@ -252,7 +252,7 @@ func Await(ctx context.Context, lists Progresses, c *outbound.Command, enough fu
 func (s *webhooks) retry(w http.ResponseWriter, r *http.Request) {
 	c := s.newCommand(r, outbound.VerbRetry)
 	d, ok, err := s.Lists.Delivery(r.Context(), c.Hospital, pathID(r))
-	if !ok { // outdated data is enough to retry a delivery
+	if !ok { // an outdated list is sufficient for a retry, if it contains the delivery
 		s.requireListed(w, r, ok, err)
 		return
 	}

@@ -10,13 +10,13 @@ import (
 	"svc/internal/outbound/subscriber"
 )
 
-// TestReplayDryRun: a dry run returns a count, and no action is recorded. A misspelled parameter is
-// refused.
+// TestReplayDryRun: a dry run is ordered from the notifier, but not recorded in the audit log. A misspelled query
+// parameter is refused.
 func TestReplayDryRun(t *testing.T) {
 	h := open(t)
 	hook := h.ask("admin", "POST", hooks, `{"url":"https://partner.example/svc"}`, 200).Data.ID
 	acts := len(h.acts)
-	h.lists.away = context.DeadlineExceeded // the response does not wait for the count
+	h.lists.away = context.DeadlineExceeded // makes the count unknown, so that the request does not wait for it
 	h.ask("admin", "POST", hooks+"/"+hook+"/replay?dryRun=true", `{"since":"2031-04-05T05:00:00","only":"all"}`, 200)
 	h.lists.away = nil
 	if len(h.orders) != 1 || !h.orders[0].DryRun || h.orders[0].Only != outbound.SelectAll || len(h.acts) != acts {
@@ -39,7 +39,7 @@ func TestCommands(t *testing.T) {
 	h.ask("admin", "POST", hooks+"/"+hook+"/test", `{"event":"room.rescored"}`, 200)
 	h.ask("admin", "POST", "/api/admin/deliveries/dlv_1/retry", ``, 200)
 	h.ask("foreign", "POST", "/api/admin/deliveries/dlv_1/retry", ``, 404)
-	h.lists.away = context.DeadlineExceeded // the count is unknown, and the response does not wait for it
+	h.lists.away = context.DeadlineExceeded // makes the count unknown, so that the request does not wait for it
 	again := h.ask("admin", "POST", hooks+"/"+hook+"/replay", `{"since":"2031-04-05T05:00:00","events":["surge.level_changed"]}`, 200)
 	h.lists.away = nil
 	if again.Data.Count != nil {

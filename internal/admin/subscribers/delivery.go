@@ -72,7 +72,7 @@ func deliveryReads() []contract.Route[*webhooks] {
 	}
 }
 
-// deliveryBase contains the fields that a partner may also see.
+// deliveryBase contains the fields of a delivery that both administrators and partners may see.
 type deliveryBase struct {
 	ID            string       `json:"id"`
 	EventID       string       `json:"eventId"`
@@ -221,8 +221,8 @@ func (s *webhooks) listOwnDeliveries(w http.ResponseWriter, r *http.Request) {
 	httpapi.OK(w, r, page)
 }
 
-// mayRead reports whether the caller's key may list the deliveries to an endpoint: the endpoint names this key or
-// another key of the same lineage.
+// mayRead reports whether the caller's key may list the deliveries to an endpoint. This is true if the endpoint's
+// reader keys include the caller's key, or a key from which it was rotated or that was rotated from it.
 func (s *webhooks) mayRead(r *http.Request, hook *subscriber.Webhook) bool {
 	caller := httpapi.Caller(r.Context())
 	return slices.ContainsFunc(hook.ReaderKeys, func(id string) bool {

@@ -11,8 +11,8 @@ import (
 	"svc/internal/outbound/sending"
 )
 
-// TestPartnersOwnDeliveries: the keys that an endpoint lists and their successors can read its deliveries, regardless
-// of their scopes. To all other keys, the endpoint does not exist.
+// TestPartnersOwnDeliveries: a reader key of an endpoint, or a successor of the key, can read the endpoint's
+// deliveries regardless of its scopes. For all other keys, the endpoint does not exist.
 func TestPartnersOwnDeliveries(t *testing.T) {
 	h := open(t)
 	hook := h.ask("admin", "POST", hooks, `{"url":"https://partner.example/svc","readerKeyIds":["`+h.ids["partner"]+`"]}`, 200).Data.ID
@@ -26,7 +26,7 @@ func TestPartnersOwnDeliveries(t *testing.T) {
 	if len(got.Data.Items) != 1 || got.Data.Items[0].ID != "dlv_1" || len(got.Data.Items[0].Attempts) != 1 || strings.Contains(got.raw, "endpoint said") || got.Data.Next != "more" {
 		t.Errorf("own %s", got.raw)
 	}
-	since := time.Date(2031, 4, 5, 11, 0, 0, 0, time.UTC) // the zone is six hours west of UTC
+	since := time.Date(2031, 4, 5, 11, 0, 0, 0, time.UTC) // 05:00 in the hospital's time zone, which is six hours behind UTC
 	if q := h.lists.asked; q.Endpoint != hook || q.Hospital != "north" || q.State != outbound.Pending || q.Limit != 7 || !q.Since.Equal(since) {
 		t.Errorf("asked %+v", q)
 	}

@@ -55,12 +55,12 @@ type episodeRow struct {
 	ClosedAt httpapi.Time `json:"closedAt"` // null: the episode is open
 	ToldAt   httpapi.Time `json:"toldAt"`
 	Reason   string       `json:"reason"`  // reason of the last alert
-	Round    int          `json:"round"`   // round of the escalation
+	Round    int          `json:"round"`   // number of the escalation round
 	AckBy    httpapi.Time `json:"ackBy"`   // deadline for an acknowledgment; null: none is needed
 	AckedAt  httpapi.Time `json:"ackedAt"` // null: not acknowledged
 	AckedBy  *string      `json:"ackedBy"`
 	AlertID  *string      `json:"alertId"` // the alert to acknowledge
-	// Unreached means that every message of the last alert has failed, and none is pending.
+	// Unreached reports that all messages of the last alert have failed.
 	Unreached bool `json:"unreached"`
 }
 

@@ -36,7 +36,7 @@ func TestEpisodes(t *testing.T) {
 	if rules := h.ask("admin", "POST", path+"/epi_2/ack", ``, 422); rules.rules() != "alertId newer_alert" {
 		t.Errorf("an answer to the raise before: %s", rules.raw)
 	}
-	h.takes = func(*outbound.Command) { h.lists.away = context.DeadlineExceeded } // so that the progress is unknown
+	h.takes = func(*outbound.Command) { h.lists.away = context.DeadlineExceeded } // makes the progress of the command unknown
 	if h.ask("admin", "POST", path+"/epi_2/ack", ``, 200).Data.Done {
 		t.Error("done, though nobody knows")
 	}

@@ -32,7 +32,7 @@ type fixture struct {
 	ids      map[string]string
 	acts     []audit.Act
 	orders   []outbound.Command
-	takes    func(*outbound.Command) // the effect of a command in the notifier
+	takes    func(*outbound.Command) // simulates the notifier's reaction to a command
 	refuses  map[string]string       // reasons for which the address check refuses URLs
 	warns    string
 	storing  error
@@ -154,7 +154,7 @@ func open(t *testing.T) *fixture {
 	return h
 }
 
-// store executes a write, unless the test makes writes fail.
+// store executes a write, or returns the error that the test has set in storing.
 func (h *fixture) store(do func()) error {
 	if len(h.acts) == 0 {
 		h.t.Error("a write before its act was on record")

@@ -237,8 +237,8 @@ func (s *alerts) checkAddresses(f *faults, p *subscriber.Recipient) {
 	p.Label = strings.TrimSpace(p.Label)
 	if p.Email != "" {
 		parsed, err := mail.ParseAddress(p.Email)
-		// Only a bare address is valid, because a display name could be the name of a person. A masked address is
-		// refused, so that the address is not overwritten by a client that sends back a list entry.
+		// Only a bare address is valid, because a display name could be a person's name. A masked address is refused;
+		// otherwise, a client that sends back a list entry would overwrite the address with its masked form.
 		bare := err == nil && parsed.Address == p.Email && !strings.Contains(p.Email, masked)
 		f.unless(bare && len(p.Email) <= maxEmail && !access.HasControls(p.Email), "email", "format:email")
 		p.EmailShown = maskEmail(p.Email)

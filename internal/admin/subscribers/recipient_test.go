@@ -21,7 +21,7 @@ func TestRecipients(t *testing.T) {
 	if d := changed.Data; d.Phone != "" || d.Email != "c***@c***.example" || d.Label != "Charge nurse" || d.Version != 2 {
 		t.Errorf("changed %s", changed.raw)
 	}
-	// Some clients read an object, change one field and send all fields back.
+	// Some clients read an object, change one field and send back all fields, including the masked address.
 	if got := h.ask("admin", "PATCH", one, `{"label":"Charge","email":"c***@c***.example"}`, 400); got.rules() != "email format:email" {
 		t.Errorf("a mask for an address: %s", got.raw)
 	}

@@ -61,8 +61,8 @@ func pathID(r *http.Request) string { return httpapi.PathValue(r, "id") }
 // faults collects the rules that a request breaks, so that the sender learns about all of them at once. The rules in
 // the struct tags of the body come first.
 type faults struct {
-	all     []httpapi.Detail // faults of a malformed request
-	misfits []httpapi.Detail // faults of a well-formed request that names something unknown or asks for something impossible
+	all     []httpapi.Detail // rules that a malformed request breaks
+	misfits []httpapi.Detail // rules that a well-formed request breaks, because it names an unknown object or is not possible
 }
 
 // faultsOf returns the rules that a body breaks.
@@ -78,14 +78,14 @@ func (f *faults) unless(ok bool, path, rule string) {
 	}
 }
 
-// fits records a fault of a well-formed request unless ok is true.
+// fits adds a rule that a well-formed request breaks, unless ok is true.
 func (f *faults) fits(ok bool, path, rule string) {
 	if !ok {
 		f.misfits = append(f.misfits, httpapi.Detail{Path: path, Rule: rule})
 	}
 }
 
-// answered reports whether there is a fault. If there is one, answered has sent an error response.
+// answered reports whether the request breaks any rule. If it does, answered has sent an error response.
 func (f *faults) answered(w http.ResponseWriter, r *http.Request) bool {
 	switch {
 	case len(f.all) > 0:
@@ -163,7 +163,8 @@ var overtaken = httpapi.Problem{
 	RetryAfter: tryAgain,
 }
 
-// recordNotDone records in the audit log that a recorded action was not, or may not have been, executed.
+// recordNotDone writes the second audit record of an action that failed with err. The record says whether it is
+// certain that the action changed nothing.
 func (s *server) recordNotDone(r *http.Request, act audit.Act, err error) {
 	how := audit.Unclear
 	if errors.Is(err, access.ErrOvertaken) || errors.Is(err, ErrNoKey) {

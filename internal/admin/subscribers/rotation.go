@@ -46,9 +46,10 @@ var secretStates = map[subscriber.SecretState]string{
 	subscriber.SecretNext: "next", subscriber.SecretCurrent: "current", subscriber.SecretPrevious: "previous",
 }
 
-// Rotate adds a new secret before the secrets of an endpoint. Both sign during the overlap; with an overlap of 0, only
-// the new one signs. ok is false while another secret is waiting for promotion, because a partner could not know which
-// of three secrets is next.
+// Rotate adds a new secret to the secrets of an endpoint, and returns the new secret first. The old and the new
+// secret both sign during the overlap; with an overlap of 0, only the new one signs. If an earlier new secret is not
+// current yet, Rotate changes nothing and ok is false, because a partner could not know which of three secrets is
+// next.
 func Rotate(secrets []subscriber.Secret, fresh subscriber.Secret, now time.Time, overlap time.Duration) (all []subscriber.Secret, ok bool) {
 	if overlap == 0 {
 		fresh.State, fresh.Until = subscriber.SecretCurrent, time.Time{}
@@ -70,8 +71,8 @@ func Rotate(secrets []subscriber.Secret, fresh subscriber.Secret, now time.Time,
 	return all[:min(len(all), maxSecrets)], true
 }
 
-// maxSecrets is the maximum number of secrets of an endpoint: the next, the current, and one that an earlier rotation
-// has not retired.
+// maxSecrets is the maximum number of secrets of an endpoint: the next one, the current one, and a previous one that
+// still signs.
 const maxSecrets = 3
 
 func (s *webhooks) rotate(w http.ResponseWriter, r *http.Request) {

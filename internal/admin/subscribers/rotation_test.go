@@ -44,8 +44,7 @@ func TestRotation(t *testing.T) {
 			t.Errorf("after %v: %s, want %s", step.after, states(), step.want)
 		}
 	}
-	// This rotation happens while the secret before the previous one still signs, so three secrets
-	// are listed.
+	// A third secret is added while the first one still signs, so three secrets are listed.
 	h.now = began.Add(13 * time.Hour)
 	third := h.ask("admin", "POST", path+"/rotate", `{"overlapHours":1,"secret":"a secret of the partner's own"}`, 200)
 	if states() != "next current previous" || third.Data.Secret != "a secret of the partner's own" {
@@ -59,7 +58,7 @@ func TestRotation(t *testing.T) {
 	if at := signature.At(hook.Secrets, h.now); at[0].Value != third.Data.Secret || at[1].Value != made.Data.Secret {
 		t.Errorf("signs %+v", at)
 	}
-	// After a leak, all old secrets stop signing at once, even during an overlap.
+	// After a leak, an overlap of 0 ends all old secrets at once, even during the overlap of an earlier rotation.
 	h.ask("admin", "POST", path+"/rotate", `{}`, 200)
 	last := h.ask("admin", "POST", path+"/rotate", `{"overlapHours":0}`, 200)
 	if states() != "current" || len(last.Data.Secrets) != 1 || !last.Data.PromoteAt.Equal(last.Data.RetireAt) {

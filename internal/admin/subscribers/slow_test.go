@@ -9,8 +9,8 @@ import (
 	"svc/internal/outbound/subscriber"
 )
 
-// TestASlowSenderStopsNobody: while the body of a change arrives, other requests can change
-// settings. If they change the same object, the slow change is refused.
+// TestASlowSenderStopsNobody: other requests can change settings while the body of a slow request is still arriving.
+// If one of them changes the same object, the slow request is refused.
 func TestASlowSenderStopsNobody(t *testing.T) {
 	for path, change := range map[string]struct {
 		first, rest, other string

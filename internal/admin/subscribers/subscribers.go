@@ -44,8 +44,8 @@ type Store interface {
 var ErrNoKey = errors.New("no secrets key is configured")
 
 // Lists provides the notifier's reports about its work. ok is false for an unknown id. An error means that the report
-// cannot be read, or may be outdated. A value that is returned with an error may be outdated. It must not be displayed,
-// but can be used for commands.
+// cannot be read, or that the returned value may be outdated. An outdated value must not be displayed, but can be
+// used for commands.
 type Lists interface {
 	Deliveries(ctx context.Context, q Query) (Page, error)
 	Delivery(ctx context.Context, hospital, id string) (d outbound.Delivery, ok bool, err error)

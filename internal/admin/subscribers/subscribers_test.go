@@ -13,8 +13,8 @@ import (
 	"svc/internal/outbound"
 )
 
-// TestForeignIsUnknown: a request for an object of another hospital gets the same response, after the same work, as one
-// for an unknown object.
+// TestForeignIsUnknown: a request for another hospital's object gets the same response as a request for an unknown
+// object, and calls Lists as often.
 func TestForeignIsUnknown(t *testing.T) {
 	h := open(t)
 	hook := h.ask("admin", "POST", hooks, `{"url":"https://partner.example/svc","readerKeyIds":["`+h.ids["partner"]+`"]}`, 200).Data.ID
@@ -77,8 +77,9 @@ func TestNothingWithoutARecord(t *testing.T) {
 	}
 }
 
-// TestCanaries calls every operation with a secret, a phone number or an address. None of these may be in the audit
-// log, in the log, or in any response except the two that show a new secret.
+// TestCanaries calls the operations that process a secret, a phone number or an e-mail address. None of these values
+// may be in the audit log, in the process log, in a command, or in a response, except in the two responses that show
+// a new secret.
 func TestCanaries(t *testing.T) {
 	h := open(t)
 	const own, email, phone = "canary-secret-of-the-partner-0", "canary.person@canary.example", "+15550177331"

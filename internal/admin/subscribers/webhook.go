@@ -128,7 +128,7 @@ type webhookRow struct {
 type secretRow struct {
 	ID    string       `json:"id"`
 	State string       `json:"state"` // next, current or previous
-	Until httpapi.Time `json:"until"` // next: when it becomes current; current or previous: when it stops signing; null: never
+	Until httpapi.Time `json:"until"` // end of the state: a next secret becomes current, any other secret stops signing; null: never
 }
 
 type createdWebhook struct {

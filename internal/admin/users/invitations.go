@@ -17,8 +17,8 @@ import (
 	"svc/internal/httpapi/problem"
 )
 
-// MostLinks is the maximum number of links of a hospital that are valid or ended less than a day ago. The log stores
-// at most that many, so its size is limited even if a program with a key keeps creating links.
+// MostLinks is the maximum number of links of a hospital, counting those that are valid or ended less than a day ago.
+// It limits the size of the settings topic, even if a program with a key keeps creating links.
 const MostLinks = 200
 
 // ErrTooMany means that a hospital has created the maximum number of links.

@@ -55,8 +55,8 @@ func TestListInvitations(t *testing.T) {
 	}
 }
 
-// TestWithdrawInvitation: a withdrawn link cannot be used and is not listed. It is kept as an ended link, so that a
-// program cannot create an unlimited number of links.
+// TestWithdrawInvitation: a withdrawn link cannot be used and is not listed. It remains stored and counts toward the
+// limit, so that a program cannot create an unlimited number of links.
 func TestWithdrawInvitation(t *testing.T) {
 	t.Parallel()
 	w, o, ask := served(t)
@@ -148,7 +148,7 @@ func TestWithdrawOrUse(t *testing.T) {
 			}
 			record, asked := slow.Audit, false
 			slow.Audit = func(ctx context.Context, act audit.Act) error {
-				if !asked { // the slow instance has read the link but not written yet
+				if !asked { // the instance of the second request has read the link, but has not written yet
 					asked = true
 					if err := first(); err != nil {
 						t.Errorf("the first: %v", err)

@@ -31,8 +31,8 @@ const (
 	MostTTL  = 24 * time.Hour
 )
 
-// linkKept is how long an ended link remains stored. During that time, a second use of the link can be distinguished
-// from a token that never existed.
+// linkKept is how long a link remains stored after it ends. During that time, an attempt to use the link again can be
+// distinguished from an attempt with an invalid token.
 const linkKept = 24 * time.Hour
 
 // Changes are settings to write together, all or none.
@@ -137,8 +137,9 @@ func (o *Office) UseLink(ctx context.Context, token string, in SignIn) (s Sessio
 	return s, nil
 }
 
-// RefuseSignIn records a failed sign-in in each hospital in which the person has a user record. subjects are as in
-// [Office.SignIn]; nil means that the person is unknown. reason is a stable word.
+// RefuseSignIn records a failed sign-in in each hospital in which the person has a user record, or once for the
+// installation if there is none. subjects are the hashes that [Office.SignIn] describes; nil means that the person is
+// unknown. reason is a stable word for the audit record.
 func (o *Office) RefuseSignIn(ctx context.Context, subjects [][]byte, reason string) {
 	act := audit.Act{Hospital: audit.Installation, By: audit.Unknown, Action: audit.ActRefuseSignIn, Reason: reason}
 	if subjects != nil {

@@ -81,8 +81,7 @@ func (w *world) actions() (all []string) {
 
 var noon = time.Date(2031, 4, 5, 12, 0, 0, 0, time.UTC)
 
-// TestFirstUseOfALinkWins: of many concurrent uses of a link at several instances, exactly one
-// signs in.
+// TestFirstUseOfALinkWins: if a link is used many times concurrently at several instances, exactly one use succeeds.
 func TestFirstUseOfALinkWins(t *testing.T) {
 	t.Parallel()
 	w := &world{now: noon}
@@ -180,8 +179,7 @@ func TestNothingIsDoneWithoutARecord(t *testing.T) {
 	}
 }
 
-// TestWhatIsOverIsRemoved: links and users that can no longer be used are removed a day later, when
-// the next link is created.
+// TestWhatIsOverIsRemoved: a link or a user that ended more than a day ago is removed when the next link is created.
 func TestWhatIsOverIsRemoved(t *testing.T) {
 	t.Parallel()
 	w := &world{now: noon}
@@ -227,8 +225,9 @@ func TestRolesCover(t *testing.T) {
 	}
 }
 
-// TestProviderSignsIn: a person has the same id in each hospital, whichever key made the hash of the person's
-// identity. The person has the roles in the current token, except where an administrator has disabled the person.
+// TestProviderSignsIn: a person has the same id in every hospital, and keeps the id when the key for the hash of the
+// person's identity changes. At each sign-in, the person gets the roles from the identity provider. Where an
+// administrator has disabled the person, the person has no access regardless of the role.
 func TestProviderSignsIn(t *testing.T) {
 	t.Parallel()
 	w := &world{now: noon}
@@ -278,8 +277,8 @@ func TestProviderSignsIn(t *testing.T) {
 	}
 }
 
-// TestLostRoleUndoesNothing: a disabled user and an ended session remain so, regardless of what the
-// identity provider reports between two sign-ins.
+// TestLostRoleUndoesNothing: a disabled user remains disabled, and an ended session remains ended, even if the
+// identity provider removes the user's role and assigns it again.
 func TestLostRoleUndoesNothing(t *testing.T) {
 	t.Parallel()
 	w := &world{now: noon}

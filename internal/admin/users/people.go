@@ -156,7 +156,8 @@ func (o *Office) idOf(subjects [][]byte) string {
 
 func idOfSubject(subject []byte) string { return "usr_" + hex.EncodeToString(subject[:8]) }
 
-// bySubject finds a user by a hash that was made with an older key.
+// bySubject returns the id of the person whose stored hash is one of the given hashes, and reports whether there is
+// such a person. It is needed after the key for the hashes has changed.
 func (r *Register) bySubject(subjects [][]byte) (id string, known bool) {
 	r.mu.RLock()
 	defer r.mu.RUnlock()

@@ -19,8 +19,8 @@ type Session struct {
 	Hospital string // hospital whose settings store the record, and where the session begins
 	User     string // id of the user
 	BegunAt  time.Time
-	// ProvedAt is when the person was authenticated, by the link or at the identity provider. Zero means that the
-	// provider does not report it.
+	// ProvedAt is when the link or the identity provider authenticated the person. It is zero if the provider does
+	// not report the time.
 	ProvedAt time.Time
 	EndsAt   time.Time // latest end of the session
 	Browser  string    // such as "Firefox, Windows"; "": unknown
@@ -37,7 +37,8 @@ type SessionEpoch struct {
 	Epoch    int64
 }
 
-// EpochIn returns the epoch of a session in a hospital, or false if the session is invalid there.
+// EpochIn returns the epoch of a session in a hospital. It returns false if the session is not valid in that
+// hospital.
 func (s *Session) EpochIn(hospital string) (int64, bool) {
 	i, holds := slices.BinarySearchFunc(s.Epochs, hospital, func(e SessionEpoch, id string) int { return cmp.Compare(e.Hospital, id) })
 	if !holds {
@@ -63,8 +64,9 @@ const (
 	endedByLimit  = "limit"   // the person had mostSessions
 )
 
-// addSession adds a new session for a person to c, and ends the sessions that it replaces and those that have
-// expired. all contains the person's user records; the first one belongs to the hospital that stores the session.
+// addSession adds a new session for a person to c. It also ends the sessions that the new one replaces, and removes
+// expired sessions. all contains the person's user records; the first one belongs to the hospital that stores the
+// session.
 func (o *Office) addSession(c *Changes, acts []audit.Act, all []User, in SignIn) (Session, []audit.Act) {
 	now, first := cut(o.Now()), &all[0]
 	s := Session{
@@ -102,7 +104,8 @@ func endOf(s *Session, now time.Time, by, reason string) audit.Act {
 	return audit.Act{Hospital: s.Hospital, At: now, By: by, Action: ActEnd, Subject: s.User, Before: s.ID[:min(len(s.ID), 16)], Reason: reason}
 }
 
-// EndSessions ends sessions of one person in all hospitals. reason is the stable word for the audit records.
+// EndSessions ends the given sessions of one person, each in all hospitals in which it is valid. reason is the stable
+// word for the audit records.
 func (o *Office) EndSessions(ctx context.Context, reason string, all ...Session) error {
 	if len(all) == 0 {
 		return nil
@@ -113,15 +116,15 @@ func (o *Office) EndSessions(ctx context.Context, reason string, all ...Session)
 		c.DropSessions = append(c.DropSessions, &all[i])
 		acts = append(acts, endOf(&all[i], cut(o.Now()), all[i].User, reason))
 	}
-	// The write is unconditional, because no concurrent change may keep a session open.
+	// The write is unconditional, because a sign-out must succeed even if other settings change at the same time.
 	return o.do(ctx, math.MaxInt64, c, acts...)
 }
 
-// ErrShown means that a secret was already displayed, or that its session has ended.
+// ErrShown means that a secret was already displayed, or that the session that requested it has ended.
 var ErrShown = errors.New("the secret was already shown")
 
-// ShowOnce records that a session displays the secret that was created at an instant. If several requests do so, even
-// at different instances, one succeeds and the others get [ErrShown].
+// ShowOnce records that a session is about to display the secret that was created at madeAt. If several requests
+// display the same secret, even at different instances, ShowOnce succeeds for one of them; the others get [ErrShown].
 func (o *Office) ShowOnce(ctx context.Context, id string, madeAt time.Time) error {
 	return audit.Retry(ctx, func() error {
 		seen := o.Seen()
@@ -148,7 +151,7 @@ func (r *Register) DropSession(id string) {
 	delete(r.sessions, id)
 }
 
-// Session returns a session, or false if it has ended or never existed.
+// Session returns the session with the given id. It returns false if the session was ended or never existed.
 func (r *Register) Session(id string) (Session, bool) {
 	r.mu.RLock()
 	defer r.mu.RUnlock()

@@ -75,8 +75,8 @@ func TestASVS724NewSessionForEachSignIn(t *testing.T) {
 	}
 }
 
-// TestASVS742LockEndsSessions (ASVS 7.4.2): a person who is disabled or whose sessions are ended has no valid session
-// in that hospital, even if a session began in another hospital.
+// TestASVS742LockEndsSessions (ASVS 7.4.2): if an administrator of a hospital disables a person or ends the person's
+// sessions, no session of the person remains valid in that hospital, not even one that began in another hospital.
 func TestASVS742LockEndsSessions(t *testing.T) {
 	t.Parallel()
 	yes := true

@@ -49,7 +49,7 @@ const (
 	ActUse    = "wall.use"    // a screen used the link
 )
 
-// ErrTooMany means that a hospital has the maximum number of walls.
+// ErrTooMany means that a hospital already has [Most] walls.
 var ErrTooMany = errors.New("the hospital has reached the limit of 50 wall displays; revoke one")
 
 // Register holds all walls. The reader of the settings topic updates it. A Register is safe for concurrent use.
@@ -80,7 +80,7 @@ func (r *Register) Drop(id string) {
 	delete(r.byID, id)
 }
 
-// Wall returns a wall, or false if it was revoked or never existed.
+// Wall returns the wall with the given id. It returns false if the wall was revoked or never existed.
 func (r *Register) Wall(id string) (Wall, bool) {
 	r.mu.RLock()
 	defer r.mu.RUnlock()

@@ -22,7 +22,7 @@ type Output struct {
 	Views     map[string]*verify.View
 }
 
-// Planted is a fault that a test plants, with the code that svc verify must report for it.
+// Planted is a fault that a test adds to an output, and the code with which svc verify must report that fault.
 type Planted struct {
 	// Plant damages the output, and returns the key and the version that svc verify must report.
 	Plant func(l *Output) (key string, version int64)
@@ -136,7 +136,7 @@ func (l *Output) renumber(partition int32, from int, by int64) {
 	}
 }
 
-// Faults are the faults, by name, that svc verify must find on every system.
+// Faults contains, by name, the faults that svc verify must find in the output of any processor.
 var Faults = map[string]Planted{
 	"a lost input": {func(l *Output) (string, int64) {
 		p, i, _ := l.Pair(anyPair)

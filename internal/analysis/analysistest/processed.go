@@ -25,8 +25,8 @@ type Processed struct {
 	cut map[stream.Position]*acuity.Snapshot // snapshots, by the partition and index of the change
 }
 
-// Live applies observations as the processor does. It commits after every few observations, and fires the timers that
-// the wall clock would have fired.
+// Live applies observations as a live processor does. It commits after every fourth observation. Before some
+// observations, it fires the timers that are due at a simulated wall clock.
 func Live(tb testing.TB, list []*acuity.Observation) *Processed {
 	tb.Helper()
 	l := &Processed{
@@ -91,8 +91,8 @@ func (l *Processed) commit(n int32, task stream.Task, at time.Time) {
 	task.Committed()
 }
 
-// AgeChanges puts the hourly snapshots into their changes, as releases without a snapshots topic did. It returns the
-// number of snapshots.
+// AgeChanges stores each hourly snapshot in the change at which it was taken, as releases without a snapshots topic
+// did. It returns the number of snapshots.
 func (l *Processed) AgeChanges() int {
 	l.TB.Helper()
 	for at, snapshot := range l.cut {

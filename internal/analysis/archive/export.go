@@ -33,8 +33,8 @@ type Export struct {
 
 	inputlog.Source // reads the topic
 
-	// Progress is called with the number of finished offsets and the total. Several goroutines call it. It may be
-	// nil.
+	// Progress is called with the number of finished offsets and the total, possibly by several goroutines at once.
+	// It may be nil.
 	Progress func(done, total int64)
 	Pace     *rate.Limiter
 	// Segment is the number of offsets that are written as one unit; 0 means 100,000. An interruption loses at most
@@ -62,7 +62,7 @@ func (x *Export) planWithoutOffsets() *Plan {
 	}
 }
 
-// instant returns an instant as the manifest represents it, or nil for the zero time.
+// instant converts a time to the form that the manifest uses: UTC, or nil for the zero time.
 func instant(t time.Time) *time.Time {
 	if t.IsZero() {
 		return nil
@@ -128,7 +128,7 @@ func (x *Export) Run(ctx context.Context, dir string) (*Manifest, error) {
 func sweep(dir string) error {
 	err := filepath.WalkDir(dir, func(name string, _ fs.DirEntry, err error) error {
 		if err == nil && strings.HasSuffix(name, partialExt) {
-			return os.Remove(name) //nolint:gosec // in the folder that the user named
+			return os.Remove(name) //nolint:gosec // the file is in the folder that the user named
 		}
 		return err
 	})
@@ -166,19 +166,20 @@ func (x *Export) Stream(ctx context.Context, out io.Writer) (*Manifest, error) {
 	return j.manifest(), nil
 }
 
-// journal records the progress of a running export: the plan, then a line for each segment
-// once its files are in place.
+// journal is the file that records the progress of a running export. The first line is the plan. Each further line
+// describes a segment whose files have their final names.
 type journal struct {
 	file *os.File
 	plan Plan
 	done map[Piece]segment
 }
 
-// openJournal reads the journal of a folder, or starts one with the plan that the function begin returns. A line that
-// a crash truncated is dropped.
+// openJournal opens the journal of a folder. If the folder has no journal, openJournal creates one with the plan that
+// the function begin returns. An incomplete last line, which a crash may leave, is dropped. If the journal belongs to
+// an export with other options than question, the error is [ErrOther].
 func openJournal(dir string, question *Plan, begin func() (*Plan, error)) (*journal, error) {
 	name := filepath.Join(dir, journalName)
-	content, err := os.ReadFile(name) //nolint:gosec // in the folder that the user named
+	content, err := os.ReadFile(name) //nolint:gosec // the file is in the folder that the user named
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("read journal: %w", err)
 	}
@@ -202,7 +203,7 @@ func openJournal(dir string, question *Plan, begin func() (*Plan, error)) (*jour
 			return nil, fmt.Errorf("begin journal: %w", err)
 		}
 	}
-	if j.file, err = os.OpenFile(name, os.O_WRONLY|os.O_APPEND, 0o600); err == nil { //nolint:gosec // in the folder that the user named
+	if j.file, err = os.OpenFile(name, os.O_WRONLY|os.O_APPEND, 0o600); err == nil { //nolint:gosec // in the user's folder
 		err = j.file.Truncate(int64(len(content)))
 	}
 	if err != nil {

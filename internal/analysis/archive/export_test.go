@@ -232,8 +232,8 @@ func inner(table string) (n int) {
 	return n
 }
 
-// An interrupted export resumes after its last finished segment, and produces the same bytes as an uninterrupted one.
-// It does not include records that are written to the log in the meantime.
+// An interrupted export resumes without repeating its finished segments, and produces the same bytes as an
+// uninterrupted one. It does not include records that are written to the log after it started.
 func TestExportGoesOn(t *testing.T) {
 	b := analysistest.NewKafka(t)
 	list := analysistest.Shifts(4000, 3, time.Minute)

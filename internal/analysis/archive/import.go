@@ -138,7 +138,7 @@ func readRows(format tables.Format, name string) (rows []importedRow, err error)
 	if format == tables.Parquet {
 		return parquet.ReadFile[importedRow](name)
 	}
-	f, err := os.Open(name) //nolint:gosec // in the folder that the user named
+	f, err := os.Open(name) //nolint:gosec // the file is in the folder that the user named
 	if err != nil {
 		return nil, err //nolint:wrapcheck // the error names the file
 	}

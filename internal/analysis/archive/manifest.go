@@ -40,7 +40,7 @@ type Piece struct {
 type File struct {
 	Path      string `json:"path"` // relative to the folder of the manifest
 	Hospital  string `json:"hospital"`
-	Date      string `json:"date"` // UTC date of its records' timestamps
+	Date      string `json:"date"` // UTC date of the timestamps of the file's records
 	Partition int32  `json:"partition"`
 	First     int64  `json:"firstOffset"`
 	Last      int64  `json:"lastOffset"`
@@ -62,7 +62,7 @@ type Counts struct {
 	Read      int64 `json:"read"`
 	Rows      int64 `json:"rows"`
 	Others    int64 `json:"ofOtherHospitals"`
-	State     int64 `json:"state"` // changelog records that are not part of the history
+	State     int64 `json:"state"` // changelog records without a row: state, and changes that repeat an earlier change
 	Undecoded int64 `json:"undecoded"`
 }
 
@@ -101,7 +101,7 @@ var ErrOther = errors.New("the folder contains a different export")
 // ReadManifest reads the manifest of a folder. The error wraps [fs.ErrNotExist] if the folder does not contain a
 // complete export.
 func ReadManifest(dir string) (*Manifest, error) {
-	content, err := os.ReadFile(filepath.Join(dir, manifestName)) //nolint:gosec // in the folder that the user named
+	content, err := os.ReadFile(filepath.Join(dir, manifestName)) //nolint:gosec // the file is in the folder that the user named
 	if err != nil {
 		return nil, fmt.Errorf("read manifest: %w", err)
 	}
@@ -124,9 +124,10 @@ func (m *Manifest) write(dir string) error {
 	return nil
 }
 
-// writeWhole writes a file that gets its name only after its content is on disk.
+// writeWhole writes a file under a temporary name, and renames it once the content is on disk. After a crash, the
+// file is therefore either complete or missing.
 func writeWhole(name string, content []byte) error {
-	f, err := os.Create(name + partialExt) //nolint:gosec // in the folder that the user named
+	f, err := os.Create(name + partialExt) //nolint:gosec // the file is in the folder that the user named
 	if err != nil {
 		return err //nolint:wrapcheck // the error names the file
 	}
@@ -159,7 +160,7 @@ func (m *Manifest) Sum(dir string) error {
 		if !filepath.IsLocal(f.Path) {
 			return fmt.Errorf("file %q is not in the folder", f.Path)
 		}
-		in, err := os.Open(filepath.Join(dir, filepath.FromSlash(f.Path))) //nolint:gosec // in the folder that the user named
+		in, err := os.Open(filepath.Join(dir, filepath.FromSlash(f.Path))) //nolint:gosec // the file is in the folder that the user named
 		if err != nil {
 			return fmt.Errorf("check export: %w", err)
 		}

@@ -71,11 +71,12 @@ func (e *exporter) writeSegment(ctx context.Context, p Piece) (*segment, error) 
 	return s, nil
 }
 
-// read passes the records in a piece to a row writer, and counts them.
+// read passes the records of a piece to w, and returns their counts. It skips a change that repeats an earlier
+// change.
 func (e *exporter) read(ctx context.Context, p Piece, w segmenter) (*segment, error) {
 	s := &segment{Piece: p}
 	at := p.From
-	known := map[string]int64{} // newest version of each hospital so far
+	known := map[string]int64{} // newest version read so far, by hospital
 	err := e.Read(ctx, stream.Span(p), func(r stream.Record) error {
 		if err := e.Wait(ctx); err != nil {
 			return err

@@ -26,7 +26,7 @@ type Options struct {
 	// Warmup is the number of observed hours from which the model must have learned before a forecast counts in the
 	// main tables. The tables by the age of the history count all forecasts.
 	Warmup int
-	Models []string // names of results; empty: all
+	Models []string // names of the methods to report; empty: all
 	// Compare is an external model to compare with; nil means none.
 	Compare *Foreign
 	// Progress is called with the number of measured hours and their total. It may be nil.
@@ -52,8 +52,8 @@ type origin struct {
 	level    acuity.Level
 	ahead    [forecast.Horizon]forecast.Ahead
 	slots    [forecast.Horizon]int
-	rivals   [][forecast.Horizon]float64 // nurses required, by baseline
-	census   [][forecast.Horizon]float64 // occupied rooms, by baseline
+	rivals   [][forecast.Horizon]float64 // forecasts of the nurses required, by baseline
+	census   [][forecast.Horizon]float64 // forecasts of the occupied rooms, by baseline
 	levels   [forecast.Horizon][3]chances
 }
 
@@ -165,7 +165,7 @@ func (r *run) addHour(s *acuity.Snapshot) {
 	r.past = append(r.past, o)
 }
 
-// counts reports whether a forecast counts in the main tables.
+// counts reports whether the forecasts of an origin count in the main tables.
 func (r *run) counts(o *origin) bool {
 	return o.age >= r.options.Warmup && o.snapshot.Hour >= r.options.From && o.snapshot.Hour < r.options.To
 }

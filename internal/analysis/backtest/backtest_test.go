@@ -179,7 +179,7 @@ func TestGateBites(t *testing.T) {
 	}
 }
 
-// TestReports: JSON, CSV and HTML agree, and the page does not load other files.
+// TestReports: the JSON, CSV and HTML reports agree, and the HTML page does not load other files.
 func TestReports(t *testing.T) {
 	r := run(t, unit(4, 40*24), backtest.Options{Hospital: "h <b>1</b>", Warmup: 14 * 24, Models: []string{"persistence", "blend"}})
 	if len(r.Models) != 3 || r.Models[0].Name != backtest.Method {

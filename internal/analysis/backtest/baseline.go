@@ -5,12 +5,14 @@ import (
 	"svc/acuity/forecast"
 )
 
-// baseline forecasts one number, the nurses required or the occupied rooms, from its past values alone.
+// baseline forecasts one number, such as the nurses required or the occupied rooms, only from earlier values of that
+// number.
 type baseline interface {
 	// observe learns from an observed hour. It is called in ascending order of the hours, and not for unobserved
 	// hours.
 	observe(hour int32, slot int, required float64)
-	// ahead forecasts the hours after the last observed hour; slots contains the hour of the week of each.
+	// ahead forecasts the hours after the last observed hour. slots contains the hour of the week, from 0 to 167, of
+	// each forecast hour.
 	ahead(slots *[forecast.Horizon]int) [forecast.Horizon]float64
 }
 
@@ -39,8 +41,9 @@ func (p *persistence) ahead(*[forecast.Horizon]int) [forecast.Horizon]float64 {
 	return list
 }
 
-// hourOfWeek forecasts the recent mean at the same hour of the week, to which the mean at the same hour of the day
-// contributes as one more observation. Without any data for that hour of the day, it forecasts the current value.
+// hourOfWeek forecasts the mean at the same hour of the week, in which recent weeks have a larger weight. The mean at
+// the same hour of the day counts as one additional observation. If that hour of the day was never observed,
+// hourOfWeek forecasts the current value.
 type hourOfWeek struct {
 	weight, sum [168]float64
 	now         float64
@@ -104,7 +107,7 @@ func (l *lastWeek) ahead(*[forecast.Horizon]int) [forecast.Horizon]float64 {
 // mean.
 type blend struct {
 	hourOfWeek
-	past   []blendPast // forecasts of the last eight hours
+	past   []blendPast // forecasts made in the last eight hours
 	square [forecast.Horizon]float64
 	cross  [forecast.Horizon]float64
 }
@@ -208,8 +211,8 @@ func (c *chances) brier(came acuity.Level) float64 {
 // levelBaselines are the simple methods with which the forecast levels are compared.
 var levelBaselines = []string{"persistence", "hour-of-week", "transitions"}
 
-// transitions counts, for each number of hours ahead, which level followed which level, and how often each level
-// occurred at each hour of the week.
+// transitions counts how often each level was followed by each level, separately for 1 to 8 hours later. It also
+// counts how often each level occurred at each hour of the week.
 type transitions struct {
 	count [forecast.Horizon][4][4]float64
 	usual [168][4]float64
@@ -222,7 +225,7 @@ func (t *transitions) observe(h, slot int, origin, came acuity.Level) {
 	}
 }
 
-// ahead returns the probabilities according to each baseline.
+// ahead returns the probabilities of the levels according to each baseline, in the order of levelBaselines.
 func (t *transitions) ahead(h, slot int, now acuity.Level) [3]chances {
 	var list [3]chances
 	for x := range list[0] {

@@ -20,9 +20,9 @@ type Foreign struct {
 	at    map[target]foreignForecast
 }
 
-// target is an hour that is forecast at an origin.
+// target identifies a forecast by when it was made and by the hour that it predicts.
 type target struct {
-	hour  int32 // number of hours ahead, from 1
+	hour  int32 // hour at which the forecast was made, in hours since the Unix epoch
 	ahead int   // hours; from 1
 }
 
@@ -148,15 +148,15 @@ func newComparison(f *Foreign) *Comparison {
 	if f == nil {
 		return nil
 	}
-	const models = 2 // the forecast and the external model
+	const models = 2 // svc's model and the external model
 	return &Comparison{
 		Name: f.name, Unused: len(f.at),
 		sums: make([]sum, models+len(baselines)), census: make([]sum, models+len(baselines)),
 	}
 }
 
-// add compares the forecasts that an origin made for one of the following hours, if the external model has a forecast
-// for that hour.
+// add compares the forecasts that were made at an origin for the hour h+1 hours later. If the external model has no
+// forecast for that hour, add counts it as missing.
 func (c *Comparison) add(f *Foreign, o *origin, h int, required, occupied float64) {
 	theirs, there := f.at[target{o.snapshot.Hour, h + 1}]
 	if !there {
@@ -175,7 +175,8 @@ func (c *Comparison) add(f *Foreign, o *origin, h int, required, occupied float6
 	}
 }
 
-// finish computes the measures. It includes the baselines that the main tables show.
+// finish computes the measures. show contains the indexes of the methods in the main tables; finish includes the same
+// baselines.
 func (c *Comparison) finish(f *Foreign, show []int) {
 	names := slices.Insert(Models(), 1, f.name)
 	indices := []int{0, 1}
