@@ -1,4 +1,4 @@
 package backtest
 
-// BandLimits exports bandLimits for the tests.
+// BandLimits makes bandLimits available to package backtest_test.
 var BandLimits = bandLimits

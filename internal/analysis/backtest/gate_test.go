@@ -41,7 +41,8 @@ var chicago = func() *time.Location {
 	return z
 }()
 
-// hoursOf simulates a unit, applies its feeds as a live processor does, and returns the hours that are recorded.
+// hoursOf simulates a unit, applies its feeds as a live processor does, and returns the recorded hours. It caches
+// them, because several tests use the same unit.
 func hoursOf(tb testing.TB, m madeUnit) []*acuity.Snapshot {
 	tb.Helper()
 	cutOnce.Lock()
@@ -60,7 +61,7 @@ func hoursOf(tb testing.TB, m madeUnit) []*acuity.Snapshot {
 	return list
 }
 
-// TestGates: the forecast must pass the gate on each of these units, none of which was used to tune it.
+// TestGates: the forecast passes the gate on simulated units that were not used to tune the forecast.
 func TestGates(t *testing.T) {
 	units := []madeUnit{{"small", 1, 26}, {"small", 2, 26}}
 	if *year {
@@ -76,7 +77,7 @@ func TestGates(t *testing.T) {
 			if !r.Gate.Passed {
 				t.Errorf("gate: %q", r.Gate.Faults)
 			}
-			for h, b := range r.Band { // half a year is so long that the tolerance for short periods hardly matters
+			for h, b := range r.Band { // over half a year, the wider limits for short periods hardly matter
 				if b < .75 || b > .85 {
 					t.Errorf("%d h: %.3f within the band", h+1, b)
 				}
@@ -85,7 +86,7 @@ func TestGates(t *testing.T) {
 	}
 }
 
-// TestGateOfDemo: the 28 days of the demo pass the gate, no matter on which weekday they start.
+// TestGateOfDemo: the forecast passes the gate on the 28 days of the demo, on whichever weekday the demo starts.
 func TestGateOfDemo(t *testing.T) {
 	for day := range 7 {
 		start := time.Date(2026, 10, 1+day*31, 3*day, 17, 0, 0, chicago)
@@ -103,8 +104,8 @@ func TestGateOfDemo(t *testing.T) {
 	}
 }
 
-// TestBandLimits: the limits are wider for short periods and for hours further ahead. For a long period, they equal
-// those of the gate.
+// TestBandLimits: the limits for the coverage of the band are wider for short periods and for hours further ahead.
+// For long periods, they are 75 and 85%.
 func TestBandLimits(t *testing.T) {
 	for _, c := range []struct {
 		ahead, days int
@@ -117,8 +118,8 @@ func TestBandLimits(t *testing.T) {
 	}
 }
 
-// TestOthers measures units that have no gate, for docs/forecast.md: other seeds, a large unit, and a unit that sends
-// only censuses.
+// TestOthers measures units on which the forecast need not pass the gate: other seeds, a large unit, and a unit that
+// sends only censuses. docs/forecast.md contains the results.
 func TestOthers(t *testing.T) {
 	if !*year {
 		units := []madeUnit{{"census-only", 1, 12}}
@@ -132,8 +133,8 @@ func TestOthers(t *testing.T) {
 	}
 }
 
-// TestFirstDays: on days 2 to 7 of the history, the forecast is no worse than persistence. The test uses the mean of
-// several units, because the result for a few days of one unit depends on chance.
+// TestFirstDays: on days 2 to 7 of a unit's history, the mean error of the forecast is at most that of persistence.
+// The test averages several units, because the result for a few days of one unit depends on chance.
 func TestFirstDays(t *testing.T) {
 	const units = 6
 	var ours, persistence [2]float64 // days 2-3, 4-7

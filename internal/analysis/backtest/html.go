@@ -30,7 +30,7 @@ func (r *Report) HTML(to io.Writer) error {
 		*Report
 		First, Last                                                             string
 		Ours                                                                    Errors
-		WithinOneAll, BandAll                                                   float64 // over all hours ahead
+		WithinOneAll, BandAll                                                   float64 // shares of all forecasts, 1 to 8 hours ahead
 		PictureSample, PictureErrors, PictureWeeks, PictureLevels, PictureCurve template.HTML
 	}{
 		r, r.From.In(r.zone).Format(form), r.To.In(r.zone).Format(form), r.Models[0],
@@ -186,7 +186,8 @@ func (r *Report) drawLevels() template.HTML {
 	return drawByHorizon("Ranked probability score of the level, by hours ahead", names, lines)
 }
 
-// drawSample draws the last two weeks, as forecast four hours in advance. It leaves gaps at hours without observations.
+// drawSample draws the last two weeks: the forecast that was made four hours before each hour, and the nurses that
+// were required. Hours without a forecast are gaps.
 func (r *Report) drawSample() template.HTML {
 	n := len(r.Sample)
 	if n < 2 {

@@ -32,14 +32,14 @@ type inner struct {
 	in, near    [forecast.Horizon]float64 // numbers of forecasts; in: within the band; near: within one nurse
 	below       [forecast.Horizon][forecast.Quantiles]float64
 	pinball     [forecast.Horizon]float64
-	rps, brier  [2][4][forecast.Horizon]float64 // first index: 0 for levels with unchanged nurses, 1 for levels that occurred
+	rps, brier  [2][4][forecast.Horizon]float64 // first index: 0 for the level with unchanged nurses, 1 for the level that occurred
 	forecast    float64
 	came        float64
 	bins        [10][3]float64
 	census      []sum // occupied rooms, in the order of Models
 	ages        [][]sum
 	ageIn       []float64
-	show        []int // indices of the compared models
+	show        []int // indexes in Models() of the methods to report
 }
 
 const sampleHours = 14 * 24
@@ -200,8 +200,8 @@ type leads struct {
 
 func (l *leads) gap() { l.known = false }
 
-// observe records the level of the next hour and the origins before it. At an onset, the lead is how many consecutive
-// origins, counted back from the latest, forecast orange for this hour.
+// observe records the level of an hour. past contains the earlier hours with forecasts. If the unit became orange in
+// this hour, the lead is the number of consecutive hours directly before it at which orange was forecast for it.
 func (l *leads) observe(level acuity.Level, past []origin, hour int32, counts func(*origin) bool) {
 	if l.known && level >= acuity.LevelOrange && l.last < acuity.LevelOrange && len(past) > 0 && counts(&past[0]) {
 		lead := 0

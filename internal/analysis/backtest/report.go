@@ -13,8 +13,8 @@ import (
 	"svc/acuity/forecast"
 )
 
-// Report is the result of a backtest. All numbers of nurses are required nurses. Arrays by horizon contain the values
-// for 1 to 8 hours ahead, in this order.
+// Report is the result of a backtest. All numbers of nurses are required nurses. An array with forecast.Horizon
+// elements contains the values for forecasts 1 to 8 hours ahead.
 type Report struct {
 	Hospital  string    `json:"hospital"`
 	Timezone  string    `json:"timezone"` // time zone of the hospital
@@ -23,7 +23,7 @@ type Report struct {
 	To        time.Time `json:"to"`   // last compared hour
 	Warmup    int       `json:"warmupHours"`
 	Hours     int       `json:"hours"`     // number of observed hours that were compared
-	Forecasts int       `json:"forecasts"` // number of forecasts of these hours, up to eight for each hour
+	Forecasts int       `json:"forecasts"` // number of forecasts for these hours, up to eight for each hour
 	Required  float64   `json:"meanNursesRequired"`
 
 	Models []Errors `json:"models"` // the forecast first
@@ -34,7 +34,7 @@ type Report struct {
 
 	Compared *Comparison `json:"compared,omitempty"` // comparison with an external model
 
-	Band [forecast.Horizon]float64 `json:"coverage80"` // share of hours within P10 … P90
+	Band [forecast.Horizon]float64 `json:"coverage80"` // share of hours in which the required nurses were within P10 … P90
 	// WithinOne is the share of forecasts that were off by at most one nurse.
 	WithinOne [forecast.Horizon]float64 `json:"withinOneNurse"`
 
@@ -78,7 +78,8 @@ type Rate struct {
 	Came     float64 `json:"came"`
 }
 
-// Age contains the errors of the forecasts whose history had a certain length, such as weeks 2 to 4.
+// Age contains the errors of the forecasts that were made when the model had learned for a certain time, such as
+// weeks 2 to 4.
 type Age struct {
 	Name      string   `json:"name"`
 	Forecasts int      `json:"forecasts"`
@@ -160,7 +161,8 @@ func (r *Report) finish() {
 	r.Gate = r.gate()
 }
 
-// compared returns the errors of the compared models, the best baseline among them, and the gain over that baseline.
+// compared returns the errors of the methods to report, the name of the best baseline among them, and the gain over
+// that baseline.
 func (r *Report) compared(sums []sum) (list []Errors, best string, gain float64) {
 	names := Models()
 	for _, i := range r.inner.show {
@@ -183,14 +185,14 @@ func rounded(x float64, digits int) float64 {
 	return math.Round(x*scale) / scale
 }
 
-// Gate is the result of checking whether a forecast is good enough to be displayed.
+// Gate says whether the forecast is accurate enough to be displayed, and if not, why.
 type Gate struct {
 	Passed bool     `json:"passed"`
 	Faults []string `json:"faults"`
 }
 
-// Limits of the gate, chosen by this project. If a forecast does not reach them, the experience of the unit's staff
-// is more useful.
+// Limits of the gate, chosen by this project. A forecast that does not reach them is less useful than the experience
+// of the unit's staff.
 const (
 	leastGain = .10
 	bandShare = .80 // fraction of hours within P10 … P90
@@ -208,9 +210,9 @@ const bandErrors = 3
 // band contained 84, 86, 87 and 87% of the next 14 days at 1, 2, 4 and 8 hours ahead.
 const wideAtFirst = .04
 
-// bandLimits returns the accepted coverage of the band, for n hourly forecasts that were made the given number of
-// hours ahead. The errors of overlapping forecasts are correlated, so n forecasts count as n/ahead independent ones.
-// From 27 weeks on, the limits are bandShare ± bandOff for every number of hours ahead.
+// bandLimits returns the accepted coverage of the band, from 0 to 1, for n hourly forecasts that were made the given
+// number of hours ahead. The errors of overlapping forecasts are correlated, so n forecasts count as n/ahead
+// independent ones. From 27 weeks on, the limits are bandShare ± bandOff for every number of hours ahead.
 func bandLimits(ahead int, n float64) (least, most float64) {
 	off := bandErrors * math.Sqrt(bandShare*(1-bandShare)*float64(ahead)/max(1, n))
 	if off <= bandOff {
@@ -256,8 +258,8 @@ func (r *Report) gate() Gate {
 	return g
 }
 
-// CSV writes each measure by horizon as a row: measure, model, history ("all" or an age),
-// hours ahead (empty for the mean), value.
+// CSV writes one row for each value of each measure. The columns are the measure, the model, the length of the
+// history ("all" or the name of an [Age]), the hours ahead (empty for the mean) and the value.
 func (r *Report) CSV(to io.Writer) error {
 	w := csv.NewWriter(to)
 	rows := [][]string{{"measure", "model", "history", "hours_ahead", "value"}}

@@ -29,7 +29,7 @@ import (
 	"svc/schemas"
 )
 
-// Sources of the hours for a backtest. Any other value is the name of a file.
+// Sources of the hours for a backtest. Any other source is the name of a file.
 const (
 	fromSnapshots    = "snapshots"
 	fromObservations = "observations"
@@ -107,8 +107,8 @@ func (b *backtestCommand) run(ctx context.Context) error {
 	return nil
 }
 
-// readForeign reads the forecasts of an external model. It runs before the hours are read, so that
-// an error in the file is reported before that slow step.
+// readForeign reads the forecasts of an external model. It is called before the hours are read, which is slow, so
+// that an error in the file is reported at once.
 func (b *backtestCommand) readForeign() error {
 	if b.compare == "" {
 		return nil
@@ -173,7 +173,8 @@ func (b *backtestCommand) isFile() bool {
 	return b.source != fromSnapshots && b.source != fromObservations
 }
 
-// readHours reads the hours of the hospital, and its time zone if it is known.
+// readHours reads the hours of the hospital from the source. If the source is not a file, readHours also sets the
+// time zone to that of the hospital.
 func (b *backtestCommand) readHours(ctx context.Context) ([]*acuity.Snapshot, error) {
 	if b.isFile() {
 		return b.readFile(ctx)

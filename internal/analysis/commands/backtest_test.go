@@ -37,8 +37,8 @@ func say(ctx context.Context, args ...string) (code int, stdout, stderr string) 
 	return code, out.String(), faults.String()
 }
 
-// TestBacktestSources: for the same weeks, a file with the feeds, the log of observations, and the recorded hours
-// produce the same report.
+// TestBacktestSources: a backtest produces the same report from a file with the feeds, from the log of observations,
+// and from the recorded hours.
 func TestBacktestSources(t *testing.T) {
 	dir := t.TempDir()
 	zone, err := time.LoadLocation("America/Chicago")
@@ -142,7 +142,7 @@ func TestBacktestSources(t *testing.T) {
 	if code, _, stderr := say(t.Context(), append([]string{"backtest", "--hospital", "west", "--out", dir}, kafka...)...); code != 1 || !strings.Contains(stderr, `unknown hospital "west"`) {
 		t.Errorf("code %d, says %q", code, stderr)
 	}
-	// The gate does not pass with such a short period.
+	// The compared period is too short for the gate.
 	if code, _, stderr := say(t.Context(), "backtest", "--source", file, "--gate", "--warmup", "24h", "--to", "2026-01-08", "--model", "persistence", "--out", dir); code != 1 || !strings.Contains(stderr, "forecast quality is below the limits") {
 		t.Errorf("code %d, says %q", code, stderr)
 	}

@@ -94,9 +94,9 @@ func (c *exportOptions) run(ctx context.Context) error {
 	return nil
 }
 
-// hospitalsWithoutRows returns the requested hospitals without exported rows, so that the user notices a mistyped
-// name. An export to a single output does not record which hospitals its rows belong to; for such an export, all
-// hospitals or none are returned.
+// hospitalsWithoutRows returns the requested hospitals for which no row was exported, so that the user notices a
+// mistyped name. An export to standard output does not record whose rows it has written; in that case,
+// hospitalsWithoutRows returns all requested hospitals if there are no rows, and none otherwise.
 func hospitalsWithoutRows(m *archive.Manifest, hospitals []string) (silent []string) {
 	for _, hospital := range hospitals {
 		found := slices.ContainsFunc(m.Files, func(f archive.File) bool { return f.Hospital == hospital })

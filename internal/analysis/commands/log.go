@@ -99,7 +99,8 @@ func parseInstant(text string, zone *time.Location) (time.Time, error) {
 	return t, err
 }
 
-// connect opens both Kafka clients: the independent client for the observations, and the cluster for other topics.
+// connect connects to Kafka with both clients. The independent client reads the observations; the cluster reads the
+// other topics.
 func (c *logCommand) connect(ctx context.Context) error {
 	lifecycle.CollectLess()
 	log := c.Log()

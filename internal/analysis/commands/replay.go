@@ -100,7 +100,7 @@ func (c *replayOptions) run(ctx context.Context) error {
 	return nil
 }
 
-// write writes the rows. It returns a summary as text, and as the value for --json.
+// write writes the rows. It returns a summary twice: as text, and as the value that --json prints.
 func (c *replayOptions) write(ctx context.Context, rerun replay.Rerun, out replay.Output) (said string, answer any, err error) {
 	if c.diff {
 		d := &replay.Diff{Rerun: rerun, Changes: c.committed(schemas.Verdicts())}
@@ -136,8 +136,8 @@ func parseSpeed(text string) (float64, error) {
 	return times, nil
 }
 
-// paced returns a function that limits a replay to a multiple of the original speed of the log, or nil if times is 0,
-// which means no limit.
+// paced returns a function that delays a replay so that the time of the log passes times as fast as real time. It
+// returns nil if times is 0, which means no limit.
 func (c *logCommand) paced(times float64) func(context.Context, time.Time) error {
 	if times == 0 {
 		return nil

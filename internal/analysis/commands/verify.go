@@ -36,8 +36,8 @@ type verifyOptions struct {
 	revision          string // commit of the build
 }
 
-// VerifyCommand returns the command svc verify, which folds the log and compares the changelog, the snapshots and the
-// view with the result. revision is the commit of the build, for the metrics.
+// VerifyCommand returns the command svc verify. The command recomputes the changelog, the snapshots and the view from
+// the log, and compares them with the stored ones. revision is the commit of the build, for the metrics.
 func VerifyCommand(w cli.Env, revision string) *cobra.Command {
 	o := &verifyOptions{revision: revision, logCommand: newLogCommand(w, config.NeedRedis)}
 	run := func(ctx context.Context, _ []string) error { return o.run(ctx) }
@@ -93,8 +93,8 @@ func (c *verifyOptions) run(ctx context.Context) error {
 	return nil
 }
 
-// openVerifier connects to everything that is compared. The caller must call the returned function, which is never
-// nil, to close the connections.
+// openVerifier connects to Kafka and Redis, and returns a verifier. The caller must call closes to end the
+// connections, even after an error; closes is never nil.
 func (c *verifyOptions) openVerifier(ctx context.Context) (v *verify.Verify, closes func(), err error) {
 	closes = c.close
 	if err = c.connect(ctx); err != nil {
@@ -158,7 +158,7 @@ func viewOf(b *view.View) func(context.Context, string) (*verify.View, error) {
 		w, err := b.Whole(ctx, hospital)
 		switch {
 		case errors.Is(err, view.ErrNoUnit), errors.Is(err, view.ErrNotWhole):
-			return nil, verify.ErrNoView // the caller retries until the partition is complete or --patience has elapsed
+			return nil, verify.ErrNoView // the verifier retries until the view is complete or --patience has elapsed
 		case err != nil:
 			return nil, err
 		}
@@ -201,7 +201,8 @@ func (c *verifyOptions) follow(ctx context.Context) error {
 	})
 }
 
-// runRounds repeats the verification until ctx ends.
+// runRounds repeats the verification until ctx ends. It prints the first difference of each hospital once, and a
+// failed round does not end it.
 func (c *verifyOptions) runRounds(ctx context.Context, v *verify.Verify, seen *VerifyMetrics) error {
 	named := map[string]bool{}
 	for {

@@ -83,9 +83,9 @@ func (l *Log) Inputs(ctx context.Context, hospital string) iter.Seq2[Input, erro
 // errEnough ends a read when the caller does not need more inputs.
 var errEnough = errors.New("stop reading")
 
-// One goroutine reads records and another one folds them. These constants are the size of the batches that are passed
-// between them, and the number of batches that may wait. Neither goroutine waits for single records, and the batches
-// use little memory compared with the fold.
+// One goroutine reads records and another one applies them. batchRecords and batchBytes limit the size of a batch
+// that the first passes to the second; batchesAhead is the number of batches that may wait. With these values,
+// neither goroutine waits for single records, and the batches use little memory.
 const (
 	batchRecords = 256
 	batchBytes   = 1 << 20 // bytes of values in a batch
@@ -95,17 +95,18 @@ const (
 // Ahead passes values from a producing goroutine to a consuming one. Only the consumer may call the methods of an
 // Ahead, and it must call Stop.
 type Ahead[T any] struct {
-	// Progress is called with the number of consumed values and the total; it may be nil.
+	// Progress is called when the consumer begins a batch, with the number of values in the batch and 0. It may be
+	// nil.
 	Progress func(done, total int64)
 
 	batches chan []T
-	batch   []T // rest of the batch from the channel
+	batch   []T // values of the current batch that Next has not returned yet
 	fault   error
 	cancel  context.CancelFunc
 }
 
-// MakeAhead starts a goroutine that produces values. In it, create calls put with each value and its size in bytes,
-// or 0 if the value is small. put copies the value; if put returns an error, create must return.
+// MakeAhead starts a goroutine that calls create. create must pass each value to put, with its size in bytes, or 0 if
+// the value is small. put copies the value. If put returns an error, create must return.
 func MakeAhead[T any](ctx context.Context, create func(ctx context.Context, put func(v *T, size int) error) error) *Ahead[T] {
 	ctx, cancel := context.WithCancel(ctx) //nolint:gosec // Stop calls it
 	a := &Ahead[T]{batches: make(chan []T, batchesAhead), cancel: cancel}
@@ -139,8 +140,8 @@ func MakeAhead[T any](ctx context.Context, create func(ctx context.Context, put 
 // ReadAhead begins to read a span. convert fills a value from a record, and returns false to drop the record.
 func ReadAhead[T any](ctx context.Context, read Read, s stream.Span, convert func(r *stream.Record, v *T) (wanted bool)) *Ahead[T] {
 	return MakeAhead(ctx, func(ctx context.Context, put func(v *T, size int) error) error {
-		// All records share these variables. The compiler cannot analyze convert, so it would allocate variables for
-		// each record on the heap.
+		// All records share these two variables. If they were declared inside the callback, each record would
+		// allocate them on the heap, because the compiler cannot know what convert does with the pointers.
 		var record stream.Record
 		var value T
 		return read(ctx, s, func(r stream.Record) error {
@@ -196,7 +197,7 @@ type Share struct {
 	done, total int64
 }
 
-// NewShare returns a share. A nil pace means no limit, and a nil progress means no reports.
+// NewShare returns a Share. A nil pace means no limit, and a nil progress means no progress reports.
 func NewShare(pace *rate.Limiter, progress func(done, total int64)) *Share {
 	return &Share{pace: pace, progress: progress}
 }

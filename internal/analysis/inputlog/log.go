@@ -1,9 +1,8 @@
 // Package inputlog reads the observations on Kafka as the inputs of analyses.
 //
-//   - A [Log] reads the topic as an independent client, with a different library (segmentio/kafka-go), outside any
-//     consumer group, and never writes.
+//   - A [Log] reads the topic with a different library (segmentio/kafka-go) than the processors, outside any consumer group, and never writes.
 //   - An [Input] is one record of the log.
-//   - A [Source] is the log, or another topic that internal/stream reads.
+//   - A [Source] is either the log, or another topic that is read with internal/stream.
 package inputlog
 
 import (
@@ -24,9 +23,8 @@ import (
 	"svc/schemas"
 )
 
-// Log reads the observations topic as an independent client: outside any consumer group, and read-only. It is correct
-// only for a topic without transactions or compaction. Other topics are read by internal/stream
-// (segmentio/kafka-go#1332).
+// Log reads the observations topic outside any consumer group, and never writes to it. Log is correct only for a
+// topic without transactions or compaction (segmentio/kafka-go#1332); internal/stream reads other topics.
 type Log struct {
 	Topic string
 
@@ -78,8 +76,8 @@ func mechanismOf(o *stream.Options) (sasl.Mechanism, error) {
 func (l *Log) Close() { l.close() }
 
 // Spans returns a span of offsets for each partition, for the time range [from, to). A span begins with the first
-// record at or after its start, and ends before the first record at or after its end. A zero from means the beginning
-// of the log; a zero to means its current end.
+// record at or after from, and ends before the first record at or after to. A zero from means the beginning of the
+// log; a zero to means its current end.
 func (l *Log) Spans(ctx context.Context, from, to time.Time) ([]stream.Span, error) {
 	meta, err := l.client.Metadata(ctx, &kafka.MetadataRequest{Topics: []string{l.Topic}})
 	if err != nil {
@@ -129,7 +127,8 @@ func (l *Log) Spans(ctx context.Context, from, to time.Time) ([]stream.Span, err
 
 var errNoTopic = errors.New("no such topic")
 
-// requestOffsets sends the same request for each partition; -1 means that there is no result for the partition.
+// requestOffsets requests one offset of each partition; question returns the request for a partition. The result is
+// -1 for a partition without such an offset.
 func (l *Log) requestOffsets(ctx context.Context, partitions int, question func(partition int) kafka.OffsetRequest) ([]int64, error) {
 	questions := make([]kafka.OffsetRequest, partitions)
 	for n := range questions {
@@ -162,13 +161,13 @@ func (l *Log) requestOffsets(ctx context.Context, partitions int, question func(
 const (
 	readBytes = 1 << 20
 	readQueue = 512                   // records
-	readWait  = 20 * time.Millisecond // maximum wait of the last request, which asks for records beyond the span
+	readWait  = 20 * time.Millisecond // maximum wait of the last request, which asks for records that do not exist yet
 )
 
 // ErrGone means that retention has deleted records in the span.
 var ErrGone = errors.New("the records have been deleted")
 
-// Read calls fn with every record of a span, in order. A missing offset is an error.
+// Read calls fn with every record of a span, in order. It returns [ErrGone] if an offset of the span is missing.
 func (l *Log) Read(ctx context.Context, s stream.Span, fn func(stream.Record) error) error {
 	if s.From >= s.End {
 		return nil
@@ -212,7 +211,7 @@ type Source struct {
 // Source returns the log as a [Source].
 func (l *Log) Source() Source { return Source{Spans: l.Spans, Read: l.Read} }
 
-// Committed returns a [Source] of a topic's committed records.
+// Committed returns a [Source] that reads the committed records of a topic with internal/stream.
 func Committed(cluster *stream.Cluster, topic string) Source {
 	return Source{
 		Spans: func(ctx context.Context, from, to time.Time) ([]stream.Span, error) {
@@ -224,8 +223,8 @@ func Committed(cluster *stream.Cluster, topic string) Source {
 	}
 }
 
-// ErrPartitions means that the topics have different numbers of partitions, so changes cannot be in the same
-// partitions as their inputs.
+// ErrPartitions means that the topics have different numbers of partitions. The verdicts and snapshots of a hospital
+// must be in the partition with the same number as its observations.
 var ErrPartitions = errors.New("the observations, verdicts and snapshots topics have different numbers of partitions")
 
 // Partition returns the current span of one partition.

@@ -9,8 +9,8 @@ import (
 	"svc/internal/analysis/tables"
 )
 
-// BenchmarkReplay recomputes the verdicts and writes them as Parquet, for all six hospitals and for
-// one. It counts only inputs that are folded, not inputs that are skipped.
+// BenchmarkReplay recomputes the verdicts of six hospitals or of one, and writes them as Parquet. The rate counts
+// only inputs of the replayed hospitals.
 func BenchmarkReplay(b *testing.B) {
 	const n, hospitals = 120_000, 6
 	bed := analysistest.NewKafka(b)

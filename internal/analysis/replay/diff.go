@@ -29,16 +29,16 @@ type DiffRow struct {
 // Diff compares a replay with the recorded verdicts.
 type Diff struct {
 	Rerun
-	// Changes is the verdicts topic. The level and the room colors of the recorded side come from the changes that
-	// are still in the topic. Axes, which changes do not contain, and compacted changes are computed by a replay with
-	// the rules that were in force at the time.
+	// Changes is the verdicts topic, which contains the recorded levels and room colors. The recorded axes are not in
+	// the topic, and old changes may have been compacted. Diff computes both by a replay with the rules that were in
+	// force at the time.
 	Changes inputlog.Source
 }
 
 // DiffSummary counts the differences.
 type DiffSummary struct {
 	Hours        int64          // hours with a difference, over all hospitals
-	Rows         int64          // number of rows: one for each hour and each level, axis or room that differs in it
+	Rows         int64          // number of rows; each is one hour in which the level, one axis or one room differs
 	LevelMinutes float64        // minutes in which the level differed
 	First        acuity.Instant // instant of the first verdict; 0: there was none
 }
@@ -90,12 +90,12 @@ type partitionDiff struct {
 // diffUnit is one hospital in a comparison.
 type diffUnit struct {
 	timeline
-	recording, replaying *Refold // recording: rules in force at the time; replaying: given rules, or the same Refold if none are given
+	recording, replaying *Refold // recording: with the rules at the time; replaying: with the given rules, or equal to recording if there are none
 	made                 []step  // steps that one input causes
 	version              int64   // last recorded version
 }
 
-// recordedStep is the step of a recorded change, with the position of the change.
+// recordedStep is the step of a recorded change, with the hospital, version and input offset of the change.
 type recordedStep struct {
 	step
 	hospital        string
@@ -133,7 +133,8 @@ func (d *Diff) compare(ctx context.Context, s stream.Span, in inputs, write func
 	return p.run(in, sum)
 }
 
-// heldFrom returns, for each hospital, the instant since which the topic contains all changes of the hospital.
+// heldFrom returns, for each hospital, the instant from which the topic contains all later changes of the hospital.
+// Earlier changes may have been compacted.
 func (d *Diff) heldFrom(ctx context.Context, recorded stream.Span) (map[string]acuity.Instant, error) {
 	held, version := map[string]acuity.Instant{}, map[string]int64{}
 	err := d.Changes.Read(ctx, recorded, func(r stream.Record) error {
@@ -144,7 +145,7 @@ func (d *Diff) heldFrom(ctx context.Context, recorded stream.Span) (map[string]a
 		head, err := schemas.PeekChange(r.Value)
 		last, known := version[hospital]
 		if err != nil || head.Version <= last {
-			return nil //nolint:nilerr // svc verify reports errors; an older version means that the record is a copy from a checkpoint
+			return nil //nolint:nilerr // svc verify reports errors; a record without a newer version is a copy from a checkpoint
 		}
 		if head.Version == 1 {
 			held[hospital] = 0
@@ -180,7 +181,7 @@ func (p *partitionDiff) unit(hospital string) (u *diffUnit, err error) {
 	return u, nil
 }
 
-// foldInput reads the recorded change of an input, and then folds the input.
+// foldInput reads the recorded changes up to the given input, and then applies the input to both refolds.
 func (p *partitionDiff) foldInput(in *inputlog.Input) error {
 	for p.applied < in.Offset {
 		if more, err := p.readRecorded(); err != nil {
@@ -215,7 +216,8 @@ func (p *partitionDiff) readRecorded() (bool, error) {
 	return true, err
 }
 
-// fold adds the steps that one input causes on both sides.
+// fold calls take for the refold of each side, and adds the steps of the resulting changes to the timeline. take must
+// apply an input to the refold, or let its time pass, and pass each change to the callback.
 func (u *diffUnit) fold(take func(*Refold, func(*acuity.Change))) error {
 	u.made = u.made[:0]
 	take(u.recording, func(c *acuity.Change) { u.made = append(u.made, stepOf(u.recording.unit, c, recordedSide)) })
@@ -234,7 +236,7 @@ func (u *diffUnit) fold(take func(*Refold, func(*acuity.Change))) error {
 	return u.err
 }
 
-// run compares the two sides while it folds the inputs, and then up to the end of the window.
+// run compares the two sides for all inputs of the partition, and then for the remaining time up to To.
 func (p *partitionDiff) run(in inputs, sum *diffSum) error {
 	if err := in(p.foldInput); err != nil {
 		return err

@@ -15,10 +15,10 @@ import (
 // Refold recomputes the changes of one hospital from its inputs. It calls the same functions as the live processor
 // and has no logic of its own. It is not safe for concurrent use.
 //
-// Refold knows only the log, so it applies each input at the time of receipt. The live processor may have applied an
-// input later, and its wall clock may have fired a timer in between; in that case, the processor applied the input at
-// the instant of the timer. A caller that has the recorded change sets [acuity.Observation.AppliedAt] of the input to
-// the recorded instant, and gets the same versions.
+// Refold knows only the log, so it applies each input at the time of receipt. The live processor may have fired a
+// timer between the receipt of an input and its processing; in that case, it applied the input at the instant of the
+// timer. A caller that has the recorded change can set [acuity.Observation.AppliedAt] of the input to the recorded
+// instant, and then gets the same versions.
 type Refold struct {
 	unit   *hospital.State
 	rules  Override
@@ -26,14 +26,14 @@ type Refold struct {
 	change acuity.Change // passed to the callbacks
 }
 
-// tidyEvery is the number of inputs after which the unit's lists of unwritten state are cleared, as the processor
-// does at each commit.
+// tidyEvery is the number of inputs after which the unit's lists of changed records are cleared. The processor clears
+// them at each commit.
 const tidyEvery = 500
 
-// RefoldOf returns a refold that continues from the state and rules of a unit.
+// RefoldOf returns a Refold that continues from the state of a unit, with the rules of that unit.
 func RefoldOf(unit *hospital.State) *Refold { return &Refold{unit: unit} }
 
-// NewRefold returns the refold of a hospital that has no state yet, under the given rules.
+// NewRefold returns a Refold that begins with an empty hospital. The given rules replace those in the log.
 func NewRefold(hospitalID string, rules Override) (*Refold, error) {
 	u := hospital.New(hospitalID)
 	if err := rules.enforce(u, hospitalID); err != nil {

@@ -32,8 +32,8 @@ func refold(tb testing.TB, l *inputlog.Log, hospital string, until acuity.Instan
 	return changes, f.Chart()
 }
 
-// Refolding the log, as the independent client reads it, yields the same changes as the plain reference, which computes
-// them from the observations that were sent.
+// A refold of the log, which is read with kafka-go, yields the same changes as the reference implementation, which
+// applies the sent observations directly.
 func TestRefoldIsTheReference(t *testing.T) {
 	b := analysistest.NewKafka(t)
 	list := analysistest.Shifts(900, 4, time.Minute)

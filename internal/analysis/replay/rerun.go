@@ -24,16 +24,16 @@ import (
 	"svc/schemas"
 )
 
-// Rerun recomputes the verdicts of some hospitals. It also reads the log before From, because older inputs determine
-// the state at From. Each partition is read once for all its hospitals, and its changes are in the order of the log.
+// Rerun recomputes the verdicts of the given hospitals. It reads the log from the beginning, because inputs before
+// From determine the state at From. It reads each partition once for all hospitals in it, and returns changes in the
+// order of the log.
 type Rerun struct {
 	Inputs    inputlog.Source
 	Hospitals []string  // empty: all
 	From, To  time.Time // window of the reported changes; zero: unbounded
 	Rules     Override
-	// Wait limits the changes to a multiple of the log's original speed. It is called with the instant of each input
-	// at or after From. If partitions are read concurrently, it is called by several goroutines. If Wait is nil,
-	// there is no limit.
+	// Wait limits the replay to a multiple of the log's original speed; nil means no limit. It is called with the
+	// time of each input at or after From, by several goroutines if partitions are read concurrently.
 	Wait func(ctx context.Context, at time.Time) error
 	Pace *rate.Limiter
 	// Progress is called with the number of records read and their total.
@@ -83,7 +83,7 @@ func (r *Rerun) remake(in inputs, fn func(*acuity.Change) error) error {
 	}); err != nil || r.To.IsZero() {
 		return err
 	}
-	for _, hospital = range slices.Sorted(maps.Keys(folds)) { // computes the changes that are due before To
+	for _, hospital = range slices.Sorted(maps.Keys(folds)) { // changes that timers cause after the last input and before To
 		folds[hospital].advanceTo(acuity.At(r.To)-1, emit)
 	}
 	return fault
@@ -97,7 +97,7 @@ func (r *Rerun) inWindow(at acuity.Instant) bool {
 // Output is the destination of rows.
 type Output struct {
 	To     io.Writer // receives the rows, one partition after the other
-	Folder string    // empty folder for one file per partition; "": the rows are written to To
+	Folder string    // empty folder, which gets one file per partition; "": the rows are written to To
 	Format tables.Format
 }
 
@@ -145,7 +145,7 @@ func writeRows[R any](ctx context.Context, r *Rerun, out Output,
 
 // writeFile writes a file of rows. The file gets its name only once it is complete; after an error, no file remains.
 func writeFile[R any](name string, f tables.Format, rows func(write func(*R) error) error) error {
-	file, err := os.Create(name + ".partial") //nolint:gosec // in the folder that the user named
+	file, err := os.Create(name + ".partial") //nolint:gosec // the file is in the folder that the user named
 	if err != nil {
 		return fmt.Errorf("open part: %w", err)
 	}

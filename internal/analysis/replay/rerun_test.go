@@ -28,7 +28,7 @@ func rerun(b *analysistest.Kafka, hospitals ...string) replay.Rerun {
 	return replay.Rerun{Inputs: l.Source(), Hospitals: hospitals}
 }
 
-// A second replay writes the same bytes, and a replay of a window writes the rows of that window.
+// Two replays write the same bytes, and a replay of a time window writes only the rows of that window.
 func TestReplayIsRepeatable(t *testing.T) {
 	b := analysistest.NewKafka(t)
 	list := analysistest.Shifts(1500, 2, time.Minute)
@@ -63,7 +63,7 @@ func TestReplayIsRepeatable(t *testing.T) {
 	}
 }
 
-// Each kind of replay reports a hospital that is not in the log.
+// A replay fails if a requested hospital is not in the log, whether it writes to a folder or to a single writer.
 func TestReplayOfNobody(t *testing.T) {
 	b := analysistest.NewKafka(t)
 	b.Put(analysistest.Shifts(100, 2, time.Minute))
@@ -84,8 +84,8 @@ func TestReplayOfNobody(t *testing.T) {
 	}
 }
 
-// A replay of all hospitals produces the same rows for each hospital as a replay of only that hospital. Every replay
-// writes the same bytes to a folder, and the same rows to a single writer.
+// A replay of all hospitals produces the same rows for each hospital as a replay of only that hospital. Two replays
+// to folders write the same bytes, and a replay to a single writer writes the same rows.
 func TestReplayOfAll(t *testing.T) {
 	b := analysistest.NewKafka(t)
 	b.Put(analysistest.Shifts(2000, 6, time.Minute))
@@ -184,8 +184,8 @@ func diff(l *analysistest.Processed, b *analysistest.Kafka, rules replay.Overrid
 	return rows, summary
 }
 
-// A replay with the rules that were in force at the time finds no difference. An incorrectly recorded level is
-// reported for its hour. A different rule changes axes and rooms.
+// A replay with unchanged rules finds no difference. An incorrectly recorded level is reported for its hour. With a
+// different rule, axes and rooms differ.
 func TestReplayDiff(t *testing.T) {
 	list := analysistest.Shifts(2400, 3, 40*time.Second)
 	l := analysistest.Live(t, list)

@@ -17,7 +17,7 @@ import (
 	"svc/schemas"
 )
 
-// Override is a set of rules that replace those in the log. Rules for the same factors are removed from the inputs.
+// Override is a set of rules that replace the rules in the log for the same factors.
 type Override []catalogue.Rule
 
 // enforce applies the rules to a new unit.
@@ -38,7 +38,7 @@ func (rules Override) enforce(u *hospital.State, hospitalID string) error {
 	return nil
 }
 
-// strip returns the observation without the rules for the overridden factors.
+// strip returns the observation without its rules for the factors that rules overrides.
 func (rules Override) strip(o *acuity.Observation) *acuity.Observation {
 	if len(rules) == 0 || len(o.Rules) == 0 {
 		return o
@@ -62,16 +62,16 @@ type ruleEntry struct {
 	FactorID string             `json:"factorId"`
 	Values   map[string]*string `json:"values"` // by line; null: the factor has no such line
 	Comment  *string            `json:"comment"`
-	Delete   bool               `json:"delete"` // whether the catalogue's rule replaces the one in the log
+	Delete   bool               `json:"delete"` // restores the catalogue's rule, regardless of the rules in the log
 }
 
 // maxRules is the maximum size of a file with rules, in bytes.
 const maxRules = 4 << 20
 
 // ReadRules reads a file of rule overrides. JSON has the API's format: one rule, a list of rules, or an object with a
-// list under rules, items or data. CSV has the columns factorId, line and text, which its first line names. An empty
-// text removes the line from the factor; a row without a line restores the factor as it is in the catalogue. All errors
-// are returned together.
+// list under rules, items or data. CSV has a header with the columns factorId, line and text. In CSV, a row with an
+// empty text removes the line from the factor, and a row without a line restores the catalogue's rule for the factor.
+// ReadRules returns the errors of all rules together.
 func ReadRules(r io.Reader) (Override, error) {
 	content, err := io.ReadAll(io.LimitReader(r, maxRules+1))
 	if err != nil {

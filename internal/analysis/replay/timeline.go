@@ -67,11 +67,11 @@ type subject struct {
 	id   int32
 }
 
-// standing holds the current values of one subject on both sides.
+// standing holds, for one subject, the current value and the worst value of the open hour on both sides.
 type standing struct {
 	now, worst [2]uint8
 	since      acuity.Instant
-	apart      acuity.Instant // how long the sides differed in the open hour, in milliseconds
+	apart      acuity.Instant // how long the two sides have differed in the open hour, in milliseconds
 }
 
 // timeline compares two sides hour by hour.
@@ -89,7 +89,7 @@ type timeline struct {
 
 const anHour = acuity.Instant(60 * 60 * 1000)
 
-// addStep applies a step of a fold, after it has applied the recorded steps up to the same instant.
+// addStep applies the recorded steps up to the instant of s, and then s, which a fold has computed.
 func (t *timeline) addStep(s *step) {
 	for len(t.recorded) > 0 && t.recorded[0].at <= s.at {
 		t.applyStep(&t.recorded[0], false)
@@ -101,8 +101,8 @@ func (t *timeline) addStep(s *step) {
 	t.applyStep(s, s.side == recordedSide && s.at >= t.held)
 }
 
-// applyStep applies a step to its side. If axesOnly is true, only the axes are applied, because the level and the
-// rooms of that side are from the recorded steps.
+// applyStep applies a step to its side of the comparison. If axesOnly is true, it ignores the level and the rooms of
+// the step, because the recorded steps contain them.
 func (t *timeline) applyStep(s *step, axesOnly bool) {
 	t.closeHours(s.at)
 	if !axesOnly {
@@ -154,7 +154,7 @@ func (t *timeline) closeHours(at acuity.Instant) {
 	}
 }
 
-// closeHour reports the open hour up to an instant, and begins the next hour.
+// closeHour writes the rows of the open hour, whose end is given, and prepares the subjects for the next hour.
 func (t *timeline) closeHour(end acuity.Instant) {
 	any := false
 	for _, of := range slices.SortedFunc(maps.Keys(t.cells), func(a, b subject) int {

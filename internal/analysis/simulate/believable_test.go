@@ -78,7 +78,7 @@ func TestUnitIsBelievable(t *testing.T) {
 			t.Errorf("%s: %.3g, want %v to %v", what, got, low, high)
 		}
 	}
-	// The change of regime increases births by 15% from week 30 on.
+	// From week 30 on, the change of regime increases births by 15%.
 	between("births", float64(len(born)), 850, 1080)
 	sections, stays, n := 0, [2]float64{}, [2]float64{}
 	for visit, at := range born {
@@ -121,8 +121,7 @@ func TestUnitIsBelievable(t *testing.T) {
 	}
 }
 
-// A simulated unit uses every part of the service: emergencies, boarders, all four levels, and
-// codes for the worklist.
+// A simulated unit shows every feature of svc: emergencies, boarders, all four levels, and codes for the worklist.
 func TestUnitShowsWhatTheServiceHas(t *testing.T) {
 	levels, axes := map[acuity.Level]int{}, map[acuity.Axis]int{}
 	active := map[string]bool{}

@@ -8,8 +8,8 @@ import (
 	"svc/internal/analysis/simulate"
 )
 
-// BenchmarkYear generates the requests of a year. The metric x/raw is the ratio to the time for merely writing the
-// same bytes.
+// BenchmarkYear generates the requests of a year. The metric x/raw compares its time with the time for only writing
+// the same bytes.
 func BenchmarkYear(b *testing.B) {
 	for _, profile := range simulate.Profiles() {
 		b.Run(profile, func(b *testing.B) {

@@ -6,12 +6,12 @@ import (
 	"time"
 )
 
-// calendar draws the arrivals of each day and hour.
+// calendar draws the arrivals of each day and hour at random.
 type calendar struct {
 	arrivals, days, slots chance
 
 	today clock   // local midnight
-	busy  float64 // logarithm of the day's rate relative to the mean
+	busy  float64 // logarithm of the current day's rate of arrivals relative to the mean
 	storm [2]clock
 }
 
@@ -26,14 +26,15 @@ const (
 	stormsADay  = 0.05
 	stormFactor = 1.8
 
-	// Births per hour vary more than a Poisson distribution would: the rate is multiplied by a gamma variable with
-	// this shape. The value is assumed.
+	// The number of births per hour varies more than a Poisson distribution would, because the rate is multiplied by
+	// a gamma variable with this shape. The value is assumed.
 	hourShape = 4
 
 	// chanceRepair is the daily probability that a room is closed for a day. The value is assumed.
 	chanceRepair = .15
 
-	// The regime change: a neighboring hospital closes its unit, and stays become shorter.
+	// In week 30, the regime changes: a neighboring hospital closes its unit, so more patients arrive, and stays
+	// become shorter.
 	regimeWeek     = 30
 	regimeArrivals = 1.15
 	regimeStays    = 0.88
@@ -44,7 +45,7 @@ const (
 	// of them planned; 32% inductions).
 	shareCesareans  = 0.16
 	shareInductions = 0.28
-	// triageForBirth is the number of triage visits per birth after which the woman goes home. The value is assumed.
+	// triageForBirth is the number of women, per birth, who visit triage and go home again. The value is assumed.
 	triageForBirth = 1.3
 	// Numbers per birth: antepartum stays without labor, readmissions, patients of other services, and minor
 	// procedures. The values are assumed.
@@ -87,10 +88,10 @@ func (u *unit) hourOf(t clock, h float64) clock {
 // week returns the number of weeks from the start to an instant, at least 0.
 func (u *unit) week(t clock) float64 { return max(0, float64(t-u.from)/float64(week)) }
 
-// load returns the frequency of modifiers relative to the start.
+// load returns the current frequency of modifiers as a multiple of the frequency at the start of the simulation.
 func (u *unit) load() float64 { return 1 + growthYear*u.week(u.now)/52 }
 
-// stays returns the current length of stays as a multiple of their length at the start.
+// stays returns the current length of stay as a multiple of the length at the start of the simulation.
 func (u *unit) stays() float64 {
 	if u.week(u.now) >= regimeWeek {
 		return regimeStays
@@ -142,8 +143,8 @@ func (c *calendar) scheduleArrivals(u *unit, begin clock, mean float64, as func(
 	}
 }
 
-// scheduleAppointments creates a day's appointments: cesareans and procedures during the day on working days, and
-// inductions in the morning and evening. Weekends have half as many inductions; holidays have no appointments.
+// scheduleAppointments schedules a day's appointments: cesareans and procedures on working days, and inductions in
+// the morning and evening. Weekends have half as many inductions; holidays have no appointments.
 func (c *calendar) scheduleAppointments(u *unit, midnight clock, regime float64) {
 	local := u.local(midnight)
 	weekend := local.Weekday() == time.Saturday || local.Weekday() == time.Sunday

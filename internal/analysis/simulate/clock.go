@@ -20,7 +20,7 @@ func at(t time.Time) clock { return clock(t.Unix()) }
 
 func (c clock) time() time.Time { return time.Unix(int64(c), 0).UTC() }
 
-// written returns the instant that messages contain for an instant of the unit.
+// written returns the time that messages contain for an instant of the unit's time.
 func (u *unit) written(t clock) time.Time {
 	if u.options.Clock == nil {
 		return t.time()
@@ -28,15 +28,15 @@ func (u *unit) written(t clock) time.Time {
 	return u.options.Clock(t.time()).UTC()
 }
 
-// Turn is an instant from which the unit's time passes at a new speed.
+// Turn is an instant at which the unit's time begins to pass at a new speed.
 type Turn struct {
 	Unit  time.Time `json:"unit"`  // time of the unit
 	Real  time.Time `json:"real"`  // real time
 	Speed float64   `json:"speed"` // seconds of the unit per real second
 }
 
-// Course maps the unit's time to real time. Before the first turn both are equal; each turn changes the speed. Turns
-// are in order of time; speeds are positive.
+// Course maps the unit's time to real time. Both are equal before the first turn, and each turn changes the speed.
+// Turns are in ascending order, and their speeds are positive.
 type Course []Turn
 
 // Real returns the real time for an instant of the unit. A running unit uses it as [Options.Clock].
@@ -57,7 +57,8 @@ func (c Course) Unit(t time.Time) time.Time {
 	return c[i].Unit.Add(scaled(t.Sub(c[i].Real), c[i].Speed))
 }
 
-// Turned returns the course with a new speed from now on.
+// Turned returns the course with an additional turn: from the real time now on, the unit's time passes at the given
+// speed.
 func (c Course) Turned(now time.Time, speed float64) Course {
 	if n := len(c); n > 0 && c[n-1].Speed == speed {
 		return c

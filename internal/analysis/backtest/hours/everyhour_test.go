@@ -11,8 +11,9 @@ import (
 	"svc/internal/analysis/simulate"
 )
 
-// TestForecastAtEveryHour: a unit has a consistent forecast at each hour of a weekday and of a Sunday in two zones,
-// and the forecast includes staffing plans. Each simulated period contains a change to or from daylight saving time.
+// TestForecastAtEveryHour: in two time zones, a unit has a consistent forecast at each hour of a Sunday and of a
+// weekday, and the forecast includes staffing plans. Each simulated period includes a change to or from daylight
+// saving time.
 func TestForecastAtEveryHour(t *testing.T) {
 	const days = 5
 	for zone, weekdays := range map[string][]time.Time{
@@ -52,8 +53,8 @@ func TestForecastAtEveryHour(t *testing.T) {
 	}
 }
 
-// checkPlanned checks the forecast for a unit without nurses on duty now, and with forty nurses planned in an hour
-// and a half.
+// checkPlanned checks the forecast for a unit that has no nurses on duty now, and for which forty nurses are planned
+// 90 minutes from now.
 func checkPlanned(t *testing.T, model *forecast.Model, s *acuity.Snapshot, at acuity.Instant, zone *time.Location) {
 	t.Helper()
 	now := *s

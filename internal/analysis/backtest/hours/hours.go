@@ -1,5 +1,5 @@
-// Package hours provides the hours of a hospital for a backtest. It computes them from feeds or from the log of
-// observations, with the functions of the live processor, or reads recorded hours unchanged.
+// Package hours provides the hourly snapshots of a hospital for a backtest. It computes them from feeds or from the
+// log of observations, with the functions of the live processor, or reads recorded snapshots unchanged.
 package hours
 
 import (
@@ -58,13 +58,13 @@ func Lines(from io.Reader) iter.Seq2[simulate.Request, error] {
 	}
 }
 
-// feeds are the channels for the JSON feeds.
+// feeds are the channels whose requests [FromRequests] accepts.
 var feeds = []acuity.Channel{acuity.ChannelADT, acuity.ChannelCensus, acuity.ChannelClinical, acuity.ChannelRoster, acuity.ChannelStaffing}
 
 // FromRequests computes the hours of a hospital from the requests of its feeds. A request that a server would reject
 // causes an error.
 func FromRequests(requests iter.Seq2[simulate.Request, error], hospital string, zone *time.Location) hours {
-	pseudonyms := ingest.NewPseudonyms(bytes.Repeat([]byte("backtest"), 4)) // a fixed key: the pseudonyms do not leave the process
+	pseudonyms := ingest.NewPseudonyms(bytes.Repeat([]byte("backtest"), 4)) // a fixed key is safe: the pseudonyms do not leave the process
 	return FromInputs(func(yield func(inputlog.Input, error) bool) {
 		n := int64(0)
 		for r, err := range requests {
@@ -120,8 +120,8 @@ func FromInputs(inputs iter.Seq2[inputlog.Input, error], hospital string) hours 
 // ErrNone means that there are no recorded hours.
 var ErrNone = errors.New("no full hour was recorded, so there is no forecast to measure")
 
-// Ordered returns the hours in ascending order. A backfill records past hours again; of each hour, Ordered returns
-// only the latest generation.
+// Ordered returns the hours in ascending order. If an hour was recorded again by a backfill, Ordered returns only the
+// snapshot with the highest generation.
 func Ordered(list hours) ([]*acuity.Snapshot, error) {
 	var all []*acuity.Snapshot
 	for s, err := range list {

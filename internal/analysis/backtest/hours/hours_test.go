@@ -19,7 +19,8 @@ func made(t *testing.T, days int) simulate.Options {
 	return simulate.Options{Seed: 3, Profile: "small", Start: time.Date(2026, 1, 5, 0, 0, 0, 0, time.UTC), For: time.Duration(days) * 24 * time.Hour}
 }
 
-// TestFileIsTheFeed: the hours from a file equal those from the feed that was written to the file.
+// TestFileIsTheFeed: the hours that are computed from a file equal those that are computed directly from the requests
+// in that file.
 func TestFileIsTheFeed(t *testing.T) {
 	requests, err := simulate.Requests(made(t, 4))
 	if err != nil {
@@ -63,7 +64,7 @@ func TestLinesThatAreNone(t *testing.T) {
 	}
 }
 
-// TestOrdered: an hour from a backfill arrives late and replaces the earlier version of that hour.
+// TestOrdered: a backfilled hour is recorded late, and replaces the earlier snapshot of the same hour.
 func TestOrdered(t *testing.T) {
 	list, err := hours.Ordered(func(yield func(*acuity.Snapshot, error) bool) {
 		for _, s := range []*acuity.Snapshot{
