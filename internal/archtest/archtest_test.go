@@ -18,12 +18,12 @@ import (
 
 const module = "svc/"
 
-// folder is what one folder may import and do.
+// folder contains the rules for one folder.
 type folder struct {
 	// imports are the packages of the repository and the libraries that the folder may import, including packages below
 	// them, in addition to the standard library. A name that begins with "=" means only that package.
 	imports    []string
-	std        []string // if set, the only packages of the standard library that it may import
+	std        []string // the only packages of the standard library that the folder may import; empty: any
 	goroutines bool     // may start goroutines
 }
 
@@ -44,7 +44,7 @@ var plan = map[string]folder{
 	"acuity/stays":                     {imports: []string{"=acuity", "=acuity/codes", "=acuity/terminology", "=acuity/adt", "=acuity/location", "=acuity/evidence", "=acuity/facts", "=acuity/registry", "=acuity/identity"}, std: domainStd},                                                                          // the location of each visit over time
 	"acuity/charts":                    {imports: []string{"=acuity", "=acuity/codes", "=acuity/adt", "=acuity/location", "=acuity/evidence", "=acuity/facts", "=acuity/registry", "=acuity/identity", "=acuity/stays"}, std: domainStd},                                                                                // the chart of a room
 	"acuity/hospital":                  {imports: []string{"=acuity", "=acuity/codes", "=acuity/catalogue", "=acuity/terminology", "=acuity/adt", "=acuity/location", "=acuity/score", "=acuity/evidence", "=acuity/facts", "=acuity/registry", "=acuity/identity", "=acuity/stays", "=acuity/charts"}, std: domainStd}, // applies observations to the state of one hospital
-	"acuity/suggest":                   {imports: []string{"=acuity", "=acuity/codes", "=acuity/catalogue"}, std: domainStd},                                                                                                                                                                                            // suggestions for people who map codes; never used for a verdict
+	"acuity/suggest":                   {imports: []string{"=acuity", "=acuity/codes", "=acuity/catalogue"}, std: domainStd},                                                                                                                                                                                            // suggestions for mapping codes; never used for a verdict
 	"schemas":                          {imports: []string{"acuity", "acuity/forecast", "github.com/hamba/avro"}},
 	"schemas/administration":           {imports: []string{"schemas", "internal/httpapi/access", "internal/admin/audit", "internal/admin/users", "internal/admin/walls", "internal/admin/layout", "internal/outbound"}}, // administrative changes, as records
 	"schemas/ledger":                   {imports: []string{"schemas", "internal/outbound"}},                                                                                                                             // the entries of the notifier, as records
@@ -113,7 +113,7 @@ var plan = map[string]folder{
 	"internal/seal":                 {},                                                                                                                                                                                                                                           // encryption of secrets and addresses in settings and the ledger
 	"internal/admin/subscribers":    {imports: []string{"internal/httpapi/access", "internal/httpapi", "internal/admin/audit", "internal/outbound", "internal/signature", "github.com/go-chi/chi"}},                                                                               // administration of recipients, used by two roles and the command line
 	"internal/analysis/spreadsheet": {},                                                                                                                                                                                                                                           // escapes CSV text that a spreadsheet would run, for exports and the terminology map
-	"internal/analysis/inputlog":    {imports: []string{"acuity", "schemas", "internal/stream", "github.com/segmentio/kafka-go", "golang.org/x/time"}, goroutines: true},                                                                                                          // the log as an independent client reads it
+	"internal/analysis/inputlog":    {imports: []string{"acuity", "schemas", "internal/stream", "github.com/segmentio/kafka-go", "golang.org/x/time"}, goroutines: true},                                                                                                          // reads the log of observations with a different Kafka client
 	"internal/analysis/tables":      {imports: []string{"acuity", "schemas", "internal/outbound", "internal/analysis/spreadsheet", "internal/stream", "github.com/parquet-go/parquet-go"}},                                                                                        // columns and formats
 	"internal/analysis/archive":     {imports: []string{"schemas", "internal/analysis/inputlog", "internal/analysis/spreadsheet", "internal/analysis/tables", "internal/stream", "github.com/parquet-go/parquet-go", "golang.org/x/sync", "golang.org/x/time"}, goroutines: true}, // svc export, svc import
 	"internal/analysis/replay":      {imports: []string{"acuity", "schemas", "internal/analysis/inputlog", "internal/analysis/tables", "internal/stream", "golang.org/x/sync", "golang.org/x/time"}},                                                                              // svc replay
@@ -126,7 +126,7 @@ var plan = map[string]folder{
 	"internal/receiver":             {imports: []string{"internal/httpapi", "internal/outbound", "internal/signature"}}, // the endpoint of svc listen and svc dev
 	"internal/cli":                  {imports: []string{"internal/authorities", "github.com/spf13", "ingest", "internal/admin/sheets", "internal/httpapi", "internal/outbound", "internal/receiver", "internal/signature", "internal/analysis/simulate", "internal/analysis/spreadsheet", "golang.org/x/sync", "golang.org/x/term", "github.com/schollz/progressbar"}, goroutines: true},
 	"internal/devserver/pastalerts": {imports: []string{"internal/outbound", "notifier"}},                                                                                                                                                                                                                                                             // the alerts that the demo would have sent in its simulated past
-	"internal/devserver":            {imports: []string{"internal/analysis/simulate", "internal/cli", "internal/httpapi", "internal/outbound", "internal/receiver", "internal/seal", "internal/signature", "internal/stream", "internal/view", "notifier/sms", "github.com/go-chi/chi", "github.com/gofrs/flock", "github.com/spf13"}},                // everything around the roles in svc dev
+	"internal/devserver":            {imports: []string{"internal/analysis/simulate", "internal/cli", "internal/httpapi", "internal/outbound", "internal/receiver", "internal/seal", "internal/signature", "internal/stream", "internal/view", "notifier/sms", "github.com/go-chi/chi", "github.com/gofrs/flock", "github.com/spf13"}},                // the parts of svc dev around the roles
 	"internal/config":               {imports: []string{"internal/authorities", "schemas", "internal/admin/users", "internal/cli", "internal/httpapi", "internal/outbound", "internal/registry", "internal/seal", "internal/stream", "ingest/mllp", "notifier/egress", "notifier/sms", "notifier/webhook", "readapi/web/signin", "github.com/spf13"}}, // the options of a process
 	"internal/kafkacli":             {imports: []string{"internal/admin/auditlog", "internal/admin/keys", "internal/admin/settings", "internal/cli", "internal/config", "internal/devserver", "internal/registry", "internal/stream", "schemas", "github.com/spf13", "golang.org/x/sync"}},                                                            // finds the Kafka that a command uses
 	"internal/doctor":               {imports: []string{"internal/admin/settings", "internal/cli", "internal/config", "internal/kafkacli", "internal/registry", "internal/seal", "internal/stream", "internal/tracing", "internal/view", "schemas", "github.com/spf13"}},                                                                              // diagnoses the servers of an installation
@@ -141,11 +141,11 @@ var plan = map[string]folder{
 	"internal/e2e":                  {}, // only tests
 
 	"notifier/webhook":               {imports: []string{"acuity", "internal/outbound", "internal/signature", "notifier/egress", "notifier/event", "notifier/outcome"}},
-	"notifier/egress":                {}, // which addresses a hospital's endpoints may have; used by the sender and, through an interface, by ingest
+	"notifier/egress":                {}, // decides which addresses a hospital's endpoints may have; used by the sender and, through an interface, by ingest
 	"internal/analysis/analysistest": {imports: []string{"acuity", "schemas", "processors/verdict", "internal/analysis", "internal/stream", "internal/testkit/loadgen", "golang.org/x/sync"}, goroutines: true},
 	"notifier/sendertest":            {imports: []string{"internal/outbound", "notifier/outcome"}, goroutines: true},
 	"notifier/egress/egresstest":     {imports: []string{"notifier/egress"}, goroutines: true},
-	"internal/testkit/oidctest":      {},                                            // an identity provider for tests, which can be made hostile
+	"internal/testkit/oidctest":      {},                                            // an identity provider for tests, which can also respond like an attacker
 	"internal/testkit/runtimes":      {imports: []string{"github.com/gofrs/flock"}}, // runtimes of other languages for tests
 	"internal/signature":             {imports: []string{"internal/outbound"}},      // signs outgoing requests; checks requests to svc's receivers and receipts of providers
 

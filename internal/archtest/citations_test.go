@@ -82,7 +82,7 @@ func commentsOf(text string) string {
 	return strings.ReplaceAll(all.String(), "\n", " ")
 }
 
-// TestDanglingCitations checks the refused forms, and similar texts that are accepted.
+// TestDanglingCitations checks the forms that dangling matches, and similar texts that it must not match.
 func TestDanglingCitations(t *testing.T) {
 	for text, refused := range map[string]bool{
 		"the last one counts (F9)":                  true,

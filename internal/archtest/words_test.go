@@ -73,7 +73,7 @@ func colloquialWords(source string) []string {
 	return colloquial.FindAllString(quoted.ReplaceAllString(commentsOf(source), ""), -1)
 }
 
-// TestPlainWordsBite checks a comment of each kind, and code, which may use the words.
+// TestPlainWordsBite checks comments of each form, and code, in which the words are allowed.
 func TestPlainWordsBite(t *testing.T) {
 	for source, want := range map[string]string{
 		"// The view is made anew.\n":               "anew",

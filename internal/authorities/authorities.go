@@ -11,11 +11,11 @@ import (
 // Read returns the certificates in a file.
 func Read(file string) (*x509.CertPool, error) { return add(x509.NewCertPool(), file) }
 
-// ReadWithSystem returns the certificates in a file and those of the system. If file is "", it returns nil, which means
-// only those of the system.
+// ReadWithSystem returns the certificate authorities of the system and those in a file. If file is "", it returns
+// nil, which crypto/tls interprets as the authorities of the system.
 func ReadWithSystem(file string) (*x509.CertPool, error) {
 	if file == "" {
-		return nil, nil //nolint:nilnil // as in crypto/tls, nil means the system's authorities
+		return nil, nil //nolint:nilnil // nil is a valid result; see above
 	}
 	pool, err := x509.SystemCertPool()
 	if err != nil {

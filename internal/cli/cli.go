@@ -1,7 +1,7 @@
 // Package cli is the command line for the API of a server.
 //
-// It also provides what all svc commands, including the roles, have in common: environment variables for flags, a
-// single report of all errors, and help.
+// It also provides what all svc commands have in common, including those that start a role: environment variables for
+// flags, a single report of all errors, and help.
 package cli
 
 import (
@@ -17,7 +17,7 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// Env is the environment of a command: variables, outputs and clock. Tests pass a simulated environment.
+// Env is the environment of a command: environment variables, outputs and clock. Tests pass a simulated environment.
 type Env struct {
 	LookupEnv      func(string) (string, bool)
 	Stdout, Stderr io.Writer
@@ -31,8 +31,8 @@ func (w Env) Printf(format string, args ...any) error {
 	return err
 }
 
-// usageError is an error in the command line or the configuration. The command then does nothing, and the exit code
-// is 2.
+// usageError is an error in the command line or the configuration. After such an error, the command does nothing, and
+// the exit code is 2.
 type usageError struct{ err error }
 
 // Error implements error, with one line for each error.
@@ -66,13 +66,13 @@ func Section(parent *cobra.Command, title string, commands ...*cobra.Command) {
 	parent.AddCommand(commands...)
 }
 
-// Run runs the command that args name, and returns the exit code. 0: success. 1: the command failed. 2: the command
-// line or the configuration is invalid, and nothing was started. Errors are printed to standard error, one per line,
-// after the path of the command, such as "svc keys mint".
+// Run runs the command that args name, and returns the exit code: 0 for success, 1 if the command failed, and 2 if
+// the command line or the configuration is invalid and nothing was started. Errors are printed to standard error, one
+// per line, after the path of the command, such as "svc keys mint".
 //
-// Each command is a plain cobra command, with two additions. Use declares the arguments after the name: NAME is
-// required, [NAME] is optional, NAME… is one or more. PreRunE returns all errors in its flags; Run reports them
-// together with all other errors.
+// Each command is a plain cobra command, with two conventions. Use declares the arguments after the name: NAME is
+// required, [NAME] is optional, NAME… is one or more. PreRunE returns all errors in the flags of the command; Run
+// prints them together with all other errors.
 func Run(ctx context.Context, root *cobra.Command, args []string, w Env) int {
 	path, err := execute(ctx, root, args, w)
 	var wrong usageError
@@ -90,7 +90,7 @@ func Run(ctx context.Context, root *cobra.Command, args []string, w Env) int {
 	}
 }
 
-// execute runs the command that args name, and returns its path and its error.
+// execute runs the command that args name. It returns the path of the command, and the command's error.
 func execute(ctx context.Context, root *cobra.Command, args []string, w Env) (path string, err error) {
 	root.SetArgs(append([]string{}, args...)) // nil would make cobra read os.Args
 	root.SetOut(w.Stdout)
@@ -120,7 +120,7 @@ func (f *frame) prepare(c *cobra.Command) {
 	c.Use, c.DisableFlagsInUseLine, c.DisableAutoGenTag = fullUse(c), true, true
 	if !c.Runnable() {
 		c.RunE = chooseBelow
-		c.FParseErrWhitelist.UnknownFlags = c.HasParent() // if a subcommand is missing, the flags may belong to it
+		c.FParseErrWhitelist.UnknownFlags = c.HasParent() // an unknown flag may belong to the missing subcommand
 	} else if !c.DisableFlagParsing {
 		check := c.PreRunE
 		c.PreRunE = func(c *cobra.Command, args []string) error {
@@ -132,7 +132,7 @@ func (f *frame) prepare(c *cobra.Command) {
 		}
 	}
 	c.Flags().VisitAll(func(flag *pflag.Flag) {
-		if flag.Name == "version" { // this flag has no variable
+		if flag.Name == "version" { // has no environment variable
 			return
 		}
 		flag.Usage += " [" + variables(flag) + "]"
@@ -143,7 +143,8 @@ func (f *frame) prepare(c *cobra.Command) {
 	}
 }
 
-// chooseBelow runs a command that only groups subcommands: it returns an error that names the subcommands.
+// chooseBelow is the run function of a command that only groups subcommands. It returns an error that names the
+// subcommands; the root command prints its help instead.
 func chooseBelow(c *cobra.Command, args []string) error {
 	switch {
 	case len(args) == 0 && !c.HasParent():
@@ -182,7 +183,8 @@ func pathBelowRoot(c *cobra.Command) string {
 	return path
 }
 
-// wordFaults returns the errors in the arguments of a command, compared with the arguments that Use declares.
+// wordFaults returns the errors in the arguments of a command. use is the Use of the command, which declares the
+// arguments.
 func wordFaults(use string, args []string) (faults []error) {
 	wanted := strings.Fields(use)[1:]
 	for _, word := range wanted {

@@ -19,7 +19,7 @@ func program(w Env) *cobra.Command {
 	return root
 }
 
-// run executes one command as the program does.
+// run executes one command, and returns the exit code as [Run] does.
 func run(ctx context.Context, args []string, w Env) int {
 	path, err := execute(ctx, program(w), args, w)
 	if err == nil {

@@ -21,17 +21,17 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// client is the part of a command that sends requests over HTTP: the address, the key and the output format.
+// client contains the parts of a command that sends requests to a server: the address, the key and the output format.
 type client struct {
 	Env
-	reader bool // default key: the read key of svc dev if true, its administrator key if false
+	reader bool // whether the default key is the read key of svc dev instead of its administrator key
 
 	api, key, keyFile, data string
 	json                    bool
 
 	flags   *pflag.FlagSet
 	id      string        // first argument, usually an id
-	version string        // expected version for --if-version; "": any
+	version string        // version that the resource must have, from --if-version; "": any
 	fields  []field       // fields of the body
 	idField string        // path of the id in the body; "": the body has no id
 	wait    time.Duration // how long to wait for an outcome; 0: do not wait
@@ -81,7 +81,7 @@ func readKey(file string, key *string) error {
 	if file == "" {
 		return nil
 	}
-	content, err := os.ReadFile(file) //nolint:gosec // the file that the user named
+	content, err := os.ReadFile(file) //nolint:gosec // the user names the file
 	if err != nil {
 		return fmt.Errorf("--key-file: %w", WithoutPath(err))
 	}
@@ -93,8 +93,8 @@ func readKey(file string, key *string) error {
 	return nil
 }
 
-// devServer returns the running svc dev, for a command without a server flag. flag is the name of the missing flag,
-// which the error contains.
+// devServer returns the running svc dev, which a command without a server flag uses. flag is the name of that flag,
+// for the error.
 func devServer(flag, data string) (*DevFile, error) {
 	running, err := RunningDev(data, (*DevFile).API)
 	if err != nil {
@@ -167,8 +167,8 @@ func (r *refusal) Error() string {
 	return strings.TrimSuffix(r.Message, ".") + ": " + strings.Join(said, "; ")
 }
 
-// ask sends a request and returns the data of the response. An error response is returned as a *refusal. {id} in the
-// path is replaced by the command's first argument. If body is nil, the request has no body.
+// ask sends a request and returns the data of the response. If the response reports an error, ask returns a *refusal.
+// {id} in the path is replaced by the command's first argument. If body is nil, the request has no body.
 func (c *client) ask(ctx context.Context, method, path string, body any) (json.RawMessage, error) {
 	ctx, cancel := context.WithTimeout(ctx, askWithin)
 	defer cancel()
@@ -234,9 +234,9 @@ func decode(raw json.RawMessage, data any) error {
 	return nil
 }
 
-// request returns the run function of a command that sends one request. The fields of the command become the body.
-// The response is passed to print unless JSON is requested. {id} in the path is replaced by the command's first
-// argument.
+// request returns the run function of a command that sends one request. The body contains the fields of the command.
+// The run function prints the response as JSON or with print, depending on --json. {id} in the path is replaced by
+// the command's first argument.
 func request[T any](method, path string, print func(*client, *T) error) func(context.Context, *client) error {
 	return func(ctx context.Context, c *client) error {
 		if len(c.fields) == 0 && c.idField == "" {
@@ -250,7 +250,7 @@ func request[T any](method, path string, print func(*client, *T) error) func(con
 	}
 }
 
-// show sends a request and prints the response, either as JSON or by calling print.
+// show sends a request and prints the response: as JSON if --json is given, otherwise with print.
 func show[T any](ctx context.Context, c *client, method, path string, body any, print func(*client, *T) error) error {
 	raw, err := c.ask(ctx, method, path, body)
 	if err != nil {
@@ -266,7 +266,7 @@ func show[T any](ctx context.Context, c *client, method, path string, body any, 
 	return print(c, &data)
 }
 
-// list returns the run function of a command that prints a list, which the response contains under the given name.
+// list returns the run function of a command that prints a list. name is the name of the list in the response.
 func list[T any](path, name string, print func(*client, []T) error) func(context.Context, *client) error {
 	return func(ctx context.Context, c *client) error {
 		var answer map[string]json.RawMessage
@@ -284,7 +284,7 @@ func list[T any](path, name string, print func(*client, []T) error) func(context
 	}
 }
 
-// alone turns print, which prints a list, into a function that prints a single item.
+// alone returns a function that prints a single item, given a function that prints a list.
 func alone[T any](print func(*client, []T) error) func(*client, *T) error {
 	return func(c *client, v *T) error { return print(c, []T{*v}) }
 }
@@ -297,7 +297,7 @@ func printID(sentence string) func(*client, *identified) error {
 	return func(c *client, v *identified) error { return c.Printf(sentence+"\n", v.ID) }
 }
 
-// pages requests the pages of a list until it has all items or the given maximum.
+// pages requests the pages of a list until it has all items, or as many as most.
 func pages[T any](ctx context.Context, c *client, path string, query url.Values, most int) ([]T, error) {
 	all := []T{}
 	for len(all) < most {
@@ -353,14 +353,14 @@ func ReadDevFile(data string) (*DevFile, error) {
 // answerWithin is the timeout for connecting to a svc dev on this machine.
 const answerWithin = 2 * time.Second
 
-// RunningDev reads dev.json and checks that svc dev accepts connections at the host:port that address returns. svc
-// dev does not remove the file when it exits, so the file alone does not prove that svc dev is running.
+// RunningDev reads dev.json, and checks that svc dev accepts connections at the host:port that address returns. The
+// check is necessary, because svc dev does not remove the file when it exits.
 func RunningDev(data string, address func(*DevFile) string) (*DevFile, error) {
 	d, err := ReadDevFile(data)
 	if err != nil {
 		return nil, err
 	}
-	conn, err := net.DialTimeout("tcp", address(d), answerWithin) //nolint:noctx // DialTimeout has its own limit
+	conn, err := net.DialTimeout("tcp", address(d), answerWithin) //nolint:noctx // DialTimeout is limited without a context
 	if err != nil {
 		return nil, fmt.Errorf("the svc dev that wrote %s is not running", DevFilePath(data))
 	}

@@ -36,7 +36,7 @@ type attemptData struct {
 	Response  *string
 }
 
-// status returns the state, with the reason unless the last attempt already shows it.
+// status returns the state of the delivery. It adds the reason, unless the last attempt has the same class.
 func (d *deliveryData) status() string {
 	if last := d.last(); d.Reason == nil || last != nil && *d.Reason == last.Class {
 		return d.State
@@ -81,7 +81,8 @@ func showDeliveries(ctx context.Context, c *client) error {
 	return show(ctx, c, http.MethodGet, deliveryPath, nil, printDelivery)
 }
 
-// ago converts a time to the API's format. A duration such as 2h means that long ago; any other text is unchanged.
+// ago converts a time to the format of the API. A duration such as 2h means 2 hours ago; ago returns any other text
+// unchanged.
 func (c *client) ago(text string) string {
 	if lapse, err := ParseLifetime(text); err == nil && lapse > 0 {
 		return Stamp(c.Now().Add(-lapse))
@@ -140,7 +141,6 @@ func printDelivery(c *client, d *deliveryData) error {
 	}, "ATTEMPT", "AT", "MS", "CLASS", "STATUS", "ANSWER")
 }
 
-// svc webhooks and svc alerts send commands to the notifier, and then poll for their progress.
 
 // progressData is the progress of a command as the API represents it.
 type progressData struct {
@@ -155,7 +155,8 @@ type progressData struct {
 	UpdatedAt         *string `json:"updatedAt"`
 }
 
-// askEvery is the interval between requests for the progress of a command. The API does not push the progress.
+// askEvery is the interval between requests for the progress of a command. Polling is necessary, because the API does
+// not push the progress.
 const askEvery = 100 * time.Millisecond
 
 // waitFor adds the flag that sets how long to wait for an outcome.
@@ -165,13 +166,14 @@ func waitFor(preset time.Duration) option {
 	}
 }
 
-// order returns the run function of a command that is sent to the notifier, with the flags as the body.
+// order returns the run function of a command that the server forwards to the notifier. The fields of the command
+// become the body.
 func order(path string) func(context.Context, *client) error {
 	return func(ctx context.Context, c *client) error { return c.order(ctx, path) }
 }
 
 // order sends a command and waits for its outcome. It returns an error unless every requested delivery succeeded. If
-// the time to wait is zero, it only reports that the command was sent.
+// c.wait is 0, it only prints the id of the command.
 func (c *client) order(ctx context.Context, path string) error {
 	body := map[string]any{}
 	if err := c.addFields(body); err != nil {
@@ -226,7 +228,8 @@ func (c *client) order(ctx context.Context, path string) error {
 // commandPath is the path of a command, whose id is the first argument.
 const commandPath = "/api/admin/commands/{id}"
 
-// printProgress returns a function that prints the progress of a command. asked is true if the user requested a stop.
+// printProgress returns a function that prints the progress of a command. asked reports whether the user has
+// requested to stop the command.
 func printProgress(asked bool) func(*client, *progressData) error {
 	return func(c *client, p *progressData) error {
 		state := "in progress"
@@ -253,7 +256,7 @@ func (c *client) awaitProgress(ctx context.Context, id string) (p progressData, 
 		raw, err = c.ask(ctx, http.MethodGet, "/api/admin/commands/"+url.PathEscape(id), nil)
 		switch {
 		case errors.As(err, &no) && no.Code == "not_found": // the notifier has not read the command yet
-		case errors.As(err, &no) && no.status == http.StatusServiceUnavailable: // the command is accepted; its progress is currently unknown
+		case errors.As(err, &no) && no.status == http.StatusServiceUnavailable: // the command was accepted, but its progress is not available
 		case ctx.Err() != nil && errors.Is(ctx.Err(), context.DeadlineExceeded):
 			return p, raw, nil
 		case err != nil:
@@ -269,8 +272,7 @@ func (c *client) awaitProgress(ctx context.Context, id string) (p progressData, 
 	}
 }
 
-// outcome returns the state of a delivery and its last attempt, or the given default text if the delivery cannot be
-// read.
+// outcome describes a delivery and its last attempt. If the delivery cannot be read, it returns the text otherwise.
 func (c *client) outcome(ctx context.Context, id, otherwise string) string {
 	var d deliveryData
 	if c.askInto(ctx, http.MethodGet, "/api/admin/deliveries/"+url.PathEscape(id), nil, &d) != nil {

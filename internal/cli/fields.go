@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// field is a flag that becomes a field of the body of a request.
+// field is a flag whose value becomes a field of the request body.
 type field struct {
 	flag, path, usage string
 	fieldKind
@@ -21,7 +21,7 @@ type field struct {
 type fieldKind struct {
 	words  []string // accepted values; nil: any
 	preset string   // default, one of words
-	filled bool     // whether an empty value is omitted from the body; a flag that was not given is always omitted
+	filled bool     // whether an empty value is omitted from the body; otherwise, only a flag that was not given is omitted
 	add    func(c *cobra.Command, name, usage string)
 	value  func(c *client, text string) (any, error) // converts the text of the flag; nil: the text is the value
 }
@@ -45,7 +45,7 @@ var (
 		return text, nil
 	}}
 
-	// roomsField is a comma-separated list of room ids. null means all rooms.
+	// roomsField is a comma-separated list of room ids; the word all becomes null, which means all rooms.
 	roomsField = fieldKind{value: func(_ *client, text string) (any, error) {
 		var rooms []int32
 		for _, id := range commas(text) {
@@ -61,7 +61,7 @@ var (
 		return rooms, nil
 	}}
 
-	// secretField is the content of a file.
+	// secretField is the name of a file; the body contains the content of the file.
 	secretField = fieldKind{filled: true, value: func(_ *client, path string) (any, error) {
 		secret, err := readSecret(path)
 		if err != nil {
@@ -88,10 +88,10 @@ func commas(list string) []string {
 	return all
 }
 
-// option adds flags or arguments to a command.
+// option adds flags or arguments to a command that is being created.
 type option func(*client, *cobra.Command)
 
-// fields adds flags that become fields of the body.
+// fields adds flags whose values become fields of the request body.
 func fields(list ...field) option {
 	return func(c *client, cmd *cobra.Command) {
 		c.fields = append(c.fields, list...)
@@ -108,10 +108,11 @@ func fields(list ...field) option {
 	}
 }
 
-// idField puts the first argument into the body at the given path.
+// idField puts the first argument of the command into the request body, at the given path.
 func idField(path string) option { return func(c *client, _ *cobra.Command) { c.idField = path } }
 
-// ifVersion adds the flag --if-version, with which a command changes the resource only if it has the given version.
+// ifVersion adds the flag --if-version. If it is given, the server makes the change only if the resource has that
+// version.
 func ifVersion(c *client, cmd *cobra.Command) {
 	cmd.Flags().StringVar(&c.version, "if-version", "", "make the change only if the resource has this `version`")
 }

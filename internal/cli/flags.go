@@ -26,7 +26,7 @@ func Variable(flag string) string {
 	return "SVC_" + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))
 }
 
-// Secret marks flags whose value may also come from a file, which the variable SVC_…_FILE names.
+// Secret marks flags whose value may also come from a file. The environment variable SVC_…_FILE names that file.
 func Secret(flags *pflag.FlagSet, names ...string) { annotate(flags, noteSecret, "true", names) }
 
 // Filled marks secrets for which an empty file is an error, because such a file was truncated or never written.
@@ -35,14 +35,14 @@ func Filled(flags *pflag.FlagSet, names ...string) { annotate(flags, noteFilled,
 // Require marks flags that must be given.
 func Require(flags *pflag.FlagSet, names ...string) {
 	annotate(flags, noteRequired, "true", names)
-	annotate(flags, cobra.BashCompOneRequiredFlag, "true", names) // completion offers them first
+	annotate(flags, cobra.BashCompOneRequiredFlag, "true", names) // shell completion offers these flags first
 }
 
 // ServerFlags lists flags in a separate section of the help.
 func ServerFlags(flags *pflag.FlagSet, names ...string) { annotate(flags, noteServers, "true", names) }
 
-// Idle marks flags that have no effect in this run. Their variables are ignored, and a given flag is refused with the
-// reason.
+// Idle marks flags that have no effect in this run. Their environment variables are ignored. If such a flag is given,
+// the command is refused with the reason.
 func Idle(flags *pflag.FlagSet, reason string, names ...string) {
 	annotate(flags, noteIdle, reason, names)
 }
@@ -74,7 +74,7 @@ func OneOf(c *cobra.Command, into *string, name, preset, usage string, words ...
 	c.Flags().Var(&oneOf{into, words}, name, usage)
 	err := c.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp))
 	if err != nil {
-		panic(err) // the flag was just added
+		panic(err) // cannot happen: the flag exists
 	}
 }
 
@@ -99,11 +99,11 @@ func (v *oneOf) Set(text string) error {
 	return nil
 }
 
-// checkedValue is a flag value that stores its error, so that the parser continues and all errors are reported
-// together. The error never contains the value.
+// checkedValue is a flag value that stores errors in faults. The parser therefore continues after an error, and all
+// errors are reported together. The errors never contain the value.
 type checkedValue struct {
 	pflag.Value
-	from   string // the flag, or the variable that supplied the value
+	from   string // what supplied the value: the flag or an environment variable
 	faults *[]error
 }
 
@@ -160,7 +160,7 @@ func (f *frame) flagFaults(flags *pflag.FlagSet) []error {
 // variable names.
 func (f *frame) fromEnvironment(flags *pflag.FlagSet, flag *pflag.Flag) {
 	checked, ours := flag.Value.(*checkedValue)
-	if !ours { // cobra adds -h itself
+	if !ours { // cobra added the flag, such as -h
 		return
 	}
 	name := Variable(flag.Name)
@@ -195,7 +195,7 @@ func explainFlag(c *cobra.Command, err error) error {
 		return Usage(err)
 	case len(unknown.GetSpecifiedShortnames()) > 1:
 		name, _, _ := strings.Cut(unknown.GetSpecifiedShortnames(), "=")
-		if c.Flags().Lookup("h"+name) != nil { // pflag parsed the h as -h
+		if c.Flags().Lookup("h"+name) != nil { // pflag has removed the h as the flag -h
 			name = "h" + name
 		}
 		return Usage(fmt.Errorf("-%s: flags begin with two dashes: --%s", name, name))

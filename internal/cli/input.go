@@ -30,9 +30,9 @@ type input struct {
 // Close implements [io.Closer].
 func (in *input) Close() error { return errors.Join(in.ReadCloser.Close(), in.file.Close()) }
 
-// interruptible returns a reader that reads from in and stops when ctx ends. A plain read of a terminal or pipe would
-// block after Ctrl-C. Close ends the goroutine that reads ahead. If that goroutine is blocked in a read, it ends only
-// with the process.
+// interruptible returns a reader that reads from in and stops when ctx ends. Without it, a read from a terminal or
+// pipe would continue to block after Ctrl-C. A goroutine reads from in; Close ends this goroutine, unless it is
+// blocked in a read.
 func interruptible(ctx context.Context, in io.Reader) io.ReadCloser {
 	out, ahead := io.Pipe()
 	stop := context.AfterFunc(ctx, func() {

@@ -1,6 +1,7 @@
 // Package inputlog reads the observations on Kafka as the inputs of analyses.
 //
-//   - A [Log] reads the topic with a different library (segmentio/kafka-go) than the processors, outside any consumer group, and never writes.
+//   - A [Log] reads the topic with a different library (segmentio/kafka-go) than the processors, outside any
+//     consumer group, and never writes.
 //   - An [Input] is one record of the log.
 //   - A [Source] is either the log, or another topic that is read with internal/stream.
 package inputlog

@@ -90,7 +90,7 @@ type partitionDiff struct {
 // diffUnit is one hospital in a comparison.
 type diffUnit struct {
 	timeline
-	recording, replaying *Refold // recording: with the rules at the time; replaying: with the given rules, or equal to recording if there are none
+	recording, replaying *Refold // recording: rules of the time; replaying: the given rules; if there are none, both are equal
 	made                 []step  // steps that one input causes
 	version              int64   // last recorded version
 }

@@ -10,7 +10,7 @@ import (
 	"svc/internal/analysis/simulate"
 )
 
-// For any turns, real time never decreases, and Unit is the inverse of Real.
+// For any turns of a course, real time never decreases, and Unit is the inverse of Real.
 func TestCourse(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var c simulate.Course
@@ -33,7 +33,8 @@ func TestCourse(t *testing.T) {
 	})
 }
 
-// A unit whose speed has changed writes real times, to the millisecond. All other values are unchanged.
+// If the speed of a unit changes, the requests contain real times, to the millisecond. Everything else in the
+// requests is unchanged.
 func TestUnitInMotion(t *testing.T) {
 	turn := start.Add(24 * time.Hour)
 	course := simulate.Course{{Unit: turn, Real: turn, Speed: 60}}

@@ -8,7 +8,7 @@ type faults struct {
 	steady  bool
 	outages [][2]clock
 	signals []signal // signals in the open clinical request
-	last    clock    // latest arrival of any message that was not late
+	last    clock    // arrival time of the latest message that was not late
 }
 
 // Faults of the interface. The values are assumed.
@@ -17,11 +17,11 @@ const (
 	outageLeast, outageMost  = 5 * hour, 28 * hour
 	chanceLate               = .025 // probability that a message is charted late
 	lateMedian, lateSpread   = 40 * minute, .8
-	chanceTwice              = .06 // used only with chaos, like the next three constants
+	chanceTwice              = .06 // probability of a second copy; this and the next three apply only to the chaos profile
 	chanceWrong              = .05
 	chanceDisorder           = .25
 	disorderMost             = 45 * minute
-	flushed                  = 600 // after an outage, messages arrive this many times faster than they were sent
+	flushed                  = 600 // factor by which messages arrive faster after an outage than they were sent
 	transitLeast, transitMax = 2 * second, 15 * second
 )
 
@@ -59,7 +59,8 @@ func (f *faults) outage(t clock) (o [2]clock, away bool) {
 	return f.outages[i], true
 }
 
-// arrives returns when a message that is sent now arrives: after a short delay, late, or after the end of an outage.
+// arrives returns the arrival time of a message that is sent now. The message takes a few seconds, may be late and,
+// during an outage, arrives after the end of the outage.
 func (f *faults) arrives(u *unit) clock {
 	f.last = max(f.last, u.now+f.between(transitLeast, transitMax))
 	t := f.last
@@ -98,7 +99,7 @@ func (f *faults) sendSnapshot(u *unit, path string, body any) {
 	u.post(u.now+second, path, encoded(body))
 }
 
-// deliver sends an ADT event. With chaos, a wrong event and its cancellation precede some events.
+// deliver sends an ADT event. In the chaos profile, some events are preceded by a wrong event and its cancellation.
 func (f *faults) deliver(u *unit, e *event) {
 	if u.chaos && f.is(chanceWrong) {
 		f.sendMistake(u, e)
@@ -111,7 +112,7 @@ func (f *faults) number(u *unit) string {
 	return u.numbered('E', u.events)
 }
 
-// sendMistake sends a wrong event and, shortly afterwards, its cancellation, both before the correct event.
+// sendMistake sends a wrong event and the cancellation of that event, before the caller sends the correct event.
 func (f *faults) sendMistake(u *unit, e *event) {
 	cancel := map[string]string{"A01": "A11", "A02": "A12", "A03": "A13"}[e.kind]
 	if cancel == "" || e.at != u.now || e.mother != "" {

@@ -13,8 +13,9 @@ import (
 
 var update = flag.Bool("update", false, "rewrite testdata")
 
-// TestBytesAreFrozen compares the simulated bytes with recorded digests, because golden files and the forecast's
-// quality gates depend on these bytes. It covers the change of regime, a daylight saving time change and all profiles.
+// TestBytesAreFrozen compares the simulated bytes of all profiles with recorded digests, because golden files and the
+// forecast's quality gates depend on these bytes. The simulated periods include the change of regime and a change to
+// daylight saving time.
 func TestBytesAreFrozen(t *testing.T) {
 	chicago, err := time.LoadLocation("America/Chicago")
 	if err != nil {

@@ -116,7 +116,7 @@ func (u *unit) name(n int) string        { return u.numbered('V', n) }
 func (u *unit) patientName(n int) string { return u.numbered('P', n) }
 
 // numbered returns an identifier for messages: a letter, the unit's mark and a number. Simulations with different
-// options have different marks, so the identifiers of two simulations for one hospital never collide.
+// options have different marks, so that they can send to the same hospital without using the same identifiers.
 func (u *unit) numbered(letter byte, n int) string {
 	return string(strconv.AppendInt(append([]byte{letter}, u.mark...), int64(n), 10))
 }
@@ -129,7 +129,7 @@ func (u *unit) sendEvent(e *event) {
 	u.faults.deliver(u, e)
 }
 
-// bodyOf returns the body of an event to which the given number is assigned.
+// bodyOf returns the body of an ADT event. number is the event's identifier.
 func (u *unit) bodyOf(e *event, number string) *adtBody {
 	b := &adtBody{
 		EventID: number, EventType: e.kind, OccurredAt: u.text(e.at), RecordedAt: u.text(e.recorded),
@@ -157,8 +157,8 @@ func encoded(body any) []byte {
 	return bytes.TrimSuffix(out.Bytes(), []byte("\n"))
 }
 
-// text returns an instant as RFC 3339 in UTC: in whole seconds or, if [Options.Clock] is set, in milliseconds. It
-// returns an empty string for the zero instant.
+// text returns an instant as RFC 3339 in UTC, or "" for the zero instant. It returns whole seconds or, if
+// [Options.Clock] is set, milliseconds.
 func (u *unit) text(t clock) string {
 	if t == 0 {
 		return ""
@@ -190,7 +190,7 @@ type adtBody struct {
 	CancelsOccurredAt string          `json:"cancelsOccurredAt,omitempty"`
 }
 
-// placeBody is a room as an ADT system names it.
+// placeBody is the place of a room: point of care and room, as an ADT system names them.
 type placeBody struct {
 	PointOfCare string `json:"pointOfCare"`
 	Room        string `json:"room"`
@@ -227,7 +227,7 @@ type censusBody struct {
 	Rooms      []roomBody `json:"rooms"`
 }
 
-// roomBody is a room of a census. Only an occupied room has the fields after the status.
+// roomBody is a room in a census. The fields after Status are set only for an occupied room.
 type roomBody struct {
 	RoomID       int        `json:"roomId"`
 	RoomLabel    string     `json:"roomLabel"`

@@ -26,8 +26,8 @@ const (
 	// Recovery takes at least two hours (Guidelines for Perinatal Care, 8th ed.).
 	recoveryLeast          = 120 * minute
 	recoveryMore, moreness = 25 * minute, .70
-	// Mother and child are ready to go home two nights after the birth, or three after a cesarean. The limits are
-	// the 48 h and 96 h of the Newborns' and Mothers' Health Protection Act (1996).
+	// Mother and child are ready to go home after two nights, or after three if the birth was a cesarean. US insurers
+	// must cover 48 h and 96 h (Newborns' and Mothers' Health Protection Act, 1996).
 	stayVaginal, stayCesarean, staySpread = 40 * hour, 68 * hour, .24
 	// The length of a stay before birth is assumed.
 	stayAntepartum, antepartumSpread = 60 * hour, .80
@@ -44,16 +44,16 @@ const (
 	chanceSectionFirst   = .26  // together with planned cesareans, 32.1% of births (NCHS 2022)
 	chanceSectionLater   = .08  // same source
 	chanceNICU           = .09  // NCHS 2022: 9.8% of newborns
-	chanceHemorrhage     = .043 // Corbetta-Rastelli et al., Obstet Gynecol 2023: 4.3% in 2019
+	chanceHemorrhage     = .043 // fraction of inductions; assumed
 	chanceRipening       = .55  // of inductions; assumed
-	chanceFollowsLabor   = .30  // antepartum stays that end in labor; assumed
-	chanceUnstable       = .15  // antepartum stays with a crisis; assumed
-	chanceStaysInTriage  = .06  // evaluations that lead to an antepartum stay; assumed
+	chanceFollowsLabor   = .30  // fraction of antepartum stays that end in labor; assumed
+	chanceUnstable       = .15  // fraction of antepartum stays with a crisis; assumed
+	chanceStaysInTriage  = .06  // fraction of triage visits that lead to an antepartum stay; assumed
 	chanceTrialOfLabor   = .05  // assumed
-	chanceImminentBirths = .02  // women who give birth within an hour of arrival; assumed
+	chanceImminentBirths = .02  // fraction of women who give birth within an hour of arrival; assumed
 )
 
-// pathway is the course of a visit through the unit: the next step, and the time until it.
+// pathway moves a visit through the unit. Each method performs one step, and schedules the next one.
 type pathway struct{ *visit }
 
 // beginTriage starts the visit of a woman who usually returns home.
@@ -219,7 +219,7 @@ func (v pathway) beginCesarean() {
 	})
 }
 
-// runCesarean runs a cesarean, as soon as an operating room is free.
+// runCesarean performs a cesarean as soon as an operating room is free.
 func (v pathway) runCesarean() {
 	v.setPushing(false)
 	if len(v.theatre.free) == 0 {
@@ -253,8 +253,8 @@ func (v pathway) waitPostpartum() {
 	})
 }
 
-// goHome discharges the woman at the rounds on the day on which she is ready. If she is ready more than eight hours
-// after those rounds, it discharges her at the rounds on the next day.
+// goHome discharges the woman at a morning's rounds: on the day on which she is ready or, if she is ready more than
+// eight hours after that day's rounds, on the next day.
 func (v pathway) goHome(ready clock) {
 	ready = max(ready, v.now+3*hour)
 	rounds := float64(roundsHour)
@@ -264,7 +264,7 @@ func (v pathway) goHome(ready clock) {
 	local := v.local(ready)
 	midnight := ready - clock(local.Hour())*hour - clock(local.Minute())*minute - clock(local.Second())
 	home := v.hourOf(midnight, rounds+roundsSpread*v.NormFloat64())
-	if home < ready-8*hour { // ready in the evening: home the next morning
+	if home < ready-8*hour { // she is ready in the evening, so she goes home the next morning
 		home = v.hourOf(midnight+26*hour, rounds+roundsSpread*v.NormFloat64())
 	}
 	v.after(max(home, v.now+hour)-v.now, v.discharge)

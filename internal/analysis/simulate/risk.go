@@ -6,11 +6,11 @@ import (
 	"slices"
 )
 
-// drawHistory draws the risks of the woman at arrival. Most of them become more frequent over the year (unit.load). A
-// probability without a source is assumed.
+// drawHistory draws the woman's risks at arrival. Most risks become more frequent during the simulation; see
+// unit.load. A probability without a source is assumed.
 func (v *visit) drawHistory() {
 	load := v.load()
-	if v.is(.016) { // NCHS 2022: 31 of 1,000 births are twin births
+	if v.is(.016) { // NCHS 2022: 31 of 1,000 newborns are twins, so about 16 of 1,000 births are twin births
 		v.expecting = 2
 		v.diagnoses = append(v.diagnoses, icd("O30.043", "Twin pregnancy, dichorionic/diamniotic, third trimester"))
 	}
@@ -98,8 +98,8 @@ func (v *visit) drawComplications(span clock) {
 	}
 }
 
-// treatRisks starts the treatment of the risks in the woman's history once she is admitted: magnesium until a day after
-// birth (ACOG Practice Bulletin 222), and infusions.
+// treatRisks schedules the treatment of the woman's risks after her admission: an infusion of insulin or labetalol,
+// or magnesium until about a day after birth (ACOG Practice Bulletin 222).
 func (v *visit) treatRisks() {
 	switch {
 	case v.has("O14.13"):
@@ -175,8 +175,7 @@ func (v *visit) recordBirth(cesarean bool) {
 	}
 }
 
-// dischargeBaby discharges a baby with its mother, or to newborn intensive care, which is another
-// unit.
+// dischargeBaby discharges a baby: home with its mother, or to newborn intensive care, which is not part of the unit.
 func (v *visit) dischargeBaby(i int) {
 	b := &v.babies[i]
 	if b.gone {

@@ -5,8 +5,8 @@
 // messages contain visit and patient numbers, but never a name or a birth date. The same [Options] produce the same
 // bytes.
 //
-// The simulation has a different structure from the forecast that is tested with it. Messages do not contain the
-// causes of events (parity, busy days, storms, change of regime).
+// The simulation is used to test the forecast, so it does not share the forecast's model. Its messages do not contain
+// what causes the events, such as parity, busy days, storms and the change of regime.
 package simulate
 
 import (
@@ -25,7 +25,7 @@ type Options struct {
 	Start   time.Time     // first instant; its location is the time zone of the unit
 	For     time.Duration // duration of the simulation
 	Births  int           // births per year; 0: as in the profile
-	// Steady omits late records and outages.
+	// Steady omits late messages and outages.
 	Steady bool
 	// Clock maps each instant of the unit to the instant at which requests are dated and sent. If Clock is nil, both
 	// instants are equal. Clock must never run backwards.
@@ -101,7 +101,7 @@ func Requests(o Options) (iter.Seq[Request], error) {
 	return func(yield func(Request) bool) { newUnit(&o, p).run(yield) }, nil
 }
 
-// AppendLine appends a request as a line of NDJSON: {"at", "path", "body"}.
+// AppendLine appends a request to line as one line of NDJSON: an object with at, path and body.
 func AppendLine(line []byte, r Request) []byte {
 	line = append(line, `{"at":"`...)
 	line = r.At.UTC().AppendFormat(line, "2006-01-02T15:04:05.999Z")
@@ -112,7 +112,7 @@ func AppendLine(line []byte, r Request) []byte {
 	return append(line, '}', '\n')
 }
 
-// BatchEvents is the maximum number of events in a batch that the API accepts.
+// BatchEvents is the maximum number of events in one batch. The API does not accept more.
 const BatchEvents = 500
 
 const (

@@ -80,7 +80,7 @@ func TestLongerRunGoesOn(t *testing.T) {
 // arrives after the patient has moved.
 var usual = []string{"room_not_occupied", "place_differs", "prior_place_differs"}
 
-// Every line is JSON that the decoders accept, and lines are ordered by time. They cause only the
+// Every request is a line of valid JSON, and the requests are ordered by time. The decoders accept them with only the
 // usual warnings.
 func TestEveryLineIsAccepted(t *testing.T) {
 	for _, profile := range simulate.Profiles() {
@@ -144,7 +144,7 @@ func (u *unit) advance(to time.Time) {
 	}
 }
 
-// accept applies a request, which must be accepted, and returns the warnings about its body.
+// accept applies a request, which must not be rejected. It returns the change, and the warnings of the decoder.
 func (u *unit) accept(t testing.TB, r simulate.Request) (acuity.Change, []acuity.Warning) {
 	t.Helper()
 	o := &acuity.Observation{Hospital: "h", ReceivedAt: acuity.At(r.At), Channel: acuity.Channel(path.Base(r.Path)), Source: "k"}

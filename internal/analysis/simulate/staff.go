@@ -13,7 +13,7 @@ type staff struct {
 	chance
 	grid   float64 // planned nurses per shift
 	nurses []nurse
-	first  int // index of the first nurse on duty; the other nurses on duty follow
+	first  int // index in nurses of the first nurse on duty; the next onDuty-1 nurses are also on duty
 	onDuty int
 	call   bool
 }
@@ -87,7 +87,7 @@ func (u *unit) need() float64 {
 	return sum
 }
 
-// need returns the estimate for one woman, by a rule of thumb.
+// need returns the charge nurse's estimate of the nurses that one woman needs.
 func (v *visit) need() float64 {
 	need := 1. / 3
 	switch p := v.room.pool; {
@@ -119,8 +119,8 @@ func (s *staff) changeShift(u *unit) {
 	s.sendRoster(u)
 }
 
-// recount calls in a nurse if the unit is short of nurses, or sends one home if it has too many. It then reports the
-// staff and the assignments.
+// recount calls in a nurse if too few are on duty and one is on call, or sends one home if too many are on duty. It
+// then reports the staff and the assignments.
 func (s *staff) recount(u *unit) {
 	short := u.need() - float64(s.onDuty)
 	switch {
@@ -174,8 +174,9 @@ func (s *staff) sendRoster(u *unit) {
 	u.faults.sendSnapshot(u, pathRoster, b)
 }
 
-// assign assigns couplets and antepartum patients to all nurses except the charge nurse, usually two to each. The nurse
-// of a laboring woman may change within the hour, so rosters do not list labor rooms.
+// assign returns the rooms of each nurse, usually two. It assigns the rooms of couplets and antepartum patients to
+// all nurses except the charge nurse. Rosters do not list labor rooms, because the nurse of a laboring woman may
+// change within the hour.
 func (u *unit) assign(count, charge int) [][]int {
 	rooms := make([][]int, count)
 	who, load := -1, 0.
@@ -189,7 +190,7 @@ func (u *unit) assign(count, charge int) [][]int {
 				who++
 			}
 			if load = need; who >= count {
-				break // no nurse is left, so the charge nurse helps
+				break // all nurses have rooms; the charge nurse cares for the remaining patients
 			}
 		}
 		rooms[who] = append(rooms[who], r.id)

@@ -82,7 +82,7 @@ func (u *unit) run(yield func(Request) bool) {
 	}
 }
 
-// begin connects the simulated systems at the start. They then report the current patients and staff.
+// begin starts to send requests: first the current patients and staff, as newly connected systems do.
 func (u *unit) begin() {
 	u.muted = false
 	u.sendCensus()
@@ -96,13 +96,13 @@ func (u *unit) begin() {
 	u.faults.begin(u)
 }
 
-// schedule schedules a function; if the instant is in the past, the function runs now.
+// schedule adds a function to the agenda. If the instant t has passed, the function runs at the current instant.
 func (u *unit) schedule(t clock, do func()) {
 	u.number++
 	heap.Push(&u.agenda, entry{at: max(t, u.now), number: u.number, do: do})
 }
 
-// post sends a body at an instant.
+// post adds a request to the agenda, to be sent at the instant t.
 func (u *unit) post(t clock, path string, body []byte) {
 	u.number++
 	heap.Push(&u.agenda, entry{at: max(t, u.now), number: u.number, path: path, body: body})
@@ -117,7 +117,7 @@ type entry struct {
 	body   []byte
 }
 
-// agenda is a heap. The earliest entry comes first; of entries at the same instant, the one that was scheduled first.
+// agenda is a heap of entries, earliest first. Entries at the same instant are in the order in which they were added.
 type agenda []entry
 
 func (a agenda) Len() int { return len(a) }
@@ -158,9 +158,9 @@ type pool struct {
 	waiting []func(*room)
 }
 
-// furnish creates the rooms of a unit for the given number of births a year. Little's law gives the mean number of
-// patients of each kind. A margin of several Poisson standard deviations is added. The margin is assumed; it is
-// smaller for labor rooms, so that women wait on busy days.
+// furnish creates the rooms of a unit, depending on its births per year. The number of rooms of each kind is the mean
+// number of patients according to Little's law, plus an assumed margin in Poisson standard deviations. The margin is
+// smallest for labor rooms, so that women wait on busy days.
 func (u *unit) furnish() {
 	births := float64(u.births)
 	sized := func(mean, deviations float64, least int) int {
@@ -184,7 +184,8 @@ func (u *unit) furnish() {
 	add(&u.postpartum, "MBU", "MB ", sized(births*.0063, 1.3, 6), 301)
 }
 
-// requestRoom calls f with a free room: immediately, or once f is first in the queue and a room becomes free.
+// requestRoom calls f with a free room of the pool. If none is free, f joins the queue, and is called when it is
+// first in the queue and a room becomes free.
 func (p *pool) requestRoom(f func(*room)) {
 	if len(p.free) == 0 {
 		p.waiting = append(p.waiting, f)
@@ -242,8 +243,8 @@ func (u *unit) nextCensus() {
 	})
 }
 
-// sendCensus lists all rooms with their patients. The census of a unit without other feeds does not name visits, but
-// contains the time and the mode of each birth and the newborns.
+// sendCensus lists all rooms with their patients. The census of a unit without other feeds contains the times and
+// modes of births and the newborns, but no visit numbers.
 func (u *unit) sendCensus() {
 	if u.muted {
 		return

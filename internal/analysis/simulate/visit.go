@@ -2,7 +2,8 @@ package simulate
 
 import "slices"
 
-// visit is one stay of one woman, from arrival to departure. Messages do not contain its causes, such as parity.
+// visit is one stay of one woman, from arrival to departure. Messages contain only its effects, not causes such as
+// parity.
 type visit struct {
 	*unit
 
@@ -66,7 +67,7 @@ func (v *visit) after(span clock, do func()) {
 	})
 }
 
-// enter places the woman for the first time, or again with a different patient class.
+// enter places the woman in a room, at arrival or with a new patient class.
 func (v *visit) enter(kind string, r *room, class byte, primary string) {
 	if v.room != nil && v.room != r {
 		v.vacate(v.room)
@@ -174,20 +175,20 @@ func (v *visit) stop(d *drug) {
 	v.sendSignals()
 }
 
-// observe adds a current measurement or finding. value is nil if there is no value.
+// observe adds a measurement or finding with the current time to the open request. value may be nil.
 func (v *visit) observe(kind, system, code, display string, value any) {
 	v.signal(signal{Kind: kind, System: system, Code: code, Display: display, Value: value, ObservedAt: v.text(v.now)})
 }
 
-// measure adds a number measured now.
+// measure adds a number that is measured now to the open request.
 func (v *visit) measure(code, display string, n any) {
 	v.observe("observation", "LOINC", code, display, n)
 }
 
-// find adds a factor that a nurse records manually.
+// find adds a factor that a nurse enters manually to the open request.
 func (v *visit) find(factor string) { v.observe("observation", "local", factor, "", nil) }
 
-// signal adds a signal to the open request.
+// signal adds a signal to the open clinical request.
 func (v *visit) signal(s signal) {
 	if !v.censusOnly && !v.muted {
 		v.faults.signals = append(v.faults.signals, s)
@@ -204,8 +205,8 @@ func (v *visit) sendSignals() {
 	v.faults.forward(v.unit, pathClinical, &clinicalBody{v.room.id, list})
 }
 
-// watch starts measuring the woman's vital signs, at intervals that become longer after twelve hours. It replaces an
-// earlier watch.
+// watch starts measuring the woman's vital signs at intervals of every and, once she has been in the room for twelve
+// hours, at intervals of later. It replaces an earlier watch.
 func (v *visit) watch(every, later clock) {
 	v.watched++
 	turn := v.watched

@@ -30,7 +30,7 @@ func TestEscape(t *testing.T) {
 	}
 }
 
-// Unescape restores any escaped text, and escaped text never begins like a formula.
+// Unescape restores any text that Escape has escaped, and an escaped text never begins like a formula.
 func TestEscapeComesBack(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		text := rapid.OneOf(rapid.String(), rapid.StringMatching(`['=+@\t\r-]{0,4}[a-z=]{0,3}`)).Draw(t, "text")

@@ -18,7 +18,7 @@ const formulaStarts = "=+-@\t\r"
 // Escape puts an apostrophe before text that a spreadsheet would execute as a formula. [Unescape] removes the
 // apostrophe.
 //
-// A formula that is already preceded by apostrophes gets an additional one, so that Unescape restores every text.
+// A formula that already has apostrophes before it gets one more, so that Unescape restores every text.
 func Escape(text string) string {
 	if isFormula(strings.TrimLeft(text, "'")) {
 		return "'" + text
@@ -42,8 +42,8 @@ func isFormula(text string) bool {
 type Fault struct {
 	Line    int      // from 1; 0: the file as a whole
 	Column  string   // name of the column; "": unknown
-	Number  int      // unknown column: its position, from 1; too many rows: the maximum number of rows
-	Rule    string   // the broken rule: a rule of the API for a value, or a rule of this package
+	Number  int      // position of an unknown column, from 1; for too many rows, the maximum number of rows
+	Rule    string   // the broken rule: one of this package or, for a value, one of the API
 	Columns []string // allowed columns, if a column is unknown
 }
 
@@ -73,10 +73,10 @@ func (f *Fault) Error() string {
 	return fmt.Sprintf("line %d: %s: %s", f.Line, f.Column, f.Rule)
 }
 
-// Read calls fn for every row of a file whose first line contains the column names. The columns may be in any order;
-// the required columns must exist. The field of a missing column is empty. If most is greater than 0, a file with
-// more rows is an error, which Read reports after it has passed that many rows to fn. An error in the content of the
-// file is a [*Fault].
+// Read calls fn for every row of a file whose first line contains the column names. The columns may be in any order,
+// and must include the required ones. The field of a missing column is empty. If most is greater than 0 and the file
+// has more rows, Read calls fn for the first most rows and then returns an error. An error in the content of the file
+// is a [*Fault].
 func Read(in io.Reader, columns, required []string, most int, fn func(line int, field func(column string) string)) error {
 	reader := csv.NewReader(in)
 	reader.FieldsPerRecord = -1

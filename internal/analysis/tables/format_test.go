@@ -12,7 +12,7 @@ import (
 )
 
 // TestParquetKeepsNulls writes rows of each table in which a few, half or most of the nullable columns have values,
-// both in rows and in elements of lists. A reader must find each value and each null in its place.
+// including columns in lists. A reader must find each value and each null in its place.
 func TestParquetKeepsNulls(t *testing.T) {
 	t.Run("observations", keepsNulls[ObservationRow])
 	t.Run("verdicts", keepsNulls[VerdictRow])
@@ -64,7 +64,7 @@ func fill(t *rapid.T, v reflect.Value, has *rapid.Generator[bool]) {
 	switch v.Kind() { //nolint:exhaustive // columns have no other kinds
 	case reflect.Struct:
 		for f, field := range v.Fields() {
-			// In a file, either all rows have a record, or no row has one.
+			// The record column is an exception: it has a value in all rows of a file, or in none.
 			null := f.Name != "Record" && strings.Contains(f.Tag.Get("parquet"), ",optional")
 			if null && field.Kind() != reflect.Pointer {
 				t.Fatalf("%s may be null and is no pointer: see some", f.Name)

@@ -8,8 +8,8 @@ import (
 	"svc/schemas"
 )
 
-// SnapshotRow is an input of the forecast: the state of a unit at a full hour. An hour may have several rows. The row
-// with the highest generation counts; among equal generations, the last row.
+// SnapshotRow is an input of the forecast: the state of a unit at a full hour. If several rows have the same hospital
+// and hour, the row with the highest generation applies; among rows of the same generation, the last one applies.
 type SnapshotRow struct {
 	Hospital     string `parquet:"hospital,dict" json:"hospital" about:"Hospital ID"`
 	Hour         Moment `parquet:"hour,timestamp(millisecond)" json:"hour" about:"Full hour"`

@@ -222,7 +222,7 @@ func (m Moment) text() string {
 	return time.UnixMilli(int64(m)).UTC().Format("2006-01-02T15:04:05.000Z")
 }
 
-// Names of enumeration values in columns. They are the same as in the API if the API has the value.
+// Names of enumeration values in columns. If the API has a name for a value, the column uses the same name.
 var (
 	eventWords      = [...]string{"other", "A01", "A02", "A03", "A04", "A06", "A07", "A08", "A11", "A12", "A13"}
 	signalWords     = [...]string{"", "medication", "observation", "lab", "device", "condition"}
@@ -234,9 +234,9 @@ var (
 	effectWords     = [...]string{"", "surge.level_changed", "room.rescored"}
 )
 
-// nullable returns a pointer for a nullable column; the zero value becomes null. The result must be a pointer, because
-// in a column without pointers, parquet-go represents nulls by zeros and writes some of them as zeros. For example, if
-// only the second of 64 rows has a value, all later rows are read with a value.
+// nullable returns a pointer for a nullable column; the zero value becomes nil, which is null in the column. A
+// nullable column must have pointers. Without pointers, parquet-go treats zeros as nulls, but encodes some rows
+// incorrectly: for example, if only the second of 64 rows has a value, all later rows are read with a value.
 func nullable[T comparable](v T) *T {
 	var zero T
 	if v == zero {

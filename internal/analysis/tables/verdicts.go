@@ -77,7 +77,7 @@ func effectRow(e *acuity.Effect) EffectRow {
 	case acuity.RoomRescored:
 		row.RoomID, row.RoomLabel, row.Score = &e.RoomID, nullable(e.RoomLabel), &e.Score
 		row.Color, row.PriorColor, row.Factors = nullable(e.Color.String()), nullable(e.PriorColor.String()), factorIDs(e.Factors)
-	default: // an effect kind from a newer release: the row has its raw bytes, in the column "record"
+	default: // an effect kind of a newer release; only the column "record" contains it
 	}
 	return row
 }

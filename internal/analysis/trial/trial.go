@@ -17,9 +17,9 @@ import (
 	"svc/readapi/web/integrations"
 )
 
-// Trials evaluates rules on recorded observations, as svc replay --diff does. A trial reads the hospital's log from
-// the start, and runs as long as a page requests its result. A process runs one trial at a time, alternating between
-// hospitals.
+// Trials evaluates rules on recorded observations, as svc replay --diff does. A trial reads a hospital's log from the
+// start. It is stopped if no page requests its result for trialIdle. A process runs one trial at a time, and the
+// hospitals take turns.
 type Trials struct {
 	inputs inputlog.Source
 	ends   context.Context //nolint:containedctx // context of the process
@@ -30,7 +30,7 @@ type Trials struct {
 
 	mu     sync.Mutex
 	trials map[string]*trial        // by hospital, hour and rule
-	turns  map[string]chan struct{} // by hospital; holds a token while a trial for the hospital runs or is next
+	turns  map[string]chan struct{} // by hospital; holds a token while one of the hospital's trials runs or is next
 }
 
 // trial is the trial of one rule in one hospital.
@@ -44,8 +44,8 @@ type trial struct {
 }
 
 const (
-	trialIdle  = time.Minute      // a running trial stops this long after the last request
-	trialKept  = 15 * time.Minute // a result is deleted this long after the last request
+	trialIdle  = time.Minute      // a running trial is stopped this long after the last request for its result
+	trialKept  = 15 * time.Minute // a result is deleted this long after the last request for it
 	trialsMost = 3                // maximum number of unfinished trials of a hospital
 	worstHours = 20
 )
@@ -108,8 +108,8 @@ func (t *trial) done() bool {
 	return t.result.Ready || t.result.Fault != ""
 }
 
-// stopIfForgotten stops a running trial that has had no request for trialIdle, and drops a finished one after
-// trialKept. It reports whether it did either.
+// stopIfForgotten cancels a running trial after trialIdle without a request. It reports whether the trial may be
+// deleted: a running trial that it has canceled, or a finished one after trialKept without a request.
 func (t *trial) stopIfForgotten(now time.Time) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -121,14 +121,15 @@ func (t *trial) stopIfForgotten(now time.Time) bool {
 	return false
 }
 
-// failed reports whether a trial must be restarted, because a required server was unavailable.
+// failed reports whether a trial failed because a required server was unavailable. Such a trial must be restarted.
 func (t *trial) failed() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.result.Fault == integrations.PastAway
 }
 
-// run executes a trial when its turn has come, first among the trials of its hospital, and then among the hospitals.
+// run waits until no other trial of the hospital runs, then until no trial of another hospital runs, and then
+// executes the trial.
 func (p *Trials) run(ctx context.Context, t *trial, ofHospital chan struct{}, rule catalogue.Rule, until time.Time) {
 	defer t.cancel()
 	for _, turn := range []chan struct{}{ofHospital, p.turn} {
@@ -200,7 +201,8 @@ func (s *pastSum) add(row *replay.DiffRow) {
 	s.changes[key] += took
 }
 
-// sorted returns the sums, with changes of the level first and longer changes before shorter ones.
+// sorted returns the sums and the hours with the longest differences. Among the sums, those of the level come first,
+// then longer ones before shorter ones. The hours are newest first.
 func (s *pastSum) sorted() (changes []integrations.PastChange, worst []integrations.PastHour) {
 	for key, took := range s.changes {
 		c := key

@@ -15,7 +15,7 @@ import (
 	"svc/readapi/web/integrations"
 )
 
-// TestPastSum: rows are summed, except the rows for axes.
+// TestPastSum: the rows of levels and rooms are summed, but not the rows of axes.
 func TestPastSum(t *testing.T) {
 	at := func(hour int) tables.Moment {
 		return tables.Moment(time.Date(2031, 4, 5, hour, 0, 0, 0, time.UTC).UnixMilli())
@@ -40,8 +40,8 @@ func TestPastSum(t *testing.T) {
 	}
 }
 
-// TestTrials: a trial runs once, regardless of the number of requests, and trials run in sequence. A trial ends when no
-// page requests it any longer. A failed trial is restarted.
+// TestTrials: several requests for the same rule start only one trial, and trials run one after the other. A trial
+// that is no longer requested is stopped. A failed trial is restarted.
 func TestTrials(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
@@ -89,7 +89,7 @@ func TestTrials(t *testing.T) {
 			t.Fatalf("%d are over", gone)
 		}
 		time.Sleep(trialIdle + time.Second)
-		p.Try(ctx, "west", rule("1")) // this call stops the trials without requests
+		p.Try(ctx, "west", rule("1")) // this call stops the trials that nothing requests any longer
 		synctest.Wait()
 		if len(p.trials) != 2 {
 			t.Errorf("%d trials are kept", len(p.trials))
@@ -140,7 +140,7 @@ func TestHospitalsTakeTurns(t *testing.T) {
 		if fault := try("south", "1"); fault != "" {
 			t.Errorf("of another hospital: %q", fault)
 		}
-		answer <- struct{}{} // north's first trial ends; south is next, because north's second trial has waited behind the first
+		answer <- struct{}{} // north's first trial ends; south is next, because only one trial of north waits with south
 		synctest.Wait()
 		answer <- struct{}{}
 		synctest.Wait()

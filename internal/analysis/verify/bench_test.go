@@ -7,8 +7,8 @@ import (
 	"svc/internal/analysis/analysistest"
 )
 
-// BenchmarkVerify verifies changelog and view for one month of a hospital that has 12 rooms and an input every 40
-// seconds. A year is reported as 365/30 months, because the time is proportional to the inputs and the days.
+// BenchmarkVerify verifies the changelog and the view of one hospital for one month, with 12 rooms and an input every
+// 40 seconds. The metric s/year is the time for a month times 365/30.
 func BenchmarkVerify(b *testing.B) {
 	const n, monthsInYear = 30 * 24 * 3600 / 40, 365.0 / 30
 	bed := analysistest.NewKafka(b)

@@ -9,8 +9,8 @@ import (
 	"svc/internal/testkit/loadgen"
 )
 
-// Recomputing a unit from its facts finds a difference, and names the field and the version. If there is another
-// difference at a later version, only the earlier one is reported.
+// If a derivation from the facts of a unit differs from the unit, the difference names the field and the version. It
+// replaces a difference that was found at a later version.
 func TestDerivedAnew(t *testing.T) {
 	v := &Verify{deriving: make(chan struct{}, 1)}
 	u := newUnitCheck(&partitionCheck{v: v}, "h000")

@@ -37,10 +37,10 @@ const (
 	StaleField   Fault = "stale_field"   // a field of the view has a wrong value
 	ForeignField Fault = "foreign_field" // the view has a field that should not exist
 	StaleView    Fault = "stale_view"    // the whole view has an older version
-	WrongDerived Fault = "wrong_derived" // the unit's derived values differ from values derived again from its facts
+	WrongDerived Fault = "wrong_derived" // values derived from the unit's facts differ from those of the unit
 )
 
-// Difference is the first position at which a hospital's changelog, snapshots or view differ from those computed from
+// Difference is the first difference between the changelog, snapshots or view of a hospital and those computed from
 // the log. It contains keys, versions and positions, never patient data.
 type Difference struct {
 	Fault    Fault  `json:"fault"`

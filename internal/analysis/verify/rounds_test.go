@@ -14,8 +14,8 @@ import (
 	"svc/schemas"
 )
 
-// After the first difference of a hospital, its changes are no longer compared. They are not kept either, because svc
-// verify --continuous runs indefinitely.
+// After the first difference of a hospital, verify does not compare its changes any longer. It must not store them
+// either, because svc verify --continuous runs indefinitely.
 func TestNoChangeIsKeptAfterADifference(t *testing.T) {
 	value, err := schemas.ChangeCodec.Encode(nil, &acuity.Change{Version: 1})
 	if err != nil {
@@ -45,7 +45,8 @@ func TestNoChangeIsKeptAfterADifference(t *testing.T) {
 	}
 }
 
-// If an error in another partition ends a round, the next input is folded in the next round.
+// If a round fails, for example because of an error in another partition, the next round continues with the first
+// input that was not folded.
 func TestInputsAfterARoundThatFailed(t *testing.T) {
 	feeds := loadgen.New(1, 12, acuity.At(time.Date(2026, 3, 2, 7, 0, 0, 0, time.UTC)), time.Minute)
 	var records []stream.Record
@@ -73,7 +74,7 @@ func TestInputsAfterARoundThatFailed(t *testing.T) {
 	defer p.written.Stop()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	hourly := rate.NewLimiter(rate.Every(time.Hour), 1) // the second input would wait until after the context has ended
+	hourly := rate.NewLimiter(rate.Every(time.Hour), 1) // the wait before the second input exceeds the deadline of ctx
 	if err := p.fold(ctx, inputlog.NewShare(hourly, nil), stream.Span{End: 3}); err == nil {
 		t.Fatal("the round did not fail")
 	}

@@ -30,15 +30,15 @@ type writtenSnapshot struct {
 // madeSnapshot is a snapshot computed from the log.
 type madeSnapshot struct {
 	record  schemas.Snapshot
-	missing *Difference // reported if the topic does not contain the snapshot
+	missing *Difference // the difference to report if the topic does not contain the snapshot
 }
 
 // snapshotCheck is the comparison of one hospital's snapshots.
 type snapshotCheck struct {
 	queue    []writtenSnapshot // records that are read but not yet compared
-	awaited  []*madeSnapshot   // computed snapshots that the topic did not contain when it was read
+	awaited  []*madeSnapshot   // computed snapshots that were not found in the topic
 	compared hourSet
-	optional hourSet // computed hours that need not be in the topic, and are not compared
+	optional hourSet // computed hours that may be missing from the topic, and are not compared
 
 	levels  verdict.LevelTime
 	counted acuity.Instant // instant since which the time in each level is known
@@ -77,8 +77,8 @@ func (u *unitCheck) compareSnapshot(c *acuity.Change, in stream.Position, second
 	}
 }
 
-// takeSnapshot compares a computed snapshot with the recorded one in the queue, and reports whether the queue
-// contained one.
+// takeSnapshot removes the recorded snapshot of the same hour and generation from the queue, and compares the
+// computed snapshot with it. It returns false if the queue does not contain such a snapshot.
 func (u *unitCheck) takeSnapshot(made *madeSnapshot) bool {
 	want := &made.record.Snapshot
 	i := slices.IndexFunc(u.snapshots.queue, func(w writtenSnapshot) bool {
@@ -100,7 +100,7 @@ func (u *unitCheck) takeSnapshot(made *madeSnapshot) bool {
 }
 
 // changedSnapshotFields returns the names of the fields in which a record differs from the computed snapshot. A
-// processor counts the seconds in each level from its own start, so a record may contain fewer seconds.
+// processor counts the seconds in each level only while it runs, so fewer seconds in the record are not a difference.
 func (u *unitCheck) changedSnapshotFields(w *writtenSnapshot, made *schemas.Snapshot) string {
 	hour := acuity.Instant(made.Snapshot.Hour-1) * acuity.Instant(time.Hour/time.Millisecond)
 	if len(w.record.LevelSeconds) == len(made.LevelSeconds) &&
@@ -143,8 +143,8 @@ func total(seconds []int32) (sum int64) {
 	return sum
 }
 
-// finishSnapshots compares the awaited snapshots with the records that have been read since, and then reports records
-// that no change explains. Records for changes that are not folded yet remain in the queue.
+// finishSnapshots looks for the awaited snapshots in the records that have been read since. It then reports recorded
+// snapshots that were not computed from the log. Records of changes that are not folded yet remain in the queue.
 func (u *unitCheck) finishSnapshots() {
 	s := &u.snapshots
 	s.awaited = slices.DeleteFunc(s.awaited, u.takeSnapshot)
@@ -160,7 +160,7 @@ func (u *unitCheck) finishSnapshots() {
 		case !folded:
 			return false
 		case u.p.old(acuity.Instant(snapshot.Hour) * acuity.Instant(time.Hour/time.Millisecond)):
-			return true // taken at the instant of a change that was compacted
+			return true // belongs to a change that may have been compacted
 		default:
 			d.Fault = ForeignSnapshot
 		}
@@ -169,10 +169,10 @@ func (u *unitCheck) finishSnapshots() {
 	})
 }
 
-// deletedSnapshot reports whether retention may have deleted a snapshot that was taken at an instant.
+// deletedSnapshot reports whether retention may have deleted a snapshot that was taken at the given instant.
 func (p *partitionCheck) deletedSnapshot(at acuity.Instant) bool { return at < p.snapshotsKept }
 
-// snapshotOf decodes a record of the snapshots topic ahead of the fold.
+// snapshotOf decodes a record of the snapshots topic. It runs in the goroutine that reads ahead of the fold.
 func (p *partitionCheck) snapshotOf(r *stream.Record, w *writtenSnapshot) (wanted bool) {
 	key, err := schemas.ParseKey(r.Key)
 	if err != nil {
@@ -180,13 +180,13 @@ func (p *partitionCheck) snapshotOf(r *stream.Record, w *writtenSnapshot) (wante
 	}
 	*w = writtenSnapshot{hospital: key.Hospital, key: string(r.Key), at: acuity.At(r.Timestamp), offset: r.Offset, value: r.Value}
 	if p.wants(key.Hospital) {
-		w.record, _ = schemas.SnapshotCodec.Decode(r.Value) //nolint:errcheck // nil without a record
+		w.record, _ = schemas.SnapshotCodec.Decode(r.Value) //nolint:errcheck // the record remains nil
 	}
 	return true // even for an unchecked hospital, because the first record shows what retention has kept
 }
 
-// openSnapshots begins to read the snapshots for a round. If the beginning of the topic was deleted, the time of the
-// first record shows which hours may be missing.
+// openSnapshots begins to read the snapshots for a round. If retention has deleted the beginning of the topic,
+// openSnapshots also reads the first record, whose time shows which hours may have been deleted.
 func (p *partitionCheck) openSnapshots(ctx context.Context) error {
 	s, err := p.v.Snapshots.Partition(ctx, p.partition)
 	if err != nil {

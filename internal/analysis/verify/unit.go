@@ -31,7 +31,7 @@ type unitCheck struct {
 	snapshots snapshotCheck
 	last      recorded // last compared change
 
-	together bool           // whether the versions of the fold are aligned with the changelog
+	together bool           // whether the versions of the fold equal those of the changelog
 	seen     bool           // whether at least one change was compared
 	folded   int64          // offset of the last folded input; -1: none
 	day      acuity.Instant // day of the last complete derivation
@@ -58,8 +58,8 @@ func (v *Verify) newUnit(hospitalID string) *hospital.State {
 
 func (u *unitCheck) version() int64 { return u.unit.Chart().Unit.Version }
 
-// reportDifference records a difference. Only the first difference counts. Nothing is compared after it, so neither
-// changes nor snapshots are stored for comparison any longer.
+// reportDifference records the first difference of a hospital. Nothing is compared after it, so the queued changes
+// and snapshots are dropped.
 func (u *unitCheck) reportDifference(d *Difference) {
 	if u.Difference == nil {
 		d.Hospital = u.Hospital
@@ -68,7 +68,8 @@ func (u *unitCheck) reportDifference(d *Difference) {
 	}
 }
 
-// foldInput folds an input at the time at which the processor applied it.
+// foldInput applies an input to the unit, at the instant at which the processor applied it, and compares the
+// resulting changes with the changelog.
 func (u *unitCheck) foldInput(in *inputlog.Input) {
 	if u.Difference != nil {
 		return
@@ -101,7 +102,7 @@ func (u *unitCheck) foldInput(in *inputlog.Input) {
 	u.folded = in.Offset
 }
 
-// advanceTo computes and compares the due changes.
+// advanceTo computes the changes that timers cause up to an instant, and compares them with the changelog.
 func (u *unitCheck) advanceTo(now acuity.Instant) {
 	for u.Difference == nil {
 		c, more := u.unit.Advance(now)
@@ -112,7 +113,7 @@ func (u *unitCheck) advanceTo(now acuity.Instant) {
 	}
 }
 
-// compareChange compares a change of the fold with the changelog.
+// compareChange compares a computed change with the next change in the changelog.
 func (u *unitCheck) compareChange(c *acuity.Change, in stream.Position) {
 	u.skipCopies()
 	u.Version = c.Version
@@ -138,7 +139,7 @@ func (u *unitCheck) compareChange(c *acuity.Change, in stream.Position) {
 			return
 		}
 		written.Hospital = c.Hospital
-		if carried = written.Snapshot != nil; carried { // written by a build without the snapshots topic
+		if carried = written.Snapshot != nil; carried { // written by a release without a snapshots topic
 			want.Snapshot = c.Snapshot
 			made, err = schemas.ChangeCodec.Encode(nil, &want)
 		}
@@ -152,7 +153,7 @@ func (u *unitCheck) compareChange(c *acuity.Change, in stream.Position) {
 	switch {
 	case c.Snapshot == nil:
 	case carried:
-		u.snapshots.optional.add(c.Snapshot) // the history processor copies the snapshot to the topic, but may not have done so yet
+		u.snapshots.optional.add(c.Snapshot) // may be missing: the history processor copies such snapshots into the topic later
 	default:
 		u.compareSnapshot(c, in, seconds)
 	}
@@ -165,7 +166,8 @@ func (u *unitCheck) skipCopies() {
 	}
 }
 
-// compareUnheld handles a computed change that is not in the changelog, because it was compacted or is missing.
+// compareUnheld handles a computed change that is not in the changelog. The change may have been compacted;
+// otherwise, compareUnheld reports it as missing.
 func (u *unitCheck) compareUnheld(c *acuity.Change, in stream.Position) {
 	if !u.p.old(c.AppliedAt) && (!u.p.trimmed || u.seen) {
 		fault, detail := MissingVersion, ""
@@ -185,8 +187,9 @@ func (u *unitCheck) compareUnheld(c *acuity.Change, in stream.Position) {
 	}
 }
 
-// alignVersion sets the fold's version to that of a recorded change that follows compacted changes. Without the
-// compacted changes, it is unknown whether a timer fired before or after a late input.
+// alignVersion sets the fold's version so that its next change has the version of r, which follows compacted changes.
+// The versions can differ, because without the compacted changes, it is unknown whether a timer fired before or after
+// a late input.
 func (u *unitCheck) alignVersion(r *recorded) {
 	u.together = true
 	if u.version()+1 == r.Version {
@@ -237,10 +240,11 @@ func (u *unitCheck) classifyChange(made, written *acuity.Change, in stream.Posit
 	}
 }
 
-// lookAhead is the number of records that are searched for an input that was applied late.
+// lookAhead is the maximum number of records in which changeFollows searches for the change of an input.
 const lookAhead = 20_000
 
-// changeFollows reports whether a later record contains the change that the input caused.
+// changeFollows reports whether a later record of the changelog contains the change that the input at the given
+// offset caused.
 func (u *unitCheck) changeFollows(offset int64) bool {
 	for i, n := 0, 0; ; i++ {
 		for i >= len(u.queue) {
@@ -266,7 +270,8 @@ func (u *unitCheck) compareDue(c *acuity.Change) {
 	}
 }
 
-// compareRest checks the changes that timers caused after the last input.
+// compareRest compares the recorded changes that remain after the last input. Timers may have caused them; any other
+// change is reported.
 func (u *unitCheck) compareRest() {
 	for u.Difference == nil {
 		if u.skipCopies(); len(u.queue) == 0 {
@@ -289,7 +294,7 @@ func (u *unitCheck) compareRest() {
 	}
 }
 
-// reportExtra reports a recorded change that is not computed from the log.
+// reportExtra reports a recorded change to which no computed change corresponds.
 func (u *unitCheck) reportExtra(r *recorded) {
 	d := &Difference{Fault: WrongChange, Key: u.Hospital, Version: r.Version, Detail: "no timer was due"}
 	if r.Cause == acuity.CauseIngest {
@@ -304,7 +309,7 @@ func (u *unitCheck) reportExtra(r *recorded) {
 	u.reportDifference(d)
 }
 
-// compareState compares the newest state records in the changelog with the facts of the folded unit.
+// compareState compares the newest state records in the changelog with the state of the folded unit.
 func (u *unitCheck) compareState() {
 	if u.Difference != nil {
 		return

@@ -1,5 +1,5 @@
-// Package verify compares the output of a processor with the changes computed from the log. The output is the
-// changelog, the state in it, the hourly snapshots, and the view.
+// Package verify compares the output of a processor with the output computed from the log. The output consists of the
+// changelog with the state records in it, the hourly snapshots, and the view.
 package verify
 
 import (
@@ -26,15 +26,15 @@ type View struct {
 	Version int64
 	Unit    string
 	Rooms   map[int32]string
-	Site    map[string]string // by key without the hospital
+	Site    map[string]string // by key without the hospital's prefix
 	Foreign []string          // fields that this release does not write
 }
 
 // ErrNoView means that the view does not contain the hospital.
 var ErrNoView = errors.New("not in the view")
 
-// Verify folds the log and checks the changelog, the snapshots and the view against the result. It keeps its state
-// between rounds, so a round folds only new inputs.
+// Verify computes the changelog, the snapshots and the view from the log of observations, and compares them with the
+// stored ones. It keeps its state between rounds, so each round applies only new inputs.
 type Verify struct {
 	Inputs  inputlog.Source // the observations, read by an independent client
 	Changes inputlog.Source // the committed records of the verdicts
@@ -44,24 +44,25 @@ type Verify struct {
 	// View reads the served view of a hospital. It returns [ErrNoView] if the hospital has no view. If View is nil, the
 	// view is not checked.
 	View func(ctx context.Context, hospital string) (*View, error)
-	// Shown lists the hospitals of a partition in the view.
+	// Shown returns the hospitals of a partition that are in the view.
 	Shown func(ctx context.Context, partition int32) ([]string, error)
 	// Patience is how long the view and the snapshots may lag behind the changelog.
 	Patience time.Duration
 
 	Hospitals []string // empty: all
-	// Held is the instant since which the changelog contains every change. Changes before Held may have been
-	// compacted; for that time, the log is folded without a comparison.
+	// Held is the instant from which on the changelog contains every change. Earlier changes may have been compacted,
+	// so they are computed but not compared.
 	Held acuity.Instant
-	// If Plain is true, everything is derived again at every step, which is about a hundred times slower; see
-	// [hospital.NewPlain]. If it is false, everything is derived again once per day of the log and at the end.
+	// Plain selects the reference implementation [hospital.NewPlain], which derives everything from the facts at
+	// every step and is about a hundred times slower. If Plain is false, everything is derived from the facts once
+	// for each day of the log, and at the end.
 	Plain bool
 	Pace  *rate.Limiter
 	// Progress is called with the number of processed inputs and their total.
 	Progress func(done, total int64)
 
 	partitions map[int32]*partitionCheck
-	deriving   chan struct{} // a semaphore: one token for each unit that is being derived again
+	deriving   chan struct{} // semaphore with a token for each derivation that is running
 }
 
 // Checked is the result for one hospital.
@@ -69,7 +70,7 @@ type Checked struct {
 	Hospital  string `json:"hospital"`
 	Inputs    int64  `json:"inputs"`    // number of inputs folded in all rounds
 	Changes   int64  `json:"changes"`   // number of changes compared with the changelog
-	Unheld    int64  `json:"unheld"`    // number of computed changes that were compacted in the changelog
+	Unheld    int64  `json:"unheld"`    // number of computed changes that are not in the changelog because of compaction
 	Snapshots int64  `json:"snapshots"` // number of snapshots compared with their topic
 	Version   int64  `json:"version"`
 	Served    int64  `json:"served"` // version of the view that was compared; 0: none
@@ -93,9 +94,10 @@ func (r *Report) First() *Difference {
 	return nil
 }
 
-// Round folds the inputs that arrived since the last round.
+// Round applies the inputs that have arrived since the last round, and returns the result of all rounds so far.
 func (v *Verify) Round(ctx context.Context) (*Report, error) {
-	// The view is read first, then the changelog, then the log, so that each is no newer than the next.
+	// runRound reads the view first, then the changelog, then the log. Therefore the log contains at least the inputs
+	// of the changelog, and the changelog at least the changes of the view.
 	changes, err := v.Changes.Spans(ctx, time.Time{}, time.Time{})
 	if err != nil {
 		return nil, err
@@ -149,8 +151,8 @@ type partitionCheck struct {
 	changes int64 // next offset of the verdicts
 	inputs  int64 // next offset of the observations
 	begun   bool
-	trimmed bool  // whether the beginning of the verdicts topic was deleted
-	applied int64 // highest input offset in a change
+	trimmed bool  // whether the beginning of the verdicts topic has been deleted
+	applied int64 // highest input offset of the changes read so far
 	pending int64
 
 	written *inputlog.Ahead[writtenRecord] // records of the verdicts in this round
@@ -167,8 +169,8 @@ func newPartitionCheck(v *Verify, s stream.Span, only []string) *partitionCheck 
 	}
 }
 
-// runRound reads the view, then the changes that have been committed by then, and then the snapshots and the inputs
-// of these changes.
+// runRound performs one round for the partition: it reads the view, applies new inputs, compares the new changes and
+// snapshots, and then compares the state and the view.
 func (p *partitionCheck) runRound(ctx context.Context, shared *inputlog.Share) error {
 	views, err := p.readViews(ctx)
 	if err != nil {
@@ -214,7 +216,7 @@ func (p *partitionCheck) runRound(ctx context.Context, shared *inputlog.Share) e
 	return p.compareAll(ctx, views)
 }
 
-// fold folds the inputs that the processor has applied.
+// fold applies the inputs whose changes the processor has already written.
 func (p *partitionCheck) fold(ctx context.Context, shared *inputlog.Share, s stream.Span) error {
 	said := inputlog.ReadInputs(ctx, p.v.Inputs.Read, s, p.only)
 	said.Progress = shared.AddProgress
@@ -230,7 +232,7 @@ func (p *partitionCheck) fold(ctx context.Context, shared *inputlog.Share, s str
 				continue
 			}
 			if err := p.written.Err(); err != nil || !p.old(in.At) {
-				return err // this input and all later ones are not applied yet
+				return err // the processor has not applied this input and later ones yet
 			}
 			break
 		}
@@ -271,7 +273,7 @@ type writtenRecord struct {
 	fault    error  // why the header of a change cannot be decoded
 }
 
-// writtenOf decodes a record of the verdicts ahead of the fold.
+// writtenOf decodes a record of the verdicts. It runs in the goroutine that reads ahead of the fold.
 func (p *partitionCheck) writtenOf(r *stream.Record, w *writtenRecord) (wanted bool) {
 	*w = writtenRecord{offset: r.Offset}
 	w.value = r.Value
@@ -301,7 +303,7 @@ func (p *partitionCheck) readWritten() bool {
 		if w.value == nil {
 			delete(u.state, w.key)
 		} else {
-			u.state[w.key] = append(u.state[w.key][:0], w.value...) // a copy, because the record's memory is shared with many others
+			u.state[w.key] = append(u.state[w.key][:0], w.value...) // copied, because many records share the memory of the value
 		}
 		return true
 	case w.fault != nil:
@@ -319,5 +321,5 @@ func (p *partitionCheck) readWritten() bool {
 	return true
 }
 
-// old reports whether a change at an instant may have been compacted.
+// old reports whether a change that was applied at the given instant may have been compacted.
 func (p *partitionCheck) old(at acuity.Instant) bool { return at < p.v.Held }

@@ -17,8 +17,8 @@ import (
 	"svc/schemas"
 )
 
-// A processor's changelog and view agree with the log. They also agree if the plain reference is used, and in later
-// rounds.
+// The changelog and the view of a processor agree with the log, in the first round and in later rounds. The plain
+// reference implementation has the same result.
 func TestVerifyFindsNothing(t *testing.T) {
 	list := analysistest.Shifts(2400, 3, 40*time.Second)
 	b := analysistest.NewKafka(t)
@@ -60,8 +60,8 @@ func TestReportAsJSON(t *testing.T) {
 	}
 }
 
-// Releases without a snapshots topic wrote the snapshots into the changes. verify compares those snapshots in the
-// changes; the history processor copies them into the topic some time later.
+// Releases without a snapshots topic wrote the snapshots into the changes. verify compares the snapshots in such
+// changes. It does not require them in the topic, because the history processor copies them there later.
 func TestVerifyChangesOfAnOlderBuild(t *testing.T) {
 	for name, copied := range map[string]int{"nothing is copied": 0, "some hours are copied": 2} {
 		t.Run(name, func(t *testing.T) {
@@ -80,8 +80,8 @@ func TestVerifyChangesOfAnOlderBuild(t *testing.T) {
 	}
 }
 
-// The following are not differences: hours that retention has deleted, an hour in which the processor started, and a
-// snapshot whose transaction ends while verify reads.
+// Three cases are not differences: snapshots that retention has deleted, a snapshot of an hour in which the processor
+// started, and a snapshot whose transaction is committed while verify reads.
 func TestVerifySnapshotsThatMayDiffer(t *testing.T) {
 	list := analysistest.Shifts(2400, 3, 40*time.Second)
 	whole := analysistest.Live(t, list)
@@ -136,7 +136,7 @@ func TestVerifySnapshotsThatMayDiffer(t *testing.T) {
 	}
 }
 
-// planted is a fault that a test plants, with the code that verify must report.
+// planted is a fault that a test adds to the output, and the code with which verify must report that fault.
 type planted struct {
 	plant func(l *analysistest.Processed) (key string, version int64)
 	fault verify.Fault
@@ -178,8 +178,8 @@ var further = map[string]planted{
 	}, verify.MissingState},
 	"a view that was left behind": {func(l *analysistest.Processed) (string, int64) {
 		v := l.Views[victim]
-		// If only the version were old, newer fields would count as stale. So plant the view that Redis had at the
-		// first input of the hospital.
+		// With only an old version, newer fields would count as stale. The whole view is therefore replaced by the
+		// view after the first input of the hospital.
 		*v = verify.View{Version: 0, Rooms: map[int32]string{}, Site: map[string]string{}}
 		v.Version = 1
 		first := analysistest.Live(l.TB, analysistest.Shifts(2400, 3, 40*time.Second)[:firstOf(victim)])
@@ -225,8 +225,8 @@ func firstOf(hospital string) int {
 	return 0
 }
 
-// TestVerifyFindsFaults plants each fault alone. Verify must report the fault with its key and version, and must not
-// report any other hospital.
+// TestVerifyFindsFaults adds one fault at a time. verify must report the fault with its key and version, and no
+// difference for any other hospital.
 func TestVerifyFindsFaults(t *testing.T) {
 	list := analysistest.Shifts(2400, 3, 40*time.Second)
 	faults := maps.Clone(further)
@@ -258,7 +258,7 @@ func TestVerifyFindsFaults(t *testing.T) {
 	}
 }
 
-// Changes that compaction has removed do not count as a fault. Later changes are compared again.
+// Changes that compaction has removed are not a difference. After them, verify compares changes again.
 func TestVerifyAfterCompaction(t *testing.T) {
 	list := analysistest.Shifts(2400, 3, 40*time.Second)
 	l := analysistest.Live(t, list)
@@ -300,7 +300,7 @@ func TestVerifyAfterCompaction(t *testing.T) {
 	}
 }
 
-// A round checks new changes; inputs that are not applied yet are pending.
+// A round checks the changes since the last round. Inputs that the processor has not applied yet are pending.
 func TestVerifyInRounds(t *testing.T) {
 	list := analysistest.Shifts(2400, 3, 40*time.Second)
 	whole := analysistest.Live(t, list)
@@ -356,8 +356,8 @@ func TestVerifyCannotRead(t *testing.T) {
 	}
 }
 
-// A view that is still behind when Patience has elapsed is stale. If the timeout interrupted the read, the read would
-// fail and hide that the view is stale.
+// A view that still lags when Patience has elapsed is reported as stale. The timeout must not interrupt a read,
+// because a failed read would be reported instead of the stale view.
 func TestVerifyStaleView(t *testing.T) {
 	l := analysistest.Live(t, analysistest.Shifts(60, 1, time.Minute))
 	v := l.Verify(analysistest.NewKafka(t))
@@ -368,7 +368,7 @@ func TestVerifyStaleView(t *testing.T) {
 			return nil, os.ErrDeadlineExceeded // as a connection reports a timeout
 		}
 		old := *l.Views[hospital]
-		old.Version = -1 // a version that was never in the log, so that only its age is judged
+		old.Version = -1 // older than every version in the log, so that only the lag is reported
 		return &old, nil
 	}
 	report, err := v.Round(t.Context())

@@ -38,7 +38,8 @@ func viewOf(hospitalID string, unit *hospital.State) (*View, error) {
 	return v, err
 }
 
-// firstField returns the first field in which the served view is wrong.
+// firstField returns the first field in which the served view differs from the expected one, and how. Both results
+// are empty if the views are equal.
 func firstField(served, ought *View) (field string, fault Fault) {
 	if served.Unit != ought.Unit {
 		if served.Unit == "" {
@@ -74,7 +75,7 @@ func firstKey[K int32 | string](served, ought map[K]string) (key K, fault Fault)
 	return key, ""
 }
 
-// compareView compares a view with the fold at the same version.
+// compareView compares a served view with the view of the folded unit, which has the same version.
 func (u *unitCheck) compareView(served *View) {
 	u.Served = served.Version
 	ought, err := viewOf(u.Hospital, u.unit)
@@ -118,7 +119,7 @@ func (p *partitionCheck) readViews(ctx context.Context) (map[string]*View, error
 	return views, nil
 }
 
-// compareAll compares the state and the view after the last committed change.
+// compareAll compares the state and the view of each hospital after the last committed change.
 func (p *partitionCheck) compareAll(ctx context.Context, views map[string]*View) error {
 	for _, hospital := range slices.Sorted(maps.Keys(p.units)) {
 		u := p.units[hospital]
@@ -139,8 +140,8 @@ func (p *partitionCheck) compareAll(ctx context.Context, views map[string]*View)
 // askAgain is the interval at which a lagging view is read again.
 const askAgain = 50 * time.Millisecond
 
-// checkServed checks that the view has the latest compared change or a newer one. The view may be written shortly after
-// the commit.
+// checkServed checks that the view has the version of the last compared change, or a newer one. It waits for at most
+// Patience, because a processor writes the view after the commit.
 func (p *partitionCheck) checkServed(ctx context.Context, u *unitCheck, view *View) error {
 	want := u.version()
 	if want == 0 {
@@ -178,9 +179,9 @@ func (p *partitionCheck) checkServed(ctx context.Context, u *unitCheck, view *Vi
 	return nil
 }
 
-// derivation rebuilds a unit from its facts, as a processor restores it, and compares the result with the unit that
-// was folded step by step. The rebuild takes as long as thousands of steps, so it runs in a separate goroutine on a
-// copy of the records, while the fold continues.
+// derivation rebuilds a unit from its facts, as a processor does when it starts, and compares the result with the
+// unit to which the inputs were applied. A rebuild takes as long as thousands of inputs. It therefore runs in a
+// separate goroutine, on a copy of the records.
 type derivation struct {
 	done  chan struct{}
 	found *Difference // nil: none
@@ -192,7 +193,7 @@ type factRecord struct {
 	value []byte
 }
 
-// startDerivation starts a derivation once the previous one has ended.
+// startDerivation waits for the previous derivation and then starts a new one.
 func (u *unitCheck) startDerivation() {
 	u.waitDerivation()
 	if u.Difference != nil || u.p.v.Plain {
@@ -247,8 +248,8 @@ func viewOfFacts(hospitalID string, facts []factRecord) (*View, error) {
 	return viewOf(hospitalID, unit)
 }
 
-// waitDerivation waits for the derivation. A difference that the derivation finds counts unless an earlier version
-// already differs.
+// waitDerivation waits for the running derivation, if there is one. It reports a difference that the derivation has
+// found, unless an earlier version already differs.
 func (u *unitCheck) waitDerivation() {
 	if u.anew == nil {
 		return
