@@ -141,7 +141,6 @@ func printDelivery(c *client, d *deliveryData) error {
 	}, "ATTEMPT", "AT", "MS", "CLASS", "STATUS", "ANSWER")
 }
 
-
 // progressData is the progress of a command as the API represents it.
 type progressData struct {
 	CommandID         string  `json:"commandId"`

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// TestStoppedWhileItReads: a stopped command ends, even if standard input has no data.
+// TestStoppedWhileItReads: a command that is stopped ends at once, even while it waits for standard input.
 func TestStoppedWhileItReads(t *testing.T) {
 	in, writer, err := os.Pipe()
 	if err != nil {

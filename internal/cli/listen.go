@@ -29,8 +29,8 @@ type listenOptions struct {
 	json       bool
 }
 
-// listenCommand returns the command svc listen, which prints incoming webhooks and verifies them. A partner can use it
-// until the partner's own receiver exists.
+// listenCommand returns the command svc listen, which prints incoming webhooks and verifies their signatures.
+// Partners can use it before their own receivers exist.
 func listenCommand(w Env) *cobra.Command {
 	o := &listenOptions{}
 	c := &cobra.Command{
@@ -85,7 +85,7 @@ func (o *listenOptions) run(ctx context.Context, w Env) error {
 	if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
 		return fmt.Errorf("serve webhooks: %w", err)
 	}
-	if err := <-answered; !errors.Is(err, context.DeadlineExceeded) { // the server itself closes slow connections
+	if err := <-answered; !errors.Is(err, context.DeadlineExceeded) { // slow connections end with the process
 		return err
 	}
 	return nil
@@ -113,8 +113,8 @@ func (o *listenOptions) check() error {
 	return errors.Join(faults...)
 }
 
-// readSecrets reads a file with one secret per line. A file without a secret is an error, because a user who names a
-// file expects verification.
+// readSecrets reads a file with one secret per line. A file without a secret is an error; without it, svc listen
+// would run without verification, which a user who names a file does not expect.
 func readSecrets(path string) (secrets []string, err error) {
 	content, err := readSecret(path)
 	if err != nil {
@@ -131,7 +131,8 @@ func readSecrets(path string) (secrets []string, err error) {
 	return secrets, nil
 }
 
-// print shows one delivery. Control characters from the sender are never printed to a terminal.
+// print prints one delivery. It removes control characters from the sender's text, because a terminal would execute
+// them.
 func (o *listenOptions) print(out io.Writer, d *receiver.Delivery) {
 	if o.json {
 		if err := json.NewEncoder(out).Encode(d); err != nil {

@@ -16,7 +16,7 @@ import (
 	"svc/internal/receiver/receivertest"
 )
 
-// lines is an output; a test can wait for a line in it.
+// lines is an output that signals each write on more, so that a test can wait for output.
 type lines struct {
 	mu   sync.Mutex
 	text bytes.Buffer
@@ -75,7 +75,7 @@ func TestListen(t *testing.T) {
 		{receivertest.SignedRequest(t, url, receivertest.Secret, "evt_1", "first", now), 204, `verified  ping  evt_1  DUPLICATE, 2 times  first$`},
 		{receivertest.SignedRequest(t, url, "a secret of somebody else", "evt_3", "", now), 401, `REFUSED \(X-Svc-Signature wrong, webhook-signature wrong\)  ping  evt_3$`},
 		{receivertest.SignedRequest(t, url, receivertest.Secret, "evt_1", "first", now.Add(-time.Hour)), 401, `REFUSED \(X-Svc-Signature valid, webhook-signature stale\)  ping  evt_1  first$`},
-		{receivertest.SignedRequest(t, url, "a secret of somebody else", "evt_3", "", now), 401, `ping  evt_3$`}, // the first delivery was not verified, so this one is not a duplicate
+		{receivertest.SignedRequest(t, url, "a secret of somebody else", "evt_3", "", now), 401, `ping  evt_3$`}, // not a duplicate, because the first evt_3 was not verified
 		{strange, 204, `verified  ping  evt_5  \[31mred$`},
 	} {
 		if got := receivertest.StatusOf(t, tt.request); got != tt.status {
@@ -123,8 +123,8 @@ func TestListenForms(t *testing.T) {
 	}
 }
 
-// TestListenToNoSecret: a file without a secret is an error. svc listen runs without verification
-// only if no file is given.
+// TestListenToNoSecret: a file without a secret is an error. svc listen omits the verification only if it is started
+// without a secret and without a file.
 func TestListenToNoSecret(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "secret")
 	if err := os.WriteFile(file, []byte("\n"), 0o600); err != nil {

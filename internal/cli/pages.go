@@ -132,7 +132,7 @@ func setLayout(ctx context.Context, c *client) error {
 	if err := json.Unmarshal(content, &drawn); err != nil {
 		return errors.New("FILE: must contain one JSON object as printed by svc admin layout show")
 	}
-	delete(drawn, "version") // the file has the version of the layout that was read
+	delete(drawn, "version") // the version in the file is that of an earlier layout
 	return show(ctx, c, http.MethodPut, layoutPath, drawn, func(c *client, set *struct{ Version int64 }) error {
 		return c.Printf("floor plan set, version %d\n", set.Version)
 	})

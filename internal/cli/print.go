@@ -17,7 +17,7 @@ import (
 	"golang.org/x/term"
 )
 
-// PrintJSON prints the output of --json: one object.
+// PrintJSON prints one JSON value with indentation, as --json does.
 func PrintJSON(out io.Writer, v any) error {
 	encoder := json.NewEncoder(out)
 	encoder.SetEscapeHTML(false) // keeps & in "L&D" and in URLs readable
@@ -125,7 +125,7 @@ type Progress struct {
 
 	mu    sync.Mutex
 	begun time.Time
-	first int64 // amount already done at the start, by an earlier run
+	first int64 // amount that an earlier run had already done
 	told  time.Time
 	ended bool
 }
@@ -139,7 +139,8 @@ const (
 // IsTerminal reports whether a file is a terminal.
 func IsTerminal(f *os.File) bool { return term.IsTerminal(int(f.Fd())) }
 
-// NewProgress returns the progress of an operation with the given label. unit is the unit of the counts.
+// NewProgress returns a Progress for an operation with the given label. unit is the plural name of what is counted,
+// such as records.
 func NewProgress(w Env, what, unit string) *Progress {
 	p := &Progress{out: w.Stderr, what: what, unit: unit, now: w.Now}
 	if w.Terminal {
@@ -151,7 +152,7 @@ func NewProgress(w Env, what, unit string) *Progress {
 	return p
 }
 
-// Tell reports how much work is done. A total of 0 or less means that the total is unknown.
+// Tell reports that done units are complete. A total of 0 or less means that the total is unknown.
 func (p *Progress) Tell(done, total int64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -186,7 +187,8 @@ func (p *Progress) Tell(done, total int64) {
 	fmt.Fprintf(p.out, "%s: %d of %d %s, %.0f/s, %s left\n", p.what, done, total, p.unit, rate, left)
 }
 
-// Say prints a line above the progress.
+// Say prints a line of text. On a terminal, it removes the bar first; the next Tell draws the bar again below the
+// text.
 func (p *Progress) Say(line string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -196,7 +198,7 @@ func (p *Progress) Say(line string) {
 	fmt.Fprintln(p.out, line)
 }
 
-// End removes the bar, so that the next output starts on an empty line.
+// End removes the bar, so that further output starts on an empty line. After End, Tell does nothing.
 func (p *Progress) End() {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -67,7 +67,7 @@ NDJSON; - is standard input.`,
 	return c
 }
 
-// addFlags adds the flags that all sending commands share.
+// addFlags adds the flags that svc send and svc simulate share. what is the singular name of what is sent.
 func (o *sendOptions) addFlags(f *pflag.FlagSet, what string, retryFor time.Duration) {
 	keyFlags(f, &o.key, &o.keyFile)
 	f.IntVar(&o.connections, "connections", 1, "parallel `connections`; with more than one, the order of "+what+"s is not preserved")
@@ -124,7 +124,7 @@ type sending struct {
 	refused int
 	retried int
 	next    int              // number of the next payload to read
-	open    map[int]struct{} // numbers of payloads that were read but not yet answered
+	open    map[int]struct{} // numbers of payloads that were read, but have no response yet
 }
 
 func newSending(o *sendOptions, w Env, source func(fn func(payload) error) error) *sending {
@@ -134,7 +134,7 @@ func newSending(o *sendOptions, w Env, source func(fn func(payload) error) error
 	}
 }
 
-// run sends all payloads. The error says how many were refused, or why sending stopped.
+// run sends all payloads. Its error says how many payloads the server refused, or why sending stopped.
 func (s *sending) run(ctx context.Context, t target) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -173,7 +173,7 @@ func (s *sending) run(ctx context.Context, t target) error {
 	return nil
 }
 
-// read reads the payloads at the requested rate.
+// read reads the payloads and passes them to the queue at the requested rate. It skips the payloads before --from.
 func (s *sending) read(ctx context.Context, queue chan<- payload) error {
 	each := func(p payload) error {
 		s.mu.Lock()
@@ -206,7 +206,7 @@ func (s *sending) read(ctx context.Context, queue chan<- payload) error {
 	return s.source(each)
 }
 
-// deliver sends one payload, and retries until the server responds.
+// deliver sends one payload. It retries until the server responds, an error is final, or --retry-for has passed.
 func (s *sending) deliver(ctx context.Context, line line, p payload) error {
 	first := s.Now()
 	for wait := 50 * time.Millisecond; ; wait = min(2*wait, 2*time.Second) {
@@ -247,7 +247,7 @@ func (s *sending) recordAnswer(p payload, got sent) {
 	}
 }
 
-// nextOpen returns the number of the first message without a response.
+// nextOpen returns the number of the first payload without a response, from which a later run can continue.
 func (s *sending) nextOpen() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -258,7 +258,7 @@ func (s *sending) nextOpen() int {
 	return first
 }
 
-// reportProgress reports the progress of sending: a bar on a terminal, or else one line each second.
+// reportProgress reports the progress until ctx ends: as a bar on a terminal, otherwise as one line per second.
 func (s *sending) reportProgress(ctx context.Context, done chan<- struct{}) {
 	defer close(done)
 	defer s.shown.End()

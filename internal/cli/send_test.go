@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestWhatAFileHolds: each form of a file yields one payload per message.
+// TestWhatAFileHolds: files in all supported forms are split into one payload per message.
 func TestWhatAFileHolds(t *testing.T) {
 	const one, two = "MSH|^~\\&|1\rPID|1\r", "MSH|^~\\&|2\rPID|2\r"
 	for name, tt := range map[string]struct {

@@ -18,7 +18,7 @@ type payload struct {
 	number int // counted across all files, from 1
 	fhir   bool
 	path   string // path below /api/ingest/, for a feed other than HL7 and FHIR
-	async  bool   // the server may respond before it has applied the payload
+	async  bool   // whether the server may respond before it has applied the payload
 	due    time.Time
 	body   []byte
 }
@@ -38,7 +38,8 @@ func readFile(ctx context.Context, name string, fn func(payload) error) error {
 
 const byteOrderMark = "\xef\xbb\xbf"
 
-// readPayloads distinguishes JSON from HL7 by the first character.
+// readPayloads calls fn with every payload of a file. The first character shows whether the file contains JSON or
+// HL7.
 func readPayloads(in io.Reader, fn func(payload) error) error {
 	text := bufio.NewReader(in)
 	for {
@@ -79,8 +80,8 @@ func readFHIR(in io.Reader, fn func(payload) error) error {
 	}
 }
 
-// readHL7 calls fn with every message of a file. Batch segments (FHS, BHS, BTS, FTS) are skipped, because the
-// server acknowledges each message separately.
+// readHL7 calls fn with every message of a file. It skips the segments of batches (FHS, BHS, BTS, FTS), because svc
+// acknowledges each message separately.
 func readHL7(in io.Reader, fn func(payload) error) error {
 	lines := bufio.NewScanner(in)
 	lines.Buffer(nil, ingest.MaxMessage)
@@ -95,7 +96,7 @@ func readHL7(in io.Reader, fn func(payload) error) error {
 		return fn(p)
 	}
 	for number := 1; lines.Scan(); number++ {
-		segment := bytes.TrimPrefix(lines.Bytes(), []byte(byteOrderMark)) // concatenated files may have byte order marks in the middle
+		segment := bytes.TrimPrefix(lines.Bytes(), []byte(byteOrderMark)) // after concatenation, a byte order mark can be in the middle
 		switch name := segmentName(segment); {
 		case len(segment) == 0:
 		case name == "FHS", name == "BHS", name == "BTS", name == "FTS":
@@ -116,7 +117,7 @@ func readHL7(in io.Reader, fn func(payload) error) error {
 	return flush()
 }
 
-// splitSegments splits at line ends and at the ends of MLLP frames.
+// splitSegments is a [bufio.SplitFunc] that splits at line ends, and at the beginning and end of MLLP frames.
 func splitSegments(data []byte, atEOF bool) (advance int, token []byte, err error) {
 	if at := bytes.IndexAny(data, "\r\n\x0b\x1c"); at >= 0 {
 		return at + 1, data[:at], nil

@@ -24,7 +24,8 @@ import (
 // target is a function that opens a connection to a server.
 type target func() line
 
-// line is one connection. If send fails, a retry may succeed, unless the error is a finalError.
+// line is one connection to a server. If send returns an error, the payload can be sent again, unless the error is a
+// finalError.
 type line interface {
 	send(ctx context.Context, p payload) (sent, error)
 	close()
@@ -33,13 +34,13 @@ type line interface {
 // finalError is an error that a retry cannot fix.
 type finalError struct{ error }
 
-// busyError means that the server asks for a retry after a delay.
+// busyError means that the server is busy. A retry should wait for at least the given time.
 type busyError struct {
 	error
 	after time.Duration
 }
 
-// target returns the server that --to names.
+// target returns the function that opens connections to the server in --to.
 func (o *sendOptions) target() (target, error) {
 	to, err := url.Parse(o.to)
 	if err != nil || to.Host == "" {
@@ -121,7 +122,7 @@ func (l *httpLine) send(ctx context.Context, p payload) (sent, error) {
 	case status >= http.StatusInternalServerError, status == http.StatusTooManyRequests:
 		seconds, err := strconv.Atoi(response.Header.Get("Retry-After"))
 		if err != nil {
-			seconds = 0 // missing, or a date: retry as after any other error
+			seconds = 0 // the header is missing or contains a date: use the usual delay
 		}
 		return sent{}, busyError{fmt.Errorf("the server responded with status %d", status), time.Duration(seconds) * time.Second}
 	case status == http.StatusUnauthorized, status == http.StatusForbidden, status == http.StatusNotFound:
@@ -147,7 +148,7 @@ type mllpLine struct {
 
 func (l *mllpLine) close() {
 	if l.conn != nil {
-		l.conn.Close() //nolint:errcheck // every message was acknowledged, or will be sent again
+		l.conn.Close() //nolint:errcheck // an unacknowledged message is sent again
 		l.conn = nil
 	}
 }
@@ -160,7 +161,7 @@ func (l *mllpLine) send(ctx context.Context, p payload) (sent, error) {
 		return sent{}, err
 	}
 	conn := l.conn
-	defer context.AfterFunc(ctx, func() { conn.SetDeadline(time.Now()) })() //nolint:errcheck // the next read or write fails
+	defer context.AfterFunc(ctx, func() { conn.SetDeadline(time.Now()) })() //nolint:errcheck // makes reads and writes fail when ctx ends
 	within := l.answer
 	if silent(p.body) {
 		within = min(within, time.Second)
@@ -207,7 +208,8 @@ func (l *mllpLine) dial(ctx context.Context) (err error) {
 	return nil
 }
 
-// silent reports whether a message may remain unacknowledged: MSH-15 or MSH-16 has a value other than always (AL).
+// silent reports whether the server may omit the acknowledgment of a message, because MSH-15 or MSH-16 requests one
+// only in some cases or never.
 func silent(message []byte) bool {
 	header, _, _ := bytes.Cut(message, []byte("\r"))
 	fields := bytes.Split(header, header[3:4])
@@ -218,7 +220,7 @@ func silent(message []byte) bool {
 	return accept != "AL" && (accept != "" || len(fields) > 15 && len(fields[15]) > 0)
 }
 
-// Feed sends ingest requests to a server, one after the other.
+// Feed sends requests to the ingest API of a server, one at a time.
 type Feed struct{ line *httpLine }
 
 // NewFeed returns a Feed to the server at base, with an API key and a timeout for each request.
@@ -229,8 +231,8 @@ func NewFeed(base, key string, within time.Duration) *Feed {
 // Close closes the connections of the feed.
 func (f *Feed) Close() { f.line.close() }
 
-// Post sends a body to a path of the ingest API. refused says why the server refused the body, or is "" if it
-// accepted the body. After an error, a retry may succeed.
+// Post sends a body to a path of the ingest API. refused says why the server refused the body, or is "" if the server
+// accepted it. If Post returns an error, the request can be sent again.
 func (f *Feed) Post(ctx context.Context, path string, body []byte) (refused string, err error) {
 	got, err := f.line.send(ctx, payload{path: path, body: body})
 	var final finalError
@@ -249,7 +251,7 @@ func (f *Feed) Post(ctx context.Context, path string, body []byte) (refused stri
 type sent struct {
 	code    string // AA, AE …, or an HTTP status
 	refused bool
-	why     string // paths and rules of a refusal, as the server reports them: never values
+	why     string // paths and rules of a refusal, without values
 	took    time.Duration
 }
 
@@ -269,7 +271,7 @@ func problemMessage(body []byte) string {
 	return answer.Error.Error()
 }
 
-// fhirOutcome returns the refused resources in a response that also contains accepted resources.
+// fhirOutcome returns the result of a response with status 200, which may list refused resources.
 func fhirOutcome(body []byte) sent {
 	var answer struct {
 		Data struct {
@@ -292,7 +294,8 @@ func fhirOutcome(body []byte) sent {
 	return sent{code: "HTTP 200 with rejected resources", refused: true, why: strings.Join(broken, "; ")}
 }
 
-// ackOutcome reads the code of an acknowledgment (MSA-1), and the codes and locations of its errors (ERR-3, ERR-2).
+// ackOutcome returns the result of an acknowledgment: its code (MSA-1), and the codes and locations of its errors
+// (ERR-3, ERR-2).
 func ackOutcome(ack []byte) sent {
 	if len(bytes.TrimSpace(ack)) == 0 {
 		return sent{code: "no acknowledgment was requested"}

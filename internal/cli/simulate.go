@@ -20,13 +20,13 @@ import (
 type simulateOptions struct {
 	unit  simulate.Options
 	pace  float64 // multiple of real time; 0: as fast as the server accepts
-	lines bool    // whether requests are printed as lines instead of sent
+	lines bool    // whether requests are printed as lines of NDJSON instead of sent
 
 	start, span, zone, speed string // values of the flags, not yet parsed
 	to                       sendOptions
 }
 
-// toLines is the value of --to that prints lines.
+// toLines is the value of --to with which requests are printed instead of sent.
 const toLines = "ndjson"
 
 // simulateCommand returns the command svc simulate, which generates the feeds of a unit and prints or sends them.
@@ -72,7 +72,7 @@ func (o *simulateOptions) run(ctx context.Context, w Env) error {
 		return err
 	}
 	if !o.to.json {
-		w.Stdout = w.Stderr // messages describe the sending, so standard output stays empty
+		w.Stdout = w.Stderr // standard output stays empty: all output is about the sending
 	}
 	start := o.unit.Start.Format(time.RFC3339)
 	fmt.Fprintf(w.Stderr, "%s unit, seed %d, from %s for %v\n", o.unit.Profile, o.unit.Seed, start, o.unit.For)
@@ -85,10 +85,10 @@ func (o *simulateOptions) run(ctx context.Context, w Env) error {
 	return nil
 }
 
-// send sends the requests. Past ADT events come first. They are sent in batches, as hospitals send their history,
-// because the forecast learns only from batches. All other requests follow in order.
+// send sends the requests. It first sends the past ADT events in batches, because the forecast learns past hours only
+// from batches. It then sends all other requests in order.
 func (o *simulateOptions) send(requests iter.Seq[simulate.Request], now time.Time, fn func(payload) error) error {
-	// The forecast learns from the last 28 days. A longer history is sent event by event.
+	// The forecast learns from at most 28 past days. A longer history is not sent in batches.
 	learnt := o.unit.Start.After(now.Add(-28 * 24 * time.Hour).Add(-time.Minute))
 	isPast := func(r *simulate.Request) bool {
 		return learnt && path.Base(r.Path) == "adt" && (o.pace == 0 || !r.At.After(now))
@@ -130,7 +130,7 @@ func (o *simulateOptions) send(requests iter.Seq[simulate.Request], now time.Tim
 
 // print writes the requests as lines to standard output.
 func (o *simulateOptions) print(ctx context.Context, requests iter.Seq[simulate.Request], w Env) error {
-	const looked = 1024 // lines between two checks of ctx
+	const looked = 1024 // number of lines between two checks of ctx
 	out := bufio.NewWriterSize(w.Stdout, 1<<20)
 	began, n, written := w.Now(), 0, 0
 	shown := NewProgress(w, "simulate", "hours")
@@ -211,8 +211,8 @@ func (o *simulateOptions) faults(now time.Time) (faults []error) {
 	return faults
 }
 
-// validSpeed reports whether a simulated unit may run at a speed. A shift must last at least half a minute, and the
-// clock must visibly advance.
+// validSpeed reports whether a simulated unit may run at a speed, which is a multiple of real time. At the limits, a
+// shift lasts at least half a minute, and the clock advances visibly.
 func validSpeed(speed float64) bool { return speed >= .1 && speed <= 1440 }
 
 var errSpeed = errors.New("--speed: must be from 0.1 to 1440, or max for as fast as possible")

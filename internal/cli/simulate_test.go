@@ -37,8 +37,8 @@ func TestSimulateLines(t *testing.T) {
 	}
 }
 
-// TestSimulateTo sends to a server that is sometimes busy. Every request arrives once and in order, and none is retried
-// before the server's Retry-After has passed.
+// TestSimulateTo sends requests to a server that is sometimes busy. Every request arrives once and in order, and a
+// retry waits for the time in Retry-After.
 func TestSimulateTo(t *testing.T) {
 	var mu sync.Mutex
 	var got []string
@@ -64,7 +64,7 @@ func TestSimulateTo(t *testing.T) {
 			return
 		}
 		got = append(got, r.URL.Path+" "+string(body))
-		io.WriteString(w, `{"ok":true}`) //nolint:errcheck // the other side counts the requests
+		io.WriteString(w, `{"ok":true}`) //nolint:errcheck // the test checks the requests that arrive
 	}))
 	defer server.Close()
 	args := []string{"simulate", "--profile", "census-only", "--for", "6h", "--start", "2026-03-01T12:00:00Z"}

@@ -13,8 +13,8 @@ import (
 	"svc/internal/analysis/simulate"
 )
 
-// TestSimulatePastByBatch sends several days of a unit at once. Each ADT event is sent once, in a batch. All batches
-// precede the other requests, because only batches fill the forecast's history.
+// TestSimulatePastByBatch sends several past days of a unit at once. Each ADT event is sent once, in a batch, and all
+// batches are sent before the other requests, because the forecast learns past hours only from batches.
 func TestSimulatePastByBatch(t *testing.T) {
 	var paths []string
 	var events []string
@@ -30,7 +30,7 @@ func TestSimulatePastByBatch(t *testing.T) {
 				events = append(events, string(e))
 			}
 		}
-		io.WriteString(w, `{"ok":true}`) //nolint:errcheck // the other side counts the requests
+		io.WriteString(w, `{"ok":true}`) //nolint:errcheck // the test checks the requests that arrive
 	}))
 	defer server.Close()
 	args := []string{"simulate", "--profile", "large", "--for", "15d", "--start", time.Now().Add(-15 * 24 * time.Hour).UTC().Format(time.RFC3339), "--steady"}

@@ -19,8 +19,9 @@ func FeedCommands(w Env) []*cobra.Command {
 	return []*cobra.Command{sendCommand(w), simulateCommand(w), listenCommand(w), statusCommand(w)}
 }
 
-// statusCommand returns the command svc status, which prints the status of the feeds (GET /api/ingest/status) as a
-// table. Its exit code is 1 unless the status is ok. With a source as argument, it shows the status of that source.
+// statusCommand returns the command svc status, which prints the status of all feeds (GET /api/ingest/status) as a
+// table. The exit code is 1 unless that status is ok. With a source as its argument, the command prints the status of
+// that source.
 func statusCommand(w Env) *cobra.Command {
 	run := func(ctx context.Context, c *client) error {
 		if c.flags.NArg() > 0 {
@@ -122,7 +123,7 @@ func (s *statusData) print(out io.Writer) error {
 }
 
 // sourceStatus prints the status of one source (GET /api/ingest/status/{source}) as a table, for svc status SOURCE.
-// The source may be given by the name of its key.
+// SOURCE is the id or the name of the source's key.
 func (c *client) sourceStatus(ctx context.Context) error {
 	ask := request(http.MethodGet, "/api/ingest/status/{id}", func(c *client, s *sourceData) error { return s.print(c.Stdout) })
 	err := ask(ctx, c)
@@ -135,7 +136,8 @@ func (c *client) sourceStatus(ctx context.Context) error {
 	return err
 }
 
-// sourceNamed returns the id of the source with the given name. It fails unless exactly one source has that name.
+// sourceNamed returns the id of the source with the given name. It returns an error if no source or several sources
+// have that name.
 func (c *client) sourceNamed(ctx context.Context, name string) (string, error) {
 	var s statusData
 	if err := c.askInto(ctx, http.MethodGet, "/api/ingest/status", nil, &s); err != nil {
@@ -157,7 +159,7 @@ func (c *client) sourceNamed(ctx context.Context, name string) (string, error) {
 	}
 }
 
-// sourceData is what svc status shows about one source.
+// sourceData is the part of a source's status that svc status prints.
 type sourceData struct {
 	Source, SourceName string
 	Feeds              []struct {

@@ -45,7 +45,7 @@ const terminologyPath = "/api/admin/terminology"
 // chunkRows is the maximum number of rows in one request.
 const chunkRows = 1000
 
-// listPath matches the beginning of a path in an error response, which contains the index of the row in the request.
+// listPath matches the beginning of the path of an error. The number in it is the index of the row in the request.
 var listPath = regexp.MustCompile(`^mappings\[(\d+)\]\.?`)
 
 // imported sums up the results of an import or of a dry run.
@@ -57,7 +57,8 @@ type imported struct {
 	Faults    []string `json:"faults"`
 }
 
-// importMappings sends the rows of a file. A dry run of all rows comes first, so a file with an error changes nothing.
+// importMappings sends the rows of a file. It first sends all rows as a dry run, so that a file with an error changes
+// nothing.
 func importMappings(ctx context.Context, c *client) error {
 	text, err := OpenInput(ctx, c.id)
 	if err != nil {
@@ -90,7 +91,7 @@ func importMappings(ctx context.Context, c *client) error {
 	return c.printImported(&sum)
 }
 
-// sendMappings sends some rows, and records their errors by line.
+// sendMappings sends some rows, and adds the results to sum. Errors in rows name the line in the file.
 func (c *client) sendMappings(ctx context.Context, rows []sheets.Line[sheets.Mapping], dry bool, sum *imported) error {
 	list := make([]sheets.Mapping, len(rows))
 	for i := range rows {

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestRulesAreSaidToPeople: the message explains a rule if the rule's name is not enough.
+// TestRulesAreSaidToPeople: the error message explains a rule whose name is not self-explanatory.
 func TestRulesAreSaidToPeople(t *testing.T) {
 	var no refusal
 	if err := json.Unmarshal([]byte(`{"message":"See details.","details":[

@@ -84,7 +84,7 @@ var secretFile = fields(
 	field{"secret-file", "secret", "`file` with a secret chosen by the partner (default: a generated secret)", secretField},
 )
 
-// overlapField is the overlap of a rotation. The request contains it as a number of hours.
+// overlapField is the overlap of a rotation, such as 24h; the request contains the number of hours.
 var overlapField = fieldKind{
 	words: []string{"0", "1h", "24h", "7d"}, preset: "24h", filled: true,
 	value: func(_ *client, text string) (any, error) {
@@ -193,7 +193,7 @@ func showWebhookDeliveries(ctx context.Context, c *client) error {
 	return showDeliveries(ctx, c)
 }
 
-// replayEvents sends a replay command. A dry run prints how many deliveries the replay would make.
+// replayEvents sends a replay command. With --dry-run, it only prints how many deliveries the replay would create.
 func replayEvents(ctx context.Context, c *client) error {
 	if c.text("dry-run") != "true" {
 		return c.order(ctx, webhookPath+"/replay")

@@ -40,14 +40,14 @@ func newAsked(t *testing.T, answers map[string]string) *asked {
 			io.WriteString(w, `{"ok":false,"error":{"code":"not_found","message":"There is nothing here."}}`) //nolint:errcheck // to a test
 			return
 		}
-		io.WriteString(w, `{"ok":true,"data":`+data+`}`) //nolint:errcheck // the client under test checks the response
+		io.WriteString(w, `{"ok":true,"data":`+data+`}`) //nolint:errcheck // the client under test reports a damaged response
 	}))
 	t.Cleanup(a.Close)
 	return a
 }
 
-// TestWebhookCommands checks the requests, the output and the exit code of each subcommand. An invalid command line
-// must be explained, and no request may be sent.
+// TestWebhookCommands checks the requests, the output and the exit code of each subcommand. If the command line is
+// invalid, an error must explain why, and no request may be sent.
 func TestWebhookCommands(t *testing.T) {
 	secret := filepath.Join(t.TempDir(), "secret")
 	if err := os.WriteFile(secret, []byte("a secret of the partner's own\n"), 0o600); err != nil {
@@ -147,7 +147,7 @@ func TestWebhookCommands(t *testing.T) {
 	}
 }
 
-// TestEveryVerbPrintsJSON: --json prints the data in the response unchanged.
+// TestEveryVerbPrintsJSON: --json prints the data of the response, including fields that svc does not know.
 func TestEveryVerbPrintsJSON(t *testing.T) {
 	server := newAsked(t, map[string]string{"GET /api/admin/webhooks": `{"webhooks":[{"id":"whk_1","unknown":1}]}`})
 	code, stdout, _ := say(t, "webhooks", "list", "--json", "--api", server.URL, "--key", "svc_test")
@@ -170,8 +170,8 @@ func TestKeyOfDevGoesNowhereElse(t *testing.T) {
 	}
 }
 
-// TestProgressOutlastsAnOutage: if the API has accepted a command but cannot report its progress for a moment, the
-// command does not fail.
+// TestProgressOutlastsAnOutage: svc webhooks test continues to wait if the API has accepted the command, but
+// temporarily cannot report its progress.
 func TestProgressOutlastsAnOutage(t *testing.T) {
 	asked := 0
 	api := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

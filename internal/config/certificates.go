@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// Certificates returns the configured PEM files that contain certificates, by option.
+// Certificates returns the configured PEM files that contain certificates, by the name of the option.
 func (c *Config) Certificates() map[string]string {
 	files := map[string]string{
 		"kafka-tls-ca": c.KafkaTLSCA, "kafka-tls-cert": c.KafkaTLSCert, "redis-ca": c.RedisCA,
@@ -23,8 +23,9 @@ func (c *Config) Certificates() map[string]string {
 	return files
 }
 
-// Expiry returns when the certificates of a PEM file expire. For a chain, which begins with the certificate of a server
-// or client, that is the earliest expiry; for a list of authorities, the latest.
+// Expiry returns when the certificates in a PEM file expire. If the file begins with the certificate of a server or
+// client, Expiry returns the earliest expiry of the chain. If it begins with a certificate authority, Expiry returns
+// the latest expiry of the authorities.
 func Expiry(file string) (expires time.Time, err error) {
 	content, err := os.ReadFile(file) //nolint:gosec // the operator names the file
 	if err != nil {

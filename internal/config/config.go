@@ -23,8 +23,8 @@ import (
 	"svc/schemas"
 )
 
-// Config is the configuration of a server role, or of a command that connects to the same servers. Each field has one
-// row in options, with its flag, variable, default and help.
+// Config is the configuration of a server role, or of a command that connects to the same servers. Most fields have a
+// row in options, with the flag, default and help; svc dev sets the others.
 type Config struct {
 	Instance    string
 	TopicPrefix string
@@ -38,7 +38,7 @@ type Config struct {
 	KafkaUser                    string
 	KafkaPassword                string
 	Registry                     registry.Config
-	KafkaFull                    func() error // set by svc dev: why the embedded Kafka accepts no records; nil: not checked
+	KafkaFull                    func() error // set by svc dev; returns why the embedded Kafka accepts no records; nil: not checked
 	Partitions                   int
 	Replicas                     int
 	CommitEvery                  time.Duration
@@ -48,7 +48,7 @@ type Config struct {
 	PseudonymKey                 string
 	SecretsKey                   string
 	PseudonymsOld, SecretsKeyOld []string
-	KeysFixed                    bool // set by svc dev: exit if a key is not the installation's key
+	KeysFixed                    bool // set by svc dev; whether the process exits if a key is not the installation's key
 	EgressAllow                  []egress.Allowed
 	EgressRoots                  *x509.CertPool
 	EgressLoopback               bool // set by svc dev
@@ -61,7 +61,7 @@ type Config struct {
 	OIDC                         OIDC
 	SMTP                         SMTP
 	SMS                          SMS
-	Senders                      map[subscriber.Channel]sending.Sender // set by svc dev: senders of e-mail and SMS; nil: the configured ones
+	Senders                      map[subscriber.Channel]sending.Sender // set by svc dev; senders that replace the configured ones; nil: none
 	CORSOrigins                  []string
 	LogLevel                     string
 	ShutdownWithin               time.Duration
@@ -72,7 +72,7 @@ type Config struct {
 // option is one row of the configuration. It implements [pflag.Value].
 type option struct {
 	name   string // name of the flag; the variable is SVC_ and the name in capitals
-	only   Need   // a command has the option if it has any of these needs; 0: all commands
+	only   Need   // needs of which at least one gives a command this option; 0: all commands have it
 	preset string // default
 	set    func(value string) error
 	help   string
@@ -87,7 +87,7 @@ func (o *option) variable() string { return cli.Variable(o.name) }
 
 var logLevels = []string{"debug", "info", "warn", "error"}
 
-// Bind adds flags for the options that a command needs. The flags set the values of c.
+// Bind adds a flag for each option that a command needs. Parsing the flags sets the values of c.
 func (c *Config) Bind(flags *pflag.FlagSet, needs Need) {
 	for _, o := range c.options() {
 		if !o.neededBy(needs) {
@@ -107,7 +107,8 @@ func (c *Config) Bind(flags *pflag.FlagSet, needs Need) {
 	}
 }
 
-// Unneeded returns the names of the options in flags that a command does not need.
+// Unneeded returns the names of the options that have a flag in flags, but that a command with the given needs does
+// not use.
 func Unneeded(flags *pflag.FlagSet, needs Need) (names []string) {
 	for _, o := range new(Config).options() {
 		if !o.neededBy(needs) && flags.Lookup(o.name) != nil {
@@ -117,7 +118,8 @@ func Unneeded(flags *pflag.FlagSet, needs Need) (names []string) {
 	return names
 }
 
-// Faults sets the defaults of options that were not given, and returns the errors in all options.
+// Faults sets the options that were not given to their defaults. It returns the errors in the defaults, and in
+// combinations of options.
 func (c *Config) Faults(flags *pflag.FlagSet, needs Need) (faults []error) {
 	for _, o := range c.options() {
 		if !o.neededBy(needs) || flags.Changed(o.name) {
@@ -147,8 +149,9 @@ func (c *Config) Faults(flags *pflag.FlagSet, needs Need) (faults []error) {
 // String implements [pflag.Value].
 func (o *option) String() string { return o.text }
 
-// Set implements [pflag.Value]. An option has one value, which may be a list. A second value is an error, because it
-// would silently replace the first: with two --mllp, the first sender would not be served.
+// Set implements [pflag.Value]. Giving an option twice is an error, because the second value would silently replace
+// the first. For example, with two --mllp flags, the first sender would not be served. A list is one value, separated
+// by commas.
 func (o *option) Set(text string) error {
 	if o.given {
 		return errors.New("is given more than once; give it once")
@@ -186,7 +189,7 @@ const (
 	NeedPseudonyms                  // changes the pseudonym key
 	NeedPages                       // serves pages
 	NeedLinks                       // creates links to pages
-	NeedKeys                        // compares its keys with the installation's; each key may be missing
+	NeedKeys                        // compares its keys with those of the installation; no key is required
 )
 
 // Seals returns the keyring of the configured secrets keys, or nil if there are none.
@@ -220,8 +223,8 @@ func (c *Config) Cluster(log *slog.Logger) stream.Options {
 	}
 }
 
-// ServesLoopback reports whether the pages are only for browsers on this machine, without TLS. --public-url decides, or
-// the listen address if --public-url is not set.
+// ServesLoopback reports whether the pages are served only to browsers on this machine, without TLS. This depends on
+// --public-url or, if that is not set, on the listen address.
 func (c *Config) ServesLoopback() bool {
 	host, _, _ := net.SplitHostPort(c.Listen) //nolint:errcheck // already checked with the configuration
 	if u, err := url.Parse(c.PublicURL); err == nil && u.Host != "" {
@@ -241,8 +244,8 @@ func isLoopback(host string) bool {
 // Topic returns the name of a topic in this installation.
 func (c *Config) Topic(t schemas.Topic) string { return c.TopicPrefix + t.Name }
 
-// Topics returns the required configuration of topics. Co-partitioned topics get the configured number of partitions,
-// and other topics get one.
+// Topics returns the topics with the configuration that they must have. Co-partitioned topics have the configured
+// number of partitions; other topics have one partition.
 func (c *Config) Topics(wanted ...schemas.Topic) []stream.Topic {
 	all := make([]stream.Topic, 0, len(wanted))
 	for _, t := range wanted {

@@ -32,7 +32,7 @@ func environment(pairs ...string) func(string) (string, bool) {
 	}
 }
 
-// parseConfig parses flags and environment. All errors are reported together, and none contains a secret.
+// parseConfig parses flags and the environment as a command with the given needs does.
 func parseConfig(t *testing.T, command string, needs Need, args []string, lookup func(string) (string, bool)) (*Config, error) {
 	t.Helper()
 	c := &Config{}
@@ -116,8 +116,8 @@ func TestRedisURL(t *testing.T) {
 	}
 }
 
-// TestKeysAreGood: a short, empty or malformed key is refused, whether it is in a flag, a variable
-// or a file. Older keys may be weak, so that they can be replaced.
+// TestKeysAreGood: a key that is short, empty or malformed is refused, whether a flag, a variable or a file supplies
+// it. An older key may be weak, so that it can be replaced.
 func TestKeysAreGood(t *testing.T) {
 	file := func(content string) string {
 		path := filepath.Join(t.TempDir(), "key")
@@ -181,8 +181,8 @@ func TestOptionsPage(t *testing.T) {
 	docpage.Hold(t, "../../docs/reference/options.md", "options", table.String(), *update)
 }
 
-// TestDocsAddress: errors link to an absolute address of the documentation. It is the configured address, else the
-// public address, else the address of the request.
+// TestDocsAddress: the address of the documentation is the configured one or, if there is none, is derived from the
+// public URL. Without both, Docs returns "".
 func TestDocsAddress(t *testing.T) {
 	for _, tt := range []struct {
 		args []string
@@ -199,7 +199,8 @@ func TestDocsAddress(t *testing.T) {
 	}
 }
 
-// TestFrontOptions: the error names an option that is not a valid address, network or rate.
+// TestFrontOptions: the options for clients outside the network are parsed. An error names the invalid option and its
+// rule.
 func TestFrontOptions(t *testing.T) {
 	c, err := parseConfig(t, "run", everything, []string{"--trusted-proxies", "10.0.0.0/8, 192.0.2.1,fd00::/8"}, environment("SVC_PSEUDONYM_KEY", key32))
 	if err != nil || fmt.Sprint(c.Proxies) != "[10.0.0.0/8 192.0.2.1/32 fd00::/8]" || c.StrangersRate != 20 {

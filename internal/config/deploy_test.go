@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// TestDeployGivesOptionsThatExist: each svc variable in deploy/ belongs to an option.
+// TestDeployGivesOptionsThatExist: each variable in deploy/ that begins with SVC_ is the variable of an option.
 func TestDeployGivesOptionsThatExist(t *testing.T) {
 	known := map[string]bool{"SVC_IMAGE": true} // used by the Compose file itself
 	for _, o := range new(Config).options() {

@@ -24,12 +24,11 @@ type MLLP struct {
 	Idle        time.Duration
 }
 
-// MLLPSender assigns an API key, by its id, to the peers that connect to an address. MLLP has no field for a token,
-// so the address and the certificate of a peer identify the key. If several senders match a peer, the first one is
-// used.
+// MLLPSender assigns an API key to the peers that connect to an address. MLLP has no field for a token, so the peer's
+// network and certificate determine the key. If several senders match a peer, the first one is used.
 type MLLPSender struct {
 	Address string
-	Key     string       // id as in svc keys list; identifies the key and the keys that replace it
+	Key     string       // id as in svc keys list; after a rotation, the id still identifies the new key
 	From    netip.Prefix // network of the peers; zero: any
 	Client  string       // name in the peer's certificate; "": any, or no certificate
 }
@@ -80,7 +79,7 @@ func parseMLLPSender(text string) (s MLLPSender, err error) {
 	if _, _, err = net.SplitHostPort(s.Address); err != nil {
 		return s, errors.New("addr must be host:port")
 	}
-	if !strings.HasPrefix(s.Key, "key_") { // the value is not shown, because it may be a token
+	if !strings.HasPrefix(s.Key, "key_") { // the error does not contain the value, because it may be a token
 		return s, errors.New("key must be the id of an API key, key_…, as svc keys list shows it")
 	}
 	return s, nil

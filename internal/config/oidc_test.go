@@ -9,8 +9,8 @@ import (
 	"svc/readapi/web/signin"
 )
 
-// TestOIDCRoles: the mapping from groups to roles is parsed. A group's name may be a distinguished name from a
-// directory.
+// TestOIDCRoles: the mapping from groups to roles is parsed. The name of a group may contain an equals sign, as
+// distinguished names in a directory do.
 func TestOIDCRoles(t *testing.T) {
 	t.Parallel()
 	c := &Config{}
@@ -28,7 +28,7 @@ func TestOIDCRoles(t *testing.T) {
 	}
 	for text, good := range map[string]bool{
 		"": true, "https://login.example/realms/a": true, "http://127.0.0.1:9": true, "http://login.example": false, "login.example": false, "https://": false, "ftp://x": false,
-		"http://[::1": false, // not a valid address; it once caused a panic
+		"http://[::1": false, // not a valid address, and once caused a panic
 	} {
 		if err := c.setOIDCIssuer(text); (err == nil) != good {
 			t.Errorf("issuer %q: %v", text, err)

@@ -25,8 +25,8 @@ type SMTP struct {
 // SMS is the SMS gateway.
 type SMS struct{ Driver, URL, Account, Token, From string }
 
-// publicURLAtMost is the maximum length of the public URL, in bytes. It leaves room in an SMS for the text before the
-// link.
+// publicURLAtMost is the maximum length of the public URL, in bytes. An SMS with a link must also have space for the
+// text before the link.
 const publicURLAtMost = 80
 
 func (c *Config) setPublicURL(value string) error {

@@ -59,8 +59,8 @@ func (c *Config) setBrokers(value string) error {
 	return nil
 }
 
-// setOrigins parses origins as browsers send them: scheme, host and port only. A wildcard is not allowed, because it
-// would let any page use a key that the page has obtained.
+// setOrigins parses origins in the form that browsers send: scheme, host and port, without a path. A wildcard is not
+// allowed, because any page that has obtained a key could then use it.
 func (c *Config) setOrigins(value string) error {
 	c.CORSOrigins = nil
 	if value == "" {
@@ -95,7 +95,7 @@ func webURL(value string) (*url.URL, bool) {
 	return u, u.Host != "" && (u.Scheme == "http" || u.Scheme == "https")
 }
 
-// Docs returns the URL of the documentation; "" means that the URL is built from the request.
+// Docs returns the URL of the documentation. If it returns "", the server derives the URL from each request.
 func (c *Config) Docs() string {
 	if c.DocsURL == "" && c.PublicURL != "" {
 		return c.PublicURL + httpapi.DocsPath
@@ -172,7 +172,7 @@ func file(into *string) func(string) error {
 func (c *Config) setRedis(value string) error {
 	parsed, err := url.Parse(value)
 	if err != nil || parsed.Scheme != "redis" && parsed.Scheme != "rediss" || parsed.Host == "" {
-		return errors.New("must be redis://… or rediss://…") // the value is not shown, because it may contain a password
+		return errors.New("must be redis://… or rediss://…") // the error does not contain the value, because it may contain a password
 	}
 	query := parsed.Query()
 	switch sentinel, cluster := query.Get("master_name") != "", query.Has("cluster"); {
@@ -192,7 +192,7 @@ func (c *Config) setRedis(value string) error {
 
 func (c *Config) setPseudonymKey(value string) error {
 	c.PseudonymKey = value
-	if value == "" { // the command decides whether it is required
+	if value == "" { // some commands do not require the key
 		return nil
 	}
 	return seal.Check(value)
@@ -234,7 +234,8 @@ func (c *Config) setEgressRoots(value string) (err error) {
 	return err
 }
 
-// setRegistry parses the URL. It must not contain credentials, because other users can read the command line.
+// setRegistry parses the URL of the schema registry. The URL must not contain credentials, because other users of the
+// machine can read the command line.
 func (c *Config) setRegistry(value string) error {
 	if u, ok := webURL(value); value != "" && (!ok || u.User != nil) {
 		return errors.New("not a URL such as https://registry.example:8081")

@@ -32,20 +32,20 @@ const (
 // when these observations are appended.
 const DemoSource = "demo"
 
-// Append appends the body of one request of a feed to the log of a hospital, as if it had been received at an instant.
-// The instants of successive calls never decrease.
+// Append appends the body of one request of a feed to the log of a hospital, as if it had been received at the given
+// instant. The instants of successive calls never decrease.
 type Append func(feed, hospital string, zone *time.Location, at time.Time, body []byte) error
 
-// Demo keeps a simulated unit running. [Demo.Seed] appends the unit's history to the log before anything reads the
-// log, so that the history is processed as it would have been at the time, with the nurses on duty and the levels of
-// that time. [Demo.Run] sends each later request when it is due. The state is a file in the data folder, so the demo
+// Demo keeps a simulated unit running. [Demo.Seed] appends the unit's history to the log before any role reads the
+// log. The roles therefore process the history as of the times in it, with the nurses on duty and the levels at those
+// times. [Demo.Run] sends each later request when it is due. The state is in a file in the data folder, so the demo
 // continues after a restart.
 type Demo struct {
 	cli.Env
 	server *Server
 	file   string // "": the state is not saved
 	feed   *cli.Feed
-	seeded string // description of what Seed appended, for the greeting
+	seeded string // what Seed has appended, as text for the greeting
 	alerts chan struct{}
 
 	state demoState
@@ -58,13 +58,13 @@ type demoState struct {
 	Profile string          `json:"profile"`
 	Start   time.Time       `json:"start"`
 	Course  simulate.Course `json:"course"`
-	Sent    int             `json:"sent"`   // number of accepted requests; later requests may have been accepted, too
+	Sent    int             `json:"sent"`   // number of requests known to be accepted; the last save may have been lost, so it can be too low
 	Alerts  bool            `json:"alerts"` // whether the recipients of alerts were created
 	At      time.Time       `json:"at"`     // when the state was saved
 }
 
-// Demo returns the demo for --demo: the one that is saved in the data folder, or a new unit whose history ends now.
-// The time of a saved demo also advanced while no process ran it. Demo returns nil if --demo is not set.
+// Demo returns the demo that is saved in the data folder, or a new one whose history ends now. The unit's time has
+// also passed while no process was running the demo. Demo returns nil if --demo is not set.
 func (s *Server) Demo() (*Demo, error) {
 	if !s.options.demo {
 		return nil, nil //nolint:nilnil // --demo is not set
@@ -80,7 +80,7 @@ func (s *Server) Demo() (*Demo, error) {
 		}
 		switch {
 		case err == nil:
-			d.state.Course = d.state.Course.Turned(d.state.At, 1) // earlier releases had other speeds
+			d.state.Course = d.state.Course.Turned(d.state.At, 1) // an earlier release may have set another speed
 			return d, nil
 		case !errors.Is(err, fs.ErrNotExist):
 			return nil, fmt.Errorf("%s: %w; remove it to start a new demo", d.file, cli.WithoutPath(err))
@@ -90,11 +90,11 @@ func (s *Server) Demo() (*Demo, error) {
 		Seed: demoSeed, Profile: demoProfile, Start: now.Add(-demoHistory), At: now,
 		Course: simulate.Course{{Unit: now, Real: now, Speed: 1}},
 	}
-	d.save() // after a crash, the demo continues with the same unit
+	d.save() // so that the demo continues with the same unit after a crash
 	return d, nil
 }
 
-// requests returns all requests of the unit, from the first.
+// requests returns all requests of the unit, from the beginning of its history.
 func (d *Demo) requests() (iter.Seq[simulate.Request], *time.Location, error) {
 	zone, err := time.LoadLocation(hospitalZone)
 	if err != nil {
@@ -109,8 +109,8 @@ func (d *Demo) requests() (iter.Seq[simulate.Request], *time.Location, error) {
 	return requests, zone, nil
 }
 
-// Seed appends the requests that were due before now and are not in the log yet. Nothing may read the log until Seed
-// has returned and the appended records are durable. After that, call [Demo.MarkSeeded].
+// Seed appends the requests that are already due and not in the log yet. No role may read the log before Seed has
+// returned and the appended records are durable. The caller must then call [Demo.MarkSeeded].
 func (d *Demo) Seed(add Append) error {
 	requests, zone, err := d.requests()
 	if err != nil {
@@ -140,14 +140,15 @@ func (d *Demo) Seed(add Append) error {
 // MarkSeeded records, in the state file, that the requests appended by Seed are in the log.
 func (d *Demo) MarkSeeded() { d.save() }
 
-// AlertsReady is closed once the notifier has processed the demo's history and the recipients of alerts exist.
+// AlertsReady returns a channel that is closed once the recipients of alerts exist and the notifier has read the
+// demo's history.
 func (d *Demo) AlertsReady() <-chan struct{} { return d.alerts }
 
 // Hospital returns the id of the demo's hospital.
 func (d *Demo) Hospital() string { return hospitalID }
 
-// Run waits for the greeting, creates the recipients of alerts, and sends requests until ctx ends. notified waits
-// until the notifier has read the demo's history.
+// Run waits until Greet has printed, creates the recipients of alerts, and sends requests until ctx ends. notified
+// must wait until the notifier has read the demo's history.
 func (d *Demo) Run(ctx context.Context, notified func(context.Context) error) error {
 	select {
 	case <-d.server.greeted:
@@ -187,8 +188,8 @@ func (d *Demo) Run(ctx context.Context, notified func(context.Context) error) er
 	return nil
 }
 
-// post sends one request, and retries until the server responds. It returns an error only if ctx has ended. A refusal
-// is printed, and the request is not repeated.
+// post sends one request, and retries until the server responds. If the server refuses the request, post prints the
+// reason and returns nil. The only error is that of ctx.
 func (d *Demo) post(ctx context.Context, to string, body []byte) error {
 	for {
 		refused, err := d.feed.Post(ctx, to, body)
@@ -204,7 +205,7 @@ func (d *Demo) post(ctx context.Context, to string, body []byte) error {
 	}
 }
 
-// save saves the state. After a failed save, some requests may be sent twice, which is harmless.
+// save saves the state. If that fails, some requests may be sent again after a restart, which is harmless.
 func (d *Demo) save() {
 	d.saved = d.Now()
 	d.state.At = d.saved

@@ -17,7 +17,7 @@ import (
 	"svc/internal/seal"
 )
 
-// Key files of the data folder: one key computes pseudonyms, the other seals settings.
+// Key files in the data folder. The first key computes pseudonyms, and the second seals settings.
 const (
 	pseudonymKey = "pseudonym.key"
 	secretsKey   = "secrets.key"
@@ -26,7 +26,8 @@ const (
 // keyBytes is the number of random bytes of a key. The file contains them in hexadecimal.
 const keyBytes = 32
 
-// loadSecret reads a key from the data folder, or creates it. An ephemeral key is not stored.
+// loadSecret reads a key from the data folder, or creates it. With --ephemeral, it always creates a key and does not
+// store it.
 func (o *Options) loadSecret(name string) (string, error) {
 	secret := make([]byte, keyBytes)
 	rand.Read(secret)
@@ -48,12 +49,12 @@ func (o *Options) loadSecret(name string) (string, error) {
 // [fs.ErrNotExist] if the folder has none, for example after svc dev --ephemeral.
 func ReadSecretsKey(data string) (string, error) { return readKey(data, secretsKey) }
 
-// readKey reads a key from the data folder. It returns an error if a crash or a full disk has damaged the file. A new
-// key would be no replacement: the sealed settings could not be opened, and the same patient would get a second
-// pseudonym.
+// readKey reads a key from the data folder. If a crash or a full disk has damaged the file, readKey returns an error.
+// A new key could not replace the damaged one: settings that are already sealed could not be decrypted, and each
+// patient would get a second pseudonym.
 func readKey(data, name string) (string, error) {
 	path := filepath.Join(data, name)
-	content, err := os.ReadFile(path) //nolint:gosec // in the folder that the user named
+	content, err := os.ReadFile(path) //nolint:gosec // the file is in the folder that the user named
 	if err != nil {
 		return "", fmt.Errorf("read %s: %w", path, err)
 	}
@@ -85,7 +86,7 @@ func writeWhole(path string, content []byte) (err error) {
 	if err = os.Rename(temp.Name(), path); err != nil {
 		return err
 	}
-	folder, err := os.Open(dir) //nolint:gosec // the folder that the user named
+	folder, err := os.Open(dir) //nolint:gosec // the user names the folder
 	if err != nil {
 		return err
 	}
@@ -94,7 +95,7 @@ func writeWhole(path string, content []byte) (err error) {
 
 // writeDevFile writes dev.json into the data folder.
 func writeDevFile(data string, d *cli.DevFile) error {
-	content, err := json.MarshalIndent(d, "", "  ") //nolint:gosec // keys of this machine only, in a file that only its user can read
+	content, err := json.MarshalIndent(d, "", "  ") //nolint:gosec // keys of this machine, in a file that only the user can read
 	if err != nil {
 		return err
 	}
@@ -120,8 +121,8 @@ func lockData(dir string) (unlock func(), err error) {
 	return func() { lock.Close() }, nil //nolint:errcheck // the process ends, which releases the lock
 }
 
-// checkWritable returns an error if no file can be stored in a folder. A lock alone does not prove that files can be
-// stored.
+// checkWritable returns an error if a file in the folder cannot be written. The lock does not show that, because it
+// is an empty file.
 func checkWritable(dir string) error {
 	f, err := os.CreateTemp(dir, "try-*")
 	if err != nil {

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// TestSecret: a key is created once and read later. A file that a crash has damaged is refused with a one-line error,
-// and is not changed.
+// TestSecret: a key is created once, and read at later starts. If a crash has damaged the file, loadSecret returns a
+// one-line error and does not change the file.
 func TestSecret(t *testing.T) {
 	o := &Options{data: t.TempDir()}
 	made, err := o.loadSecret(secretsKey)
@@ -38,7 +38,7 @@ func TestSecret(t *testing.T) {
 			t.Errorf("%s: the file is another now, %v", name, err)
 		}
 	}
-	if err := os.WriteFile(path, []byte(made+"\n"), 0o600); err != nil { // editors add a line break
+	if err := os.WriteFile(path, []byte(made+"\n"), 0o600); err != nil { // a line break, which some editors add, is accepted
 		t.Fatal(err)
 	}
 	if again, err := o.loadSecret(secretsKey); err != nil || again != made {
@@ -46,7 +46,7 @@ func TestSecret(t *testing.T) {
 	}
 }
 
-// TestWriteWhole: a file is replaced as a whole, and a failed write leaves no temporary file.
+// TestWriteWhole: writeWhole replaces the whole file. A failed write leaves no temporary file.
 func TestWriteWhole(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "dev.json")

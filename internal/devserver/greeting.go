@@ -17,26 +17,26 @@ const (
 	hospitalZone = "America/Chicago"
 )
 
-// Roles contains what the greeting needs from the roles in the process.
+// Roles contains what [Server.Greet] needs from the roles in the process.
 type Roles struct {
-	Ready       []<-chan struct{}           // when all are closed, the settings have been read and the ports may open
-	Readable    func(context.Context) error // waits until the read API can respond; the error is temporary
+	Ready       []<-chan struct{}           // closed when the settings have been read, after which the ports may open
+	Readable    func(context.Context) error // waits until the read API can respond; after an error, it may be called again
 	Register    *access.Register
 	PutHospital func(ctx context.Context, seen int64, h *access.Hospital) error
 	PutKeys     func(ctx context.Context, seen int64, keys ...*access.Key) error
 	// MakeLink creates a link to the pages for a charge nurse and returns its path.
 	MakeLink func(ctx context.Context, hospital, label string) (path string, err error)
-	// RestoreFeeds counts the messages that the feeds received before this process started. key is the id of the key
-	// that sends the demo's requests.
+	// RestoreFeeds restores the message counts of the feeds from before this process started. key is the id of the
+	// key that sends the demo's requests.
 	RestoreFeeds func(ctx context.Context, key string) error
-	// SetMLLPKey assigns an API key, by its id, to the senders of the MLLP port.
+	// SetMLLPKey makes the MLLP port use the API key with the given id.
 	SetMLLPKey func(id string)
 }
 
 // readableAgain is the pause before a read is retried.
 const readableAgain = 100 * time.Millisecond
 
-// awaitReadable returns once reads succeed or ctx ends. On a busy machine, Redis may not respond for a while.
+// awaitReadable waits until reads succeed or ctx ends. On a busy machine, Redis may not respond at first.
 func (s *Server) awaitReadable(ctx context.Context, r *Roles) error {
 	for {
 		err := r.Readable(ctx)
@@ -50,8 +50,8 @@ func (s *Server) awaitReadable(ctx context.Context, r *Roles) error {
 	}
 }
 
-// Greet waits until reads succeed, and creates the hospital and keys if they are missing. It writes dev.json, prints
-// all addresses with example commands, and closes s.Greeted. It returns when ctx ends.
+// Greet waits until reads succeed, creates the hospital and the keys if they are missing, and writes dev.json. It
+// then prints all addresses with example commands, closes s.Greeted, and returns when ctx ends.
 func (s *Server) Greet(ctx context.Context, r *Roles) error {
 	for _, ready := range r.Ready {
 		select {
@@ -131,8 +131,8 @@ Try it in another terminal:
 Ctrl-C stops it.
 `
 
-// makeKeys returns the content of dev.json if the keys in it are still valid. Otherwise, it creates the hospital and
-// new keys.
+// makeKeys returns the content of dev.json. It creates the hospital if it does not exist, and a new key for each key
+// in the existing dev.json that is missing or not valid.
 func (s *Server) makeKeys(ctx context.Context, r *Roles) (*cli.DevFile, error) {
 	if _, known := r.Register.Hospital(hospitalID); !known {
 		made := s.env.Now().UTC().Truncate(time.Millisecond)

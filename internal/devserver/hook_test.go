@@ -61,7 +61,7 @@ func TestHook(t *testing.T) {
 		status int
 	}{
 		{receivertest.Secret, 204},
-		{receivertest.OtherSecret, 204}, // the next secret is already accepted
+		{receivertest.OtherSecret, 204}, // the secret that will become current is already accepted
 		{"a secret that has been retired", 401},
 		{"", 401},
 	} {

@@ -29,8 +29,8 @@ func TestOutboxPage(t *testing.T) {
 	}
 }
 
-// TestPagesOfThisMachine: a site whose host name resolves to this machine can read neither a page of svc dev nor the
-// page's list.
+// TestPagesOfThisMachine: if the host name of a foreign site resolves to this machine, the site can read neither the
+// pages of svc dev nor their JSON lists.
 func TestPagesOfThisMachine(t *testing.T) {
 	r := chi.NewRouter()
 	newOutbox(time.Now, "http://127.0.0.1:1").mount(r, "/dev/outbox")

@@ -59,7 +59,7 @@ var pageFunctions = template.FuncMap{
 	"script": func() template.JS { return pageScript },
 }
 
-// latestPage shows the latest entries that svc dev has received, as HTML and as JSON.
+// latestPage shows the latest entries of one kind, such as received webhooks, as HTML and as JSON.
 type latestPage[T any] struct {
 	html *template.Template
 
@@ -110,15 +110,15 @@ func (p *latestPage[T]) mount(r chi.Router, path string) {
 	})
 }
 
-// hookPath is the path of a webhook receiver, with which a user can test a webhook without a partner system.
+// hookPath is the path of the webhook receiver of svc dev. With it, a user can test a webhook without a partner's
+// system.
 const hookPath = "/dev/hook"
 
 //go:embed hook.html
 var hookPage string
 
-// mountHook adds the receiver and its page, which shows the deliveries that svc dev sends to itself. webhooks returns
-// the webhooks of a hospital with their secrets, so that the receiver can verify the deliveries of any webhook that has
-// its URL.
+// mountHook adds the webhook receiver and the page that shows its deliveries. webhooks returns the webhooks of a
+// hospital with their secrets, with which the receiver verifies the deliveries.
 func mountHook(r chi.Router, webhooks func(hospital string) []*subscriber.Webhook, now func() time.Time) {
 	p := &latestPage[receiver.Delivery]{html: template.Must(template.New("hook").Funcs(pageFunctions).Parse(hookPage))}
 	secrets := func(hospital string) (all []receiver.Secret) {
@@ -135,13 +135,13 @@ func mountHook(r chi.Router, webhooks func(hospital string) []*subscriber.Webhoo
 	p.mount(r, hookPath)
 }
 
-// outboxPath is the path of the page that shows e-mail and SMS messages instead of sending them.
+// outboxPath is the path of the page that shows e-mail and SMS messages, which svc dev does not send.
 const outboxPath = "/dev/outbox"
 
 //go:embed outbox.html
 var outboxPage string
 
-// outbox stores messages instead of sending them to people.
+// outbox stores e-mail and SMS messages instead of sending them.
 type outbox struct {
 	now    func() time.Time
 	public string // address of the API

@@ -9,7 +9,8 @@ import (
 	"svc/internal/cli"
 )
 
-// demoRecipient is a recipient of the demo's alerts. The addresses are reserved for examples.
+// demoRecipient is a recipient of the demo's alerts. Its e-mail address and telephone number are reserved for
+// examples.
 type demoRecipient struct {
 	Label string `json:"label"`
 	Email string `json:"email"`
@@ -38,7 +39,8 @@ var (
 	}
 )
 
-// recipientTries is the maximum number of attempts to create the recipients. A busy machine may refuse some requests.
+// recipientTries is the maximum number of attempts to create the recipients. Several attempts may be necessary,
+// because a busy machine may refuse some requests.
 const recipientTries = 40
 
 // addRecipients creates the recipients of alerts and assigns them to the tiers, once per data folder. After an error,
@@ -64,8 +66,8 @@ func (d *Demo) addRecipients(ctx context.Context, running *cli.DevFile) {
 	}
 }
 
-// addRecipients creates the recipients that are missing, and sets the tiers. It changes nothing if a person has already
-// added a recipient.
+// addRecipients creates the demo's recipients that are missing, and sets the tiers. If the hospital has a recipient
+// that the demo did not create, addRecipients changes nothing.
 func addRecipients(ask func(method, path string, body, data any) error) error {
 	var known struct{ Recipients []struct{ ID, Label string } }
 	if err := ask(http.MethodGet, "recipients", nil, &known); err != nil {

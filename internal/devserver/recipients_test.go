@@ -9,7 +9,8 @@ import (
 	"testing"
 )
 
-// alertsAPI is the part of the API that the demo uses for alerts. It fails after a given number of requests.
+// alertsAPI implements the requests with which the demo administers alerts. It fails once it has answered a given
+// number of requests.
 type alertsAPI struct {
 	recipients []map[string]string
 	tiers      map[string][]string
@@ -50,8 +51,8 @@ func (a *alertsAPI) ask(method, path string, body, data any) error {
 	return json.Unmarshal(b, data)
 }
 
-// TestRecipientsAreCompleted: a demo that was stopped after any number of requests continues with the recipients that
-// it has already created, and does not create any twice.
+// TestRecipientsAreCompleted: if the demo is stopped while it creates recipients, the next start creates only the
+// missing ones.
 func TestRecipientsAreCompleted(t *testing.T) {
 	for stopAfter := range 8 {
 		a := &alertsAPI{tiers: map[string][]string{}, left: stopAfter}
@@ -69,7 +70,7 @@ func TestRecipientsAreCompleted(t *testing.T) {
 	}
 }
 
-// TestRecipientsOfAPerson: the demo changes nothing if a person has added a recipient.
+// TestRecipientsOfAPerson: the demo changes nothing if the hospital has a recipient that a person has added.
 func TestRecipientsOfAPerson(t *testing.T) {
 	a := &alertsAPI{recipients: []map[string]string{{"id": "rcp_0", "label": "Night desk"}}, tiers: map[string][]string{}, left: 100}
 	if err := addRecipients(a.ask); err != nil || len(a.recipients) != 1 || len(a.tiers) != 0 {

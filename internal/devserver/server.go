@@ -33,12 +33,13 @@ type Options struct {
 	listen    string
 	kafkaPort int
 	demo      bool
-	speed     string // value of a flag from earlier releases, which svc dev rejects with a reason
+	speed     string // value of --speed, which existed in earlier releases and is refused with a reason
 }
 
 var logLevels = []string{"debug", "info", "warn", "error"}
 
-// Command returns the command svc dev without its run function. The command sets o from its flags and validates o.
+// Command returns the command svc dev without its run function. The command sets o from its flags, and checks the
+// values.
 func Command(o *Options) *cobra.Command {
 	cmd := &cobra.Command{Use: "dev", Short: "run everything in one process, for a demo or for development"}
 	flags := cmd.Flags()
@@ -74,8 +75,8 @@ func (o *Options) faults() []error {
 	return faults
 }
 
-// requireLoopback refuses an address that other machines can reach, because svc dev stores a key in a file and does not
-// use TLS.
+// requireLoopback returns an error for an address that other machines can reach. svc dev must not serve them, because
+// it stores a key in a file and does not use TLS.
 func requireLoopback(address string) error {
 	host, port, err := net.SplitHostPort(address)
 	if err != nil {
@@ -90,16 +91,16 @@ func requireLoopback(address string) error {
 	return nil
 }
 
-// Server is one development server: its data folder, which it has locked, its open ports, an
-// embedded Kafka and an embedded Redis. An acknowledged record survives a crash of the process.
-// There is no replication.
+// Server contains the parts of svc dev around the roles: the locked data folder, the open ports, an embedded Kafka
+// and an embedded Redis. A record that Kafka has acknowledged survives a crash of the process. There is no
+// replication.
 type Server struct {
-	API, Metrics, HL7 net.Listener // on this machine only
+	API, Metrics, HL7 net.Listener // reachable only from this machine
 	Kafka             *stream.Broker
 	RedisURL          string
 	PseudonymKey      string          // 64 hexadecimal digits
 	SecretsKey        string          // 64 hexadecimal digits
-	Greeted           <-chan struct{} // closed when [Server.Greet] has printed
+	Greeted           <-chan struct{} // closed when [Server.Greet] has printed the addresses
 
 	options *Options
 	env     cli.Env

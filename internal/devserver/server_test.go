@@ -12,7 +12,8 @@ import (
 	"svc/internal/cli"
 )
 
-// TestOpen: if Open fails, its error has one line and nothing remains open, so the next Open of the same folder works.
+// TestOpen: if Open fails, it returns a one-line error and closes everything, so that the same folder can be opened
+// again.
 func TestOpen(t *testing.T) {
 	taken, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -29,7 +30,7 @@ func TestOpen(t *testing.T) {
 		}
 	}
 	refused("choose another with --listen")
-	refused("ARGS=") // the error also names ARGS=, for users of make
+	refused("ARGS=") // the error also explains ARGS=, for users who start svc dev with make
 	_, port, err := net.SplitHostPort(taken.Addr().String())
 	if err != nil {
 		t.Fatal(err)

@@ -4,6 +4,6 @@ package devserver
 
 import "syscall"
 
-// restrictNewFiles makes new files of this process readable only by its user. The embedded Kafka would create
-// world-readable files.
+// restrictNewFiles makes the files that this process creates accessible only to its user. Otherwise, any user could
+// read the files of the embedded Kafka.
 func restrictNewFiles() { syscall.Umask(0o077) }

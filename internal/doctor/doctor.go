@@ -24,7 +24,7 @@ import (
 // Result is the outcome of a check.
 type Result string
 
-// The results. A warning does not change the exit code.
+// Results of checks. A warning does not change the exit code.
 const (
 	OK      Result = "ok"
 	Warning Result = "warning"
@@ -39,7 +39,7 @@ type Finding struct {
 	Remedy  string `json:"remedy,omitempty"` // what to do, with the option or server concerned; "" if the result is OK
 }
 
-// The limits of the checks.
+// Limits of the checks.
 const (
 	within        = 5 * time.Second // timeout for the requests to one server
 	skewAtMost    = 2 * time.Second
@@ -135,7 +135,7 @@ func (e *examination) expiry(whose, remedy string, expires time.Time) {
 	}
 }
 
-// checkKafka checks the brokers, and everything that needs a connection to them.
+// checkKafka checks the brokers and, if Kafka can be reached, the topics, schemas, keys and disks.
 func (e *examination) checkKafka(ctx context.Context) {
 	o := e.Config.Cluster(slog.New(slog.DiscardHandler))
 	reached := false
@@ -177,10 +177,10 @@ func (e *examination) checkKafka(ctx context.Context) {
 	}
 }
 
-// checkTopics checks the topics and the Kafka user's permissions on them. It returns the existing topics that this
-// user may read.
+// checkTopics checks the topics, and the permissions of the Kafka user on them. It returns the existing topics that
+// the Kafka user may read.
 func (e *examination) checkTopics(ctx context.Context, cluster *stream.Cluster) (present []string) {
-	if e.IsDev { // svc dev chooses the number of partitions itself
+	if e.IsDev { // svc dev does not use --partitions
 		if n, err := cluster.Partitions(ctx, e.Config.Topic(schemas.Verdicts())); err == nil {
 			e.Config.Partitions = int(n)
 		}

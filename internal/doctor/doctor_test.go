@@ -94,7 +94,7 @@ func TestDoctor(t *testing.T) {
 	}
 }
 
-// TestDoctorJSON: each finding has a check and a result, and each finding that is not OK says what to do.
+// TestDoctorJSON: each finding has a check and a result. A finding that is not OK also has a remedy.
 func TestDoctorJSON(t *testing.T) {
 	kafka, redis := servers(t, 3)
 	code, out := examined(t, time.Now, "--kafka", kafka, "--redis", redis, "--partitions", "4", "--json")

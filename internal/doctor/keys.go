@@ -25,7 +25,7 @@ func (e *examination) checkKeys(ctx context.Context, cluster *stream.Cluster, to
 	}
 	e.key("secrets key", "--secrets-key", "svc ingest, svc notify and svc read", installed, settings.SecretsKey, e.Config.Seals)
 	if e.IsDev {
-		return // svc dev keeps this key in its data folder, and exits if it differs from the installed key
+		return // the pseudonym key of svc dev is in its data folder; svc dev itself checks that key
 	}
 	e.key("pseudonym key", "--pseudonym-key", "svc ingest", installed, settings.PseudonymKey, func() (*seal.Keyring, error) {
 		if e.Config.PseudonymKey == "" {
@@ -35,8 +35,8 @@ func (e *examination) checkKeys(ctx context.Context, cluster *stream.Cluster, to
 	})
 }
 
-// key checks that the key given by an option is the installed key with this id. roles names the roles that need the
-// key.
+// key compares the key that an option supplies with the installed key that has the given id. roles names the roles
+// that need the key.
 func (e *examination) key(
 	name, option, roles string, installed map[string]seal.Fingerprint, id string, ringOf func() (*seal.Keyring, error),
 ) {

@@ -1,9 +1,9 @@
 // Package pastalerts computes the alerts that a demo would have sent during the simulated weeks before it starts.
 //
 // The notifier would process weeks of level changes within seconds, and would alert only about the current level.
-// [People] instead runs the notifier's steps as of the times of these changes. The demo's recipients receive every
-// message and acknowledge most alerts. The result of each step is written to the ledger, as for any other step. After
-// that, the notifier runs its usual steps.
+// [People] instead runs the notifier's steps as of the times of those changes. In these steps, the demo's recipients
+// receive every message and acknowledge most alerts. The results are written to the ledger like those of any other
+// step. After the past changes, People runs the notifier's usual steps.
 package pastalerts
 
 import (
@@ -57,7 +57,7 @@ func (p *People) Step(ctx context.Context, now time.Time, in notifier.Happening)
 	}
 	select {
 	case <-p.ready:
-	default: // the notifier keeps the changes, so that a restart does not lose them
+	default: // the notifier stores postponed changes, so a restart does not lose them
 		return notifier.Step{Postponed: true, Next: now.Add(askAgain)}
 	}
 	r := rehearsal{People: p, ctx: ctx, memory: in.Memory}
@@ -73,19 +73,20 @@ func (p *People) Step(ctx context.Context, now time.Time, in notifier.Happening)
 	return last
 }
 
-// rehearsal is the state of one run through the past level changes.
+// rehearsal is the state while the past level changes are processed.
 type rehearsal struct {
 	*People
 	ctx    context.Context //nolint:containedctx // the value lives only during one call to Step
 	memory []byte
-	ended  []outbound.Entry   // delivered messages that the next step processes
-	next   time.Time          // when the next step is due, according to the last step
+	ended  []outbound.Entry   // delivered messages that are an input of the next step
+	next   time.Time          // when the next step is due, as the last step has reported
 	acks   []outbound.Command // pending acknowledgments; at most one per alert
 	asked  string             // alert for which acks was last computed
 	out    notifier.Step
 }
 
-// run processes, step by step, the changes that occurred before the instant now.
+// run processes, step by step, everything that happened before now: the given level changes, the steps that became
+// due, and the acknowledgments.
 func (r *rehearsal) run(now time.Time, changes []notifier.LevelChange) {
 	for {
 		var in notifier.Happening
@@ -107,7 +108,7 @@ func (r *rehearsal) run(now time.Time, changes []notifier.LevelChange) {
 	}
 }
 
-// step runs one step of the notifier as of a past instant, and collects the results in r.out.
+// step runs one step of the notifier as of the past instant at, and adds the results to r.out.
 func (r *rehearsal) step(at time.Time, in notifier.Happening) {
 	in.Hospital, in.Memory, in.Ended, r.ended = r.hospital, r.memory, r.ended, nil
 	s := r.past.Step(r.ctx, at, in)
@@ -151,8 +152,8 @@ func ackAfter(alert string) time.Duration {
 	return time.Minute + within
 }
 
-// recorder lists the alert runs that have ended, and stores the latest run. A run that is still open after the last
-// past change is listed by the notifier's first regular step.
+// recorder passes on the alert runs that have ended, and stores the latest run. If a run is still open after the past
+// changes, the first regular step of the notifier lists it.
 type recorder struct {
 	people.AlertRunList
 	last outbound.AlertRun
@@ -166,7 +167,8 @@ func (r *recorder) AlertRun(e outbound.AlertRun) {
 	}
 }
 
-// Link drops the link, because it either has expired or will be listed by the notifier's first regular step.
+// Link does nothing. The link of a past alert has either expired, or is listed by the first regular step of the
+// notifier.
 func (r *recorder) Link(string, outbound.AckLink) {}
 
 // Written returns immediately, because links in past alerts are never opened.

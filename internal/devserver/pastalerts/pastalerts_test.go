@@ -42,7 +42,7 @@ type runs map[string]outbound.AlertRun
 
 func (r runs) AlertRun(e outbound.AlertRun) {
 	if e.ClosedAt.IsZero() {
-		r["open "+e.ID] = e // past steps must not list an open alert run
+		r["open "+e.ID] = e // past steps must list only runs that have ended
 		return
 	}
 	r[e.ID] = e
@@ -50,8 +50,8 @@ func (r runs) AlertRun(e outbound.AlertRun) {
 func (runs) Link(string, outbound.AckLink) {}
 func (runs) Written(context.Context)       {}
 
-// TestPast: alerts about past changes have the times of these changes, and the first regular step sends only messages
-// that are due now.
+// TestPast: past level changes produce alerts with the times of those changes. The first regular step after them
+// sends only messages that are due at its own time.
 func TestPast(t *testing.T) {
 	const days = 60
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
