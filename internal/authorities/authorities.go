@@ -15,7 +15,7 @@ func Read(file string) (*x509.CertPool, error) { return add(x509.NewCertPool(), 
 // nil, which crypto/tls interprets as the authorities of the system.
 func ReadWithSystem(file string) (*x509.CertPool, error) {
 	if file == "" {
-		return nil, nil //nolint:nilnil // nil is a valid result; see above
+		return nil, nil //nolint:nilnil // as in crypto/tls, nil means the system's authorities
 	}
 	pool, err := x509.SystemCertPool()
 	if err != nil {

@@ -132,7 +132,7 @@ func (f *frame) prepare(c *cobra.Command) {
 		}
 	}
 	c.Flags().VisitAll(func(flag *pflag.Flag) {
-		if flag.Name == "version" { // has no environment variable
+		if flag.Name == "version" { // --version has no environment variable
 			return
 		}
 		flag.Usage += " [" + variables(flag) + "]"

@@ -297,7 +297,7 @@ func printID(sentence string) func(*client, *identified) error {
 	return func(c *client, v *identified) error { return c.Printf(sentence+"\n", v.ID) }
 }
 
-// pages requests the pages of a list until it has all items, or as many as most.
+// pages requests the pages of a list until it has all items, or the given maximum number of items.
 func pages[T any](ctx context.Context, c *client, path string, query url.Values, most int) ([]T, error) {
 	all := []T{}
 	for len(all) < most {
@@ -360,7 +360,7 @@ func RunningDev(data string, address func(*DevFile) string) (*DevFile, error) {
 	if err != nil {
 		return nil, err
 	}
-	conn, err := net.DialTimeout("tcp", address(d), answerWithin) //nolint:noctx // DialTimeout is limited without a context
+	conn, err := net.DialTimeout("tcp", address(d), answerWithin) //nolint:noctx // DialTimeout does not need a context
 	if err != nil {
 		return nil, fmt.Errorf("the svc dev that wrote %s is not running", DevFilePath(data))
 	}

@@ -271,7 +271,8 @@ func (c *client) awaitProgress(ctx context.Context, id string) (p progressData, 
 	}
 }
 
-// outcome describes a delivery and its last attempt. If the delivery cannot be read, it returns the text otherwise.
+// outcome describes a delivery and its last attempt. If the delivery cannot be read, outcome returns the given
+// default text.
 func (c *client) outcome(ctx context.Context, id, otherwise string) string {
 	var d deliveryData
 	if c.askInto(ctx, http.MethodGet, "/api/admin/deliveries/"+url.PathEscape(id), nil, &d) != nil {

@@ -160,7 +160,7 @@ func (f *frame) flagFaults(flags *pflag.FlagSet) []error {
 // variable names.
 func (f *frame) fromEnvironment(flags *pflag.FlagSet, flag *pflag.Flag) {
 	checked, ours := flag.Value.(*checkedValue)
-	if !ours { // cobra added the flag, such as -h
+	if !ours { // a flag that cobra has added, such as -h
 		return
 	}
 	name := Variable(flag.Name)
@@ -195,7 +195,7 @@ func explainFlag(c *cobra.Command, err error) error {
 		return Usage(err)
 	case len(unknown.GetSpecifiedShortnames()) > 1:
 		name, _, _ := strings.Cut(unknown.GetSpecifiedShortnames(), "=")
-		if c.Flags().Lookup("h"+name) != nil { // pflag has removed the h as the flag -h
+		if c.Flags().Lookup("h"+name) != nil { // pflag has parsed the h as the flag -h
 			name = "h" + name
 		}
 		return Usage(fmt.Errorf("-%s: flags begin with two dashes: --%s", name, name))

@@ -152,7 +152,8 @@ func NewProgress(w Env, what, unit string) *Progress {
 	return p
 }
 
-// Tell reports that done units are complete. A total of 0 or less means that the total is unknown.
+// Tell reports how many units of work are done, and how many there are in total. A total of 0 or less means that the
+// total is unknown.
 func (p *Progress) Tell(done, total int64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -208,8 +208,8 @@ func (l *mllpLine) dial(ctx context.Context) (err error) {
 	return nil
 }
 
-// silent reports whether the server may omit the acknowledgment of a message, because MSH-15 or MSH-16 requests one
-// only in some cases or never.
+// silent reports whether the server may omit the acknowledgment of a message. This is the case if MSH-15 has a value
+// other than AL (always), or if MSH-15 is empty and MSH-16 has a value.
 func silent(message []byte) bool {
 	header, _, _ := bytes.Cut(message, []byte("\r"))
 	fields := bytes.Split(header, header[3:4])

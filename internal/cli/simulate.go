@@ -72,7 +72,7 @@ func (o *simulateOptions) run(ctx context.Context, w Env) error {
 		return err
 	}
 	if !o.to.json {
-		w.Stdout = w.Stderr // standard output stays empty: all output is about the sending
+		w.Stdout = w.Stderr // all output is about the sending, so standard output stays empty
 	}
 	start := o.unit.Start.Format(time.RFC3339)
 	fmt.Fprintf(w.Stderr, "%s unit, seed %d, from %s for %v\n", o.unit.Profile, o.unit.Seed, start, o.unit.For)

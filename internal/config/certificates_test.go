@@ -14,8 +14,8 @@ import (
 	"time"
 )
 
-// TestExpiry: a chain expires when its first certificate to expire does, and a list of authorities when its last one
-// does.
+// TestExpiry: a chain expires with the certificate that expires first, and a list of authorities with the one that
+// expires last.
 func TestExpiry(t *testing.T) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {

@@ -72,7 +72,7 @@ type Config struct {
 // option is one row of the configuration. It implements [pflag.Value].
 type option struct {
 	name   string // name of the flag; the variable is SVC_ and the name in capitals
-	only   Need   // needs of which at least one gives a command this option; 0: all commands have it
+	only   Need   // needs; a command with any of them has the option; 0: all commands have it
 	preset string // default
 	set    func(value string) error
 	help   string
@@ -150,8 +150,7 @@ func (c *Config) Faults(flags *pflag.FlagSet, needs Need) (faults []error) {
 func (o *option) String() string { return o.text }
 
 // Set implements [pflag.Value]. Giving an option twice is an error, because the second value would silently replace
-// the first. For example, with two --mllp flags, the first sender would not be served. A list is one value, separated
-// by commas.
+// the first. For example, with two --mllp flags, the first sender would not be served. A list is given as one value.
 func (o *option) Set(text string) error {
 	if o.given {
 		return errors.New("is given more than once; give it once")

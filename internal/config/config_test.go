@@ -199,8 +199,8 @@ func TestDocsAddress(t *testing.T) {
 	}
 }
 
-// TestFrontOptions: the options for clients outside the network are parsed. An error names the invalid option and its
-// rule.
+// TestFrontOptions: --docs-url, --trusted-proxies and --unauthorized-rate are parsed. An error names the invalid option
+// and its rule.
 func TestFrontOptions(t *testing.T) {
 	c, err := parseConfig(t, "run", everything, []string{"--trusted-proxies", "10.0.0.0/8, 192.0.2.1,fd00::/8"}, environment("SVC_PSEUDONYM_KEY", key32))
 	if err != nil || fmt.Sprint(c.Proxies) != "[10.0.0.0/8 192.0.2.1/32 fd00::/8]" || c.StrangersRate != 20 {

@@ -19,7 +19,7 @@ const (
 
 // Roles contains what [Server.Greet] needs from the roles in the process.
 type Roles struct {
-	Ready       []<-chan struct{}           // closed when the settings have been read, after which the ports may open
+	Ready       []<-chan struct{}           // channels that are closed when the settings have been read; the ports may then open
 	Readable    func(context.Context) error // waits until the read API can respond; after an error, it may be called again
 	Register    *access.Register
 	PutHospital func(ctx context.Context, seen int64, h *access.Hospital) error

@@ -10,8 +10,8 @@ import (
 	"svc/internal/outbound/subscriber"
 )
 
-// TestReplayDryRun: a dry run is ordered from the notifier, but not recorded in the audit log. A misspelled query
-// parameter is refused.
+// TestReplayDryRun: a dry run is sent to the notifier as a command, but is not recorded in the audit log. A
+// misspelled query parameter is refused.
 func TestReplayDryRun(t *testing.T) {
 	h := open(t)
 	hook := h.ask("admin", "POST", hooks, `{"url":"https://partner.example/svc"}`, 200).Data.ID

@@ -14,7 +14,7 @@ import (
 )
 
 // TestForeignIsUnknown: a request for another hospital's object gets the same response as a request for an unknown
-// object, and calls Lists as often.
+// object, after the same number of calls to Lists.
 func TestForeignIsUnknown(t *testing.T) {
 	h := open(t)
 	hook := h.ask("admin", "POST", hooks, `{"url":"https://partner.example/svc","readerKeyIds":["`+h.ids["partner"]+`"]}`, 200).Data.ID

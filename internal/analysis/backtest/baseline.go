@@ -211,8 +211,8 @@ func (c *chances) brier(came acuity.Level) float64 {
 // levelBaselines are the simple methods with which the forecast levels are compared.
 var levelBaselines = []string{"persistence", "hour-of-week", "transitions"}
 
-// transitions counts how often each level was followed by each level, separately for 1 to 8 hours later. It also
-// counts how often each level occurred at each hour of the week.
+// transitions counts, for each level, which levels followed it, separately for 1 to 8 hours later. It also counts how
+// often each level occurred at each hour of the week.
 type transitions struct {
 	count [forecast.Horizon][4][4]float64
 	usual [168][4]float64

@@ -200,8 +200,9 @@ type leads struct {
 
 func (l *leads) gap() { l.known = false }
 
-// observe records the level of an hour. past contains the earlier hours with forecasts. If the unit became orange in
-// this hour, the lead is the number of consecutive hours directly before it at which orange was forecast for it.
+// observe records the level of an hour. past contains the earlier hours with forecasts. If the unit became orange or
+// red in this hour, the lead is the number of consecutive hours directly before it at which orange or red was
+// forecast for it.
 func (l *leads) observe(level acuity.Level, past []origin, hour int32, counts func(*origin) bool) {
 	if l.known && level >= acuity.LevelOrange && l.last < acuity.LevelOrange && len(past) > 0 && counts(&past[0]) {
 		lead := 0

@@ -136,8 +136,8 @@ func parseSpeed(text string) (float64, error) {
 	return times, nil
 }
 
-// paced returns a function that delays a replay so that the time of the log passes times as fast as real time. It
-// returns nil if times is 0, which means no limit.
+// paced returns a function that delays a replay. times is the maximum speed of the replay, as a multiple of the log's
+// original speed; for 0, paced returns nil, which means no limit.
 func (c *logCommand) paced(times float64) func(context.Context, time.Time) error {
 	if times == 0 {
 		return nil

@@ -90,7 +90,7 @@ type partitionDiff struct {
 // diffUnit is one hospital in a comparison.
 type diffUnit struct {
 	timeline
-	recording, replaying *Refold // recording: rules of the time; replaying: the given rules; if there are none, both are equal
+	recording, replaying *Refold // recording uses the rules at the time; replaying uses the given rules, or equals recording
 	made                 []step  // steps that one input causes
 	version              int64   // last recorded version
 }
@@ -133,7 +133,7 @@ func (d *Diff) compare(ctx context.Context, s stream.Span, in inputs, write func
 	return p.run(in, sum)
 }
 
-// heldFrom returns, for each hospital, the instant from which the topic contains all later changes of the hospital.
+// heldFrom returns, for each hospital, the instant from which on the topic contains all changes of the hospital.
 // Earlier changes may have been compacted.
 func (d *Diff) heldFrom(ctx context.Context, recorded stream.Span) (map[string]acuity.Instant, error) {
 	held, version := map[string]acuity.Instant{}, map[string]int64{}

@@ -62,7 +62,7 @@ type ruleEntry struct {
 	FactorID string             `json:"factorId"`
 	Values   map[string]*string `json:"values"` // by line; null: the factor has no such line
 	Comment  *string            `json:"comment"`
-	Delete   bool               `json:"delete"` // restores the catalogue's rule, regardless of the rules in the log
+	Delete   bool               `json:"delete"` // whether the catalogue's rule applies, regardless of the rules in the log
 }
 
 // maxRules is the maximum size of a file with rules, in bytes.

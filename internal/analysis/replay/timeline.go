@@ -154,7 +154,8 @@ func (t *timeline) closeHours(at acuity.Instant) {
 	}
 }
 
-// closeHour writes the rows of the open hour, whose end is given, and prepares the subjects for the next hour.
+// closeHour writes the rows of the open hour, which ends at the given instant, and prepares the subjects for the next
+// hour.
 func (t *timeline) closeHour(end acuity.Instant) {
 	any := false
 	for _, of := range slices.SortedFunc(maps.Keys(t.cells), func(a, b subject) int {

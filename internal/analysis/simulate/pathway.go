@@ -44,8 +44,8 @@ const (
 	chanceSectionFirst   = .26  // together with planned cesareans, 32.1% of births (NCHS 2022)
 	chanceSectionLater   = .08  // same source
 	chanceNICU           = .09  // NCHS 2022: 9.8% of newborns
-	chanceHemorrhage     = .043 // fraction of inductions; assumed
-	chanceRipening       = .55  // of inductions; assumed
+	chanceHemorrhage     = .043 // Corbetta-Rastelli et al., Obstet Gynecol 2023: 4.3% in 2019
+	chanceRipening       = .55  // fraction of inductions; assumed
 	chanceFollowsLabor   = .30  // fraction of antepartum stays that end in labor; assumed
 	chanceUnstable       = .15  // fraction of antepartum stays with a crisis; assumed
 	chanceStaysInTriage  = .06  // fraction of triage visits that lead to an antepartum stay; assumed

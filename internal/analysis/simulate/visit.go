@@ -205,8 +205,8 @@ func (v *visit) sendSignals() {
 	v.faults.forward(v.unit, pathClinical, &clinicalBody{v.room.id, list})
 }
 
-// watch starts measuring the woman's vital signs at intervals of every and, once she has been in the room for twelve
-// hours, at intervals of later. It replaces an earlier watch.
+// watch starts measuring the woman's vital signs, at intervals that become longer after twelve hours. It replaces an
+// earlier watch.
 func (v *visit) watch(every, later clock) {
 	v.watched++
 	turn := v.watched

@@ -89,7 +89,7 @@ func TestTrials(t *testing.T) {
 			t.Fatalf("%d are over", gone)
 		}
 		time.Sleep(trialIdle + time.Second)
-		p.Try(ctx, "west", rule("1")) // this call stops the trials that nothing requests any longer
+		p.Try(ctx, "west", rule("1")) // this call stops the trials that are no longer requested
 		synctest.Wait()
 		if len(p.trials) != 2 {
 			t.Errorf("%d trials are kept", len(p.trials))
@@ -140,7 +140,7 @@ func TestHospitalsTakeTurns(t *testing.T) {
 		if fault := try("south", "1"); fault != "" {
 			t.Errorf("of another hospital: %q", fault)
 		}
-		answer <- struct{}{} // north's first trial ends; south is next, because only one trial of north waits with south
+		answer <- struct{}{} // north's first trial ends; south is next, because north's second trial waited for the first one, not for p.turn
 		synctest.Wait()
 		answer <- struct{}{}
 		synctest.Wait()

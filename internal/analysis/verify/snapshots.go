@@ -180,7 +180,7 @@ func (p *partitionCheck) snapshotOf(r *stream.Record, w *writtenSnapshot) (wante
 	}
 	*w = writtenSnapshot{hospital: key.Hospital, key: string(r.Key), at: acuity.At(r.Timestamp), offset: r.Offset, value: r.Value}
 	if p.wants(key.Hospital) {
-		w.record, _ = schemas.SnapshotCodec.Decode(r.Value) //nolint:errcheck // the record remains nil
+		w.record, _ = schemas.SnapshotCodec.Decode(r.Value) //nolint:errcheck // after an error, the record is nil
 	}
 	return true // even for an unchecked hospital, because the first record shows what retention has kept
 }

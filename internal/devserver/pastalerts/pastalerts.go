@@ -108,7 +108,7 @@ func (r *rehearsal) run(now time.Time, changes []notifier.LevelChange) {
 	}
 }
 
-// step runs one step of the notifier as of the past instant at, and adds the results to r.out.
+// step runs one step of the notifier as of a past instant, and adds the results to r.out.
 func (r *rehearsal) step(at time.Time, in notifier.Happening) {
 	in.Hospital, in.Memory, in.Ended, r.ended = r.hospital, r.memory, r.ended, nil
 	s := r.past.Step(r.ctx, at, in)

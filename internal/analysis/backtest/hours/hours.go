@@ -64,7 +64,7 @@ var feeds = []acuity.Channel{acuity.ChannelADT, acuity.ChannelCensus, acuity.Cha
 // FromRequests computes the hours of a hospital from the requests of its feeds. A request that a server would reject
 // causes an error.
 func FromRequests(requests iter.Seq2[simulate.Request, error], hospital string, zone *time.Location) hours {
-	pseudonyms := ingest.NewPseudonyms(bytes.Repeat([]byte("backtest"), 4)) // safe, because pseudonyms do not leave the process
+	pseudonyms := ingest.NewPseudonyms(bytes.Repeat([]byte("backtest"), 4)) // a fixed key: no pseudonym leaves the process
 	return FromInputs(func(yield func(inputlog.Input, error) bool) {
 		n := int64(0)
 		for r, err := range requests {
