@@ -67,8 +67,8 @@ NDJSON; - is standard input.`,
 	return c
 }
 
-// addFlags adds the flags that svc send and svc simulate share. The help of the flags calls the sent items by the
-// word in what, such as message.
+// addFlags adds the flags that svc send and svc simulate share. Their help calls a sent item by the given word, such
+// as message.
 func (o *sendOptions) addFlags(f *pflag.FlagSet, what string, retryFor time.Duration) {
 	keyFlags(f, &o.key, &o.keyFile)
 	f.IntVar(&o.connections, "connections", 1, "parallel `connections`; with more than one, the order of "+what+"s is not preserved")

@@ -32,7 +32,7 @@ import (
 // pageKept is the maximum number of entries on a page.
 const pageKept = 200
 
-// pageScript refreshes the page while no payload is open.
+// pageScript refreshes the page unless a payload is expanded.
 const pageScript = `setInterval(async () => {
   if ([...document.querySelectorAll("details")].some(d => d.open)) return;
   const answer = await fetch(location.href);

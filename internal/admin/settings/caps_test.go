@@ -52,7 +52,7 @@ func follow(t *testing.T, broker *stream.Broker) *Store {
 // hospitals are not affected.
 func TestCapsHoldUnderRaces(t *testing.T) {
 	t.Parallel()
-	const room, callers = 4, 16 // number of free slots; number of callers
+	const room, callers = 4, 16 // free slots for the race, and callers that compete for them
 	clock := func() time.Time { return noon }
 	var record audit.Record = func(context.Context, audit.Act) error { return nil }
 	for name, tt := range map[string]struct {

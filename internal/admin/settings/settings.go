@@ -81,8 +81,8 @@ func (s *Store) applyRecord(key string, value []byte) error {
 	return known.set(s, value)
 }
 
-// Seen returns the position up to which this process has read the settings. A change names the position on which it is
-// based.
+// Seen returns the position up to which this process has read the settings. A caller passes this position to a write,
+// which fails if the settings have changed after it.
 func (s *Store) Seen() int64 { return s.table.Seen("") }
 
 // awaitWithin is the maximum time that a reader waits for another process's writes.

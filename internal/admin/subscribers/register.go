@@ -54,7 +54,7 @@ func (r *Register) SetTier(t *subscriber.Tier) { change(r, r.tiers, t.Hospital, 
 // DropTier removes the settings of a tier, which restores its defaults.
 func (r *Register) DropTier(hospital, id string) { change(r, r.tiers, hospital, id, nil) }
 
-// change stores a setting, or removes it if it is nil.
+// change stores a setting. If setting is nil, it removes the setting with the given id.
 func change[T any](r *Register, all byHospital[T], hospital, id string, setting *T) {
 	r.mu.Lock()
 	switch {

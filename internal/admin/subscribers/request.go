@@ -62,7 +62,7 @@ func pathID(r *http.Request) string { return httpapi.PathValue(r, "id") }
 // the struct tags of the body come first.
 type faults struct {
 	all     []httpapi.Detail // rules that a malformed request breaks
-	misfits []httpapi.Detail // rules that a well-formed request breaks, because it names an unknown object or is not possible
+	misfits []httpapi.Detail // rules that a well-formed request breaks, because it names an unknown object or asks for something impossible
 }
 
 // faultsOf returns the rules that a body breaks.

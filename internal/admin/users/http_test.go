@@ -122,7 +122,8 @@ func TestChangeUser(t *testing.T) {
 	}
 }
 
-// TestChangeWhileTheLogIsAway: a change is refused with an error that permits a retry.
+// TestChangeWhileTheLogIsAway: while the log does not respond, a change is refused with status 503, so that the
+// client can retry.
 func TestChangeWhileTheLogIsAway(t *testing.T) {
 	t.Parallel()
 	w, _, ask := served(t)

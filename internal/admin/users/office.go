@@ -156,7 +156,7 @@ func (o *Office) RefuseSignIn(ctx context.Context, subjects [][]byte, reason str
 	}
 }
 
-// record writes the audit record of an action before the action.
+// record writes the audit record of an action. The caller then executes the action.
 func (o *Office) record(ctx context.Context, act audit.Act) error {
 	if err := o.Audit(ctx, act); err != nil {
 		return fmt.Errorf("record the action: %w", err)

@@ -24,7 +24,7 @@ type world struct {
 	away error // error that the log returns
 }
 
-// instance returns the Office of one process. The Office receives every change.
+// instance returns the Office of one process. Its register receives the changes of all instances.
 func (w *world) instance() *Office {
 	o := &Office{Register: NewRegister(), Now: func() time.Time { return w.now }}
 	w.all = append(w.all, o.Register)

@@ -31,7 +31,7 @@ type Session struct {
 	ShownAt time.Time
 }
 
-// SessionEpoch is the epoch of the user of a session in one hospital.
+// SessionEpoch is the epoch that the session's user had in one hospital when the session began.
 type SessionEpoch struct {
 	Hospital string
 	Epoch    int64

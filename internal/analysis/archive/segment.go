@@ -192,7 +192,7 @@ type segmentOf[R any] struct {
 // the ingest processes that write the log.
 const lateWithin = 10 * time.Minute
 
-// outFile is an open file.
+// outFile is a file of the export that is being written.
 type outFile[R any] struct {
 	File
 	day  time.Time

@@ -30,8 +30,8 @@ type DiffRow struct {
 type Diff struct {
 	Rerun
 	// Changes is the verdicts topic, which contains the recorded levels and room colors. The recorded axes are not in
-	// the topic, and old changes may have been compacted. Diff computes both by a replay with the rules that were in
-	// force at the time.
+	// the topic, and old changes may have been compacted. Diff computes the axes and the compacted changes by a
+	// replay with the rules that were in force at the time.
 	Changes inputlog.Source
 }
 
@@ -90,7 +90,7 @@ type partitionDiff struct {
 // diffUnit is one hospital in a comparison.
 type diffUnit struct {
 	timeline
-	recording, replaying *Refold // recording uses the rules at the time; replaying uses the given rules, or equals recording
+	recording, replaying *Refold // recording uses the rules in force at the time; replaying uses the given rules, or equals recording
 	made                 []step  // steps that one input causes
 	version              int64   // last recorded version
 }

@@ -19,7 +19,7 @@ const (
 	// The second stage, in first and later births (Zhang et al., Obstet Gynecol 2010): 1.1 h and 0.4 h with an
 	// epidural, 0.6 h and 0.2 h without one. The 95th percentile of the 1.1 h is 3.6 h.
 	pushFirst, pushLater, pushSpread = 66 * minute, 24 * minute, .70
-	pushFree                         = .53 // factor without an epidural
+	pushFree                         = .53 // factor of the duration without an epidural
 	// A cesarean is timed from entering to leaving the operating room, including the birth. These times are assumed.
 	operation, operationSpread = 70 * minute, .25
 	incision                   = 14 * minute

@@ -29,7 +29,7 @@ func (v *visit) drawHistory() {
 	add(.018, icd("O99.513", "Diseases of the respiratory system complicating pregnancy, third trimester"))
 	add(.004, icd("O44.13", "Complete placenta previa with hemorrhage, third trimester"))
 	add(.004, icd("O36.4XX0", "Maternal care for intrauterine death, not applicable or unspecified"))
-	add(.070, icd("O09.523", "Supervision of elderly multigravida, third trimester")) // also unmapped
+	add(.070, icd("O09.523", "Supervision of elderly multigravida, third trimester")) // this code is not mapped either
 	if !v.first && v.is(chanceTrialOfLabor*2) {
 		v.diagnoses = append(v.diagnoses, icd("O66.41", "Failed attempted vaginal birth after previous cesarean delivery"))
 	}

@@ -17,7 +17,7 @@ type visit struct {
 	class     byte // patient class
 	room      *room
 	primary   string // primary factor in messages; "": the place implies it
-	since     clock  // start of primary, or of the stay in the room
+	since     clock  // when primary or the room last changed
 
 	diagnoses []diagnosis
 	running   []running // running drugs

@@ -187,7 +187,7 @@ type derivation struct {
 	found *Difference // nil: none
 }
 
-// factRecord is a record of the state.
+// factRecord is an encoded state record: its key and its value.
 type factRecord struct {
 	key   string
 	value []byte
