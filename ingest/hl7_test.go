@@ -224,8 +224,8 @@ func TestMessages(t *testing.T) {
 	}
 }
 
-// TestMessagesThatAreNone: even a body without a message gets an acknowledgment, so that its sender
-// does not wait forever.
+// TestMessagesThatAreNone: even a body that is not exactly one readable message gets an acknowledgment, so that its
+// sender does not wait forever.
 func TestMessagesThatAreNone(t *testing.T) {
 	d := open(t)
 	for name, test := range map[string]struct{ body, want string }{

@@ -52,7 +52,7 @@ func acknowledgeRoutes() []contract.Route[*acknowledge] {
 		{Operation: contract.Operation{
 			Method: http.MethodPost, ID: "takeAlert", Summary: "Acknowledge an alert by its link",
 			About: "Does what the button on the page does: stops escalation and repeats until the level rises again. " +
-				"An alert that was acknowledged or has ended is unchanged.",
+				"An alert that was already acknowledged or has ended does not change.",
 		}, Serve: (*acknowledge).serveAct},
 	}
 	for i := range all {

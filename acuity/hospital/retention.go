@@ -81,8 +81,9 @@ func appendRelated(over []*registry.Visit, v *registry.Visit) []*registry.Visit 
 	return over
 }
 
-// isOver reports whether a visit can be removed: 7 days after its discharge, or after its last fact if the visit has no
-// place. A visit from a batch is stored for 28 days after the discharge, in case another batch covers the same hours.
+// isOver reports whether a visit and all visits joined with it can be removed. A visit can be removed 7 days after its
+// discharge or its last fact, whichever is later. A visit from a batch is stored for 28 days after its discharge, in
+// case another batch covers the same hours.
 func isOver(v *registry.Visit, now acuity.Instant) bool {
 	if !v.IsJoined() {
 		return isOverAlone(v, now)

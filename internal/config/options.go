@@ -65,7 +65,7 @@ func (c *Config) options() []*option {
 			"address of svc ingest, to which svc read forwards writes, so that one address serves the whole API (default: none, "+
 				"writes are not served and pages are read-only)"),
 		row("oidc-issuer", NeedPages, "", c.setOIDCIssuer,
-			"OpenID Connect provider for the sign-in to the pages (default: none, sign-in only by links)"),
+			"OpenID Connect provider for signing in to the pages (default: none, people sign in only with links)"),
 		row("oidc-client-id", NeedPages, "", text(&c.OIDC.ClientID),
 			"client id of this service at the OpenID Connect provider; the redirect URI is /oidc/callback under --public-url"),
 		secret(row("oidc-client-secret", NeedPages, "", text(&c.OIDC.ClientSecret), "client secret at the OpenID Connect provider")),

@@ -169,7 +169,7 @@ func (e *examination) checkKafka(ctx context.Context) {
 	e.checkSchemas(ctx, cluster, present)
 	e.checkKeys(ctx, cluster, present)
 	if broker, free, err := stream.FullestDisk(limited, cluster); err != nil {
-		e.ok("capacity", "the brokers do not report their disks (this needs Describe on the cluster)")
+		e.ok("capacity", "the brokers do not report their disk usage (this needs Describe on the cluster)")
 	} else if free < leastFree {
 		e.add(Fault, "capacity", "add disk space to this broker", "broker %d has %.0f%% of its disk free", broker, 100*free)
 	} else {
@@ -306,7 +306,7 @@ func remedyOfRedis(err error) string {
 	}
 	for _, word := range []string{"WRONGPASS", "NOAUTH", "NOPERM"} {
 		if strings.Contains(err.Error(), word) {
-			return "check user and password in --redis, and the rights of the user (docs/configuration.md#rights)"
+			return "check the user and password in --redis, and the permissions of that user (docs/configuration.md#rights)"
 		}
 	}
 	return remedyOfConnection(err, "--redis", "--redis (rediss://) and --redis-ca")

@@ -46,7 +46,7 @@ func openLoop(b *testing.B, perSecond int, lasting time.Duration, do func(n int)
 	return took[len(took)/10:] // the first calls are the warm-up
 }
 
-// sends returns a function that posts feeds of a test load to the partners in turn.
+// sends returns a function that sends the feeds of a test load, from each partner in turn.
 func sends(partners []*partner) func(n int) error {
 	return func(n int) error {
 		p := partners[n%len(partners)]

@@ -107,7 +107,7 @@ func (s *server) answer(w http.ResponseWriter, r *http.Request, kind string, bod
 	w.Header().Set("Content-Type", kind)
 	w.Header().Set("X-Content-Type-Options", "nosniff")
 	w.Header().Set("Cache-Control", "no-cache")
-	_, _ = w.Write(text) //nolint:errcheck // the client has disconnected
+	_, _ = w.Write(text) //nolint:errcheck // fails only if the client has disconnected
 }
 
 // statement is the CapabilityStatement, which FHIR clients request first. The HAPI client sends no requests to a

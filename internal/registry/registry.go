@@ -22,7 +22,7 @@ type Subject struct {
 	Versions []Version // ascending
 }
 
-// Version is one schema.
+// Version is one version of the schema of a [Subject].
 type Version struct {
 	Number int    // from 1
 	ID     int    // assigned by this build

@@ -177,7 +177,7 @@ func (k *keeping) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// TestRegister registers schemas twice, starting with an empty registry. The second time, it must only read.
+// TestRegister registers the schemas twice, starting with an empty registry. The second registration must only read.
 func TestRegister(t *testing.T) {
 	k := &keeping{t: t, ids: map[string]int{}, levels: map[string]string{}}
 	server := httptest.NewServer(k)

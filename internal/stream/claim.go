@@ -115,8 +115,8 @@ func (c *Claim) Run(ctx context.Context) error {
 	}
 }
 
-// judge returns the error for a session that was removed from its group. The newest process rejoins; an older one gets
-// [ErrFenced].
+// judge returns err or, if the session was removed from its group and this may not be the newest process,
+// [ErrFenced]. On another error, the caller rejoins the group.
 func (c *Claim) judge(ctx context.Context, err error) error {
 	switch {
 	case !errors.Is(err, errThrownOut):

@@ -99,7 +99,7 @@ func (n *newest) remove(at *int32) {
 	}
 }
 
-// place returns the index in held for a new key with the given hash.
+// place takes an entry of held for a new key with the given hash, and returns its index.
 func (n *newest) place(hash uint32) int32 {
 	place := n.free
 	if place >= 0 {

@@ -57,7 +57,7 @@ func (p *Publisher) AppendTraced(ctx context.Context, key, value []byte, partiti
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, appendTimeout, ErrAway)
 	defer cancel()
-	// The callback may run after Append has returned, and owns the record until then.
+	// Each call has its own record, because the client may still use the record after this method has returned.
 	rec := &kgo.Record{Topic: p.topic, Partition: partition, Key: key, Value: value, Headers: traceHeaders(traceparent)}
 	err := p.send(ctx, rec)
 	// When one record of a partition times out, the client fails all pending records of the partition. So this record

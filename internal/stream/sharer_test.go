@@ -24,7 +24,7 @@ type sharer struct {
 	records map[int32][]int64 // offsets of the records received in all periods of ownership
 	side    map[int32][]string
 	asked   int           // number of calls to Positions while all partitions are owned
-	read    map[int32]int // number of records received from a partition when its log was reported as read
+	read    map[int32]int // by partition, the number of records received when its log was first reported as read to the end
 	full    chan struct{} // while open, no more records are accepted
 	fault   error
 	unsaved bool // whether no position may be committed

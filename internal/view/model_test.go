@@ -146,7 +146,7 @@ func TestViewIsAlwaysOneCommittedVersion(t *testing.T) {
 			}
 		}
 		gate.Open()
-		commit(0) // so that this write detects a loss of data; the check would detect it only a second later
+		commit(0) // this write detects a loss of data at once; the periodic check of the projector takes up to a second
 		end, stop := context.WithTimeout(t.Context(), time.Minute)
 		defer stop()
 		for {

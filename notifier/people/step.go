@@ -57,7 +57,7 @@ func (d *Alerting) Step(ctx context.Context, now time.Time, in notifier.Happenin
 		return slices.ContainsFunc(s.out.Messages, func(l outbound.Entry) bool { return l.Delivery.ID == id })
 	})
 	s.listAlertRun()
-	if d.config.Lists != nil && len(s.out.Messages)+len(s.out.Events) > 0 { // a recipient may open the link immediately
+	if d.config.Lists != nil && len(s.out.Messages)+len(s.out.Events) > 0 { // wait for the lists, because a recipient may open the link immediately
 		listed, cancel := context.WithTimeout(ctx, listedWithin)
 		defer cancel()
 		d.config.Lists.Written(listed)

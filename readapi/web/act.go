@@ -96,7 +96,7 @@ func (s *site) requireActs(next page.Handler) page.Handler {
 	}
 }
 
-// dutyPage is the page that shows the form for the nurses on duty again after an error.
+// dutyPage is shown after an error. It has the form for the number of nurses on duty, with the values that were sent.
 type dutyPage struct {
 	page.Frame
 

@@ -106,7 +106,8 @@ func checkHeadline(t *testing.T, path, page string, v *score.Verdict) {
 	}
 }
 
-// checkMeasures checks that an unknown measure has no level and is shown as unknown.
+// checkMeasures checks that unknown measures are shown as unknown and without a level, and that the form for the nurses
+// on duty has the current values.
 func checkMeasures(t *testing.T, page string, v *score.Verdict) {
 	t.Helper()
 	_, list, _ := strings.Cut(page, `<ol class="axes">`)

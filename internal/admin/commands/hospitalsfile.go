@@ -45,7 +45,7 @@ func readHospitals(in io.Reader) (rows []importedHospital, faults []string, err 
 	return all.rows, all.faults, err
 }
 
-// hospitalLine is a line of the file as it is written. The fields have the names of the columns.
+// hospitalLine is a line of the file before it is checked. The JSON fields have the names of the CSV columns.
 type hospitalLine struct {
 	ID   string   `json:"id"`
 	Name string   `json:"name"`

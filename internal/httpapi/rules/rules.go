@@ -48,7 +48,7 @@ var All = []Rule{
 	{"key", "The hospital has no key with this id; GET /api/admin/keys lists its keys."},
 	{"recipient", "The hospital has no recipient with this id; GET /api/admin/alerts/recipients lists them."},
 	{"webhook", "The hospital has no webhook with this id; GET /api/admin/webhooks lists them."},
-	{"scope", "This field requires the scope {n}; use a key with it, or omit the field."},
+	{"scope", "This field requires the scope {n}; use a key that has this scope, or omit the field."},
 	{"in_use", "The entry at this path still uses the resource; change that entry first."},
 	{"path", "Use the same value as in the URL, or omit the field from the body."},
 	{"version", "Use the version that was read, in quotes, such as \"57\", or * for any version."},

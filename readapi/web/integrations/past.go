@@ -141,7 +141,7 @@ func fillPast(d *adminRequest, out *pastPage, got *PastResult) {
 	}
 }
 
-// formatSpan formats a duration in hours and minutes.
+// formatSpan formats a duration in hours and minutes, or in seconds if it is shorter than a minute.
 func formatSpan(d *adminRequest, of time.Duration) string {
 	if of < time.Minute {
 		return d.T("span.s", "n", int(of.Seconds()))

@@ -72,7 +72,7 @@ var acts = map[string]bool{
 
 	"POST /sessions/end": true, // also ends the person's sessions in other browsers
 
-	"POST /staffing":    false, // set by staff during their work, when a sign-in would delay them
+	"POST /staffing":    false, // staff do this during a shift, and a sign-in would delay them
 	"POST /alerts/{id}": false,
 }
 

@@ -64,7 +64,7 @@ func For(r *http.Request) *Texts {
 // In returns the texts of a language, such as "en", or nil if there are none.
 func In(language string) *Texts { return allTexts[language] }
 
-// T returns the text of a key. pairs are names and values: each value replaces the placeholder with its name, such as
+// T returns the text of a key. pairs alternates names and values: the value that follows "name" replaces the placeholder
 // {name}. The name n also selects the plural form, which is the text of key.one or key.other.
 func (t *Texts) T(key string, pairs ...any) string {
 	text, ok := t.words[key]
