@@ -130,7 +130,8 @@ func (k *Statements) reset() {
 // DropResourceStatement drops the record of a resource statement.
 func (k *Statements) DropResourceStatement(h *evidence.ResourceStatement) { k.dropRecord(&h.Statement) }
 
-// FinalizeStatements makes the current owners of a room's statements final once the statements are 24 h old. Statements that belong neither to a visit nor to the room are dropped.
+// FinalizeStatements makes the current owners of a room's statements final once the statements are 24 h old. Statements
+// that belong neither to a visit nor to the room are dropped.
 func (k *Statements) FinalizeStatements(r *registry.Room, now acuity.Instant) {
 	if at := r.Statements.Unsettled; at == 0 || at.Add(registry.SettleAfter) > now {
 		return

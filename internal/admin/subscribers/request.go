@@ -93,7 +93,7 @@ func (f *faults) answered(w http.ResponseWriter, r *http.Request) bool {
 	case len(f.misfits) > 0:
 		httpapi.Fail(w, r, httpapi.Problem{
 			Kind:    problem.Unprocessable,
-			Message: "The request is valid but not applicable; see details.", Details: f.misfits,
+			Message: "The request is well-formed but cannot be applied; see details.", Details: f.misfits,
 		})
 	default:
 		return false
