@@ -121,7 +121,8 @@ func localSettingsRoutes() []contract.Route[*acts] {
 			contract.Parameter{
 				Name: "If-Match", In: "header",
 				About: "The version that the resource must have, in quotes, or * for any version. " +
-					"For several rows, send the version of their table, which the list returns; the request fails if any row of the table has changed since.",
+					"For several rows, send the version of their table, which the list returns; " +
+					"the request fails if any row of the table has changed since.",
 				Example: `"57"`, Pattern: "version",
 			},
 			contract.Parameter{

@@ -40,7 +40,7 @@ type AlertRun struct {
 	AckedAt  time.Time // zero: not acknowledged
 	AckedBy  string
 	Alert    string // "evt_" + 32 hex: the alert that needs an acknowledgment
-	// Unreached means that every message of the last alert has failed, and none is pending.
+	// Unreached means that no message of the last alert has arrived or is pending: all failed, or there was no recipient.
 	Unreached bool
 }
 

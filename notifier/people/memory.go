@@ -207,6 +207,13 @@ func (m *memory) unreached() bool {
 	return any
 }
 
+// unaddressed reports whether the raise had no recipient, and no later message of the run has arrived or may still
+// arrive.
+func (m *memory) unaddressed() bool {
+	return m.History.Unaddressed &&
+		!slices.ContainsFunc(m.Sent, func(s sent) bool { return s.Decision >= m.History.Raise && s.open() })
+}
+
 // reopens reports whether the raise must be sent again, because it has not reached any recipient and one of its
 // messages, which could not be decrypted before, can now be decrypted.
 func (m *memory) reopens(opens func(*sent) bool) bool {
@@ -230,7 +237,7 @@ func (m *memory) alertRun(hospital string, p *policy.Policy) outbound.AlertRun {
 	e := outbound.AlertRun{
 		ID: h.Episode, Hospital: hospital, Tier: cmp.Or(h.AlertedTier, m.RaiseTier).String(), Level: h.Level.String(), OpenedAt: h.StartedAt,
 		ToldAt: h.AlertedAt, Reason: string(m.Alert.Reason), Round: h.Round, AckedAt: h.AckedAt, AckedBy: h.AckedBy,
-		Alert: m.Raise, Unreached: m.unreached(),
+		Alert: m.Raise, Unreached: m.unreached() || m.unaddressed(),
 	}
 	if m.Alert.Reason == policy.Digest && h.DigestAt.After(e.ToldAt) {
 		e.ToldAt = h.DigestAt

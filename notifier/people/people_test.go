@@ -81,9 +81,15 @@ func TestRaisedBeforeAnyRecipient(t *testing.T) {
 		}
 		r.level(orange)
 		r.want()
+		if e := r.lists.open(t); !e.Unreached {
+			t.Errorf("without any recipient: %+v", e)
+		}
 		r.tier("T2", func(t *subscriber.Tier) { t.Recipients = duty["T2"] })
 		r.n.SettingsChanged("mercy")
 		r.wait(time.Second)
+		if e := r.lists.open(t); e.Unreached {
+			t.Errorf("with a recipient: %+v", e)
+		}
 		for _, m := range r.provider.accepted() {
 			if !strings.HasPrefix(m.Text, "ORANGE (was GREEN)") {
 				t.Errorf("told %q", m.Text)

@@ -57,7 +57,8 @@ func (d *Alerting) Step(ctx context.Context, now time.Time, in notifier.Happenin
 		return slices.ContainsFunc(s.out.Messages, func(l outbound.Entry) bool { return l.Delivery.ID == id })
 	})
 	s.listAlertRun()
-	if d.config.Lists != nil && len(s.out.Messages)+len(s.out.Events) > 0 { // wait for the lists, because a recipient may open the link immediately
+	if d.config.Lists != nil && len(s.out.Messages)+len(s.out.Events) > 0 {
+		// Wait for the lists, because a recipient may open the link immediately.
 		listed, cancel := context.WithTimeout(ctx, listedWithin)
 		defer cancel()
 		d.config.Lists.Written(listed)
@@ -251,7 +252,7 @@ func (s *step) listAlertRun() {
 
 // closeAlertRun adds an alert run that has ended to the lists and to the ledger.
 func (s *step) closeAlertRun(before *policy.History) {
-	m := memory{History: *before, Alert: sentAlert{Reason: policy.Cleared}, RaiseTier: s.memory.RaiseTier}
+	m := memory{History: *before, Sent: s.memory.Sent, Alert: sentAlert{Reason: policy.Cleared}, RaiseTier: s.memory.RaiseTier}
 	e := m.alertRun(s.hospital, &s.policy)
 	e.Level, e.ClosedAt, e.AckBy, e.ToldAt = s.memory.History.Level.String(), s.now, time.Time{}, s.now
 	s.out.Closed = append(s.out.Closed, e)

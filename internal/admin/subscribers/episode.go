@@ -60,7 +60,7 @@ type episodeRow struct {
 	AckedAt  httpapi.Time `json:"ackedAt"` // null: not acknowledged
 	AckedBy  *string      `json:"ackedBy"`
 	AlertID  *string      `json:"alertId"` // the alert to acknowledge
-	// Unreached reports that all messages of the last alert have failed.
+	// Unreached reports that all messages of the last alert have failed, or that there was no recipient.
 	Unreached bool `json:"unreached"`
 }
 

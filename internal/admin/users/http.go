@@ -91,8 +91,8 @@ type userRow struct {
 	SignIn     string       `json:"signIn"` // link, or provider
 	Disabled   bool         `json:"disabled"`
 	CreatedAt  httpapi.Time `json:"createdAt"`
-	SignedInAt httpapi.Time `json:"signedInAt"`
-	Until      httpapi.Time `json:"until"` // null: no end
+	SignedInAt httpapi.Time `json:"signedInAt"` // last sign-in to any hospital
+	Until      httpapi.Time `json:"until"`      // null: no end
 	Version    int64        `json:"version"`
 }
 
@@ -101,10 +101,11 @@ type userList struct {
 	Invitations []invitationRow `json:"invitations"` // unused valid links, oldest first
 }
 
-func rowOf(u *User) userRow {
+func (s *server) rowOf(u *User) userRow {
 	row := userRow{
 		ID: u.ID, Label: u.Label, Role: cmp.Or(string(u.Role), "none"), SignIn: "link", Disabled: u.Disabled,
-		CreatedAt: httpapi.Time(u.CreatedAt), SignedInAt: httpapi.Time(u.SignedInAt), Until: httpapi.Time(u.Until), Version: u.Version,
+		CreatedAt:  httpapi.Time(u.CreatedAt),
+		SignedInAt: httpapi.Time(s.Office.Register.LastSignIn(u.ID)), Until: httpapi.Time(u.Until), Version: u.Version,
 	}
 	if u.Subject != nil {
 		row.SignIn = "provider"
@@ -115,7 +116,7 @@ func rowOf(u *User) userRow {
 func (s *server) list(w http.ResponseWriter, r *http.Request) {
 	hospital, list := httpapi.Caller(r.Context()).Hospital, userList{Users: []userRow{}, Invitations: []invitationRow{}}
 	for _, u := range s.Office.Register.Users(hospital) {
-		list.Users = append(list.Users, rowOf(&u))
+		list.Users = append(list.Users, s.rowOf(&u))
 	}
 	for _, l := range s.Office.Invitations(hospital) {
 		list.Invitations = append(list.Invitations, newInvitationRow(&l))
@@ -159,7 +160,7 @@ func (s *server) change(w http.ResponseWriter, r *http.Request) {
 		}
 		changed, err := s.Office.Change(ctx, by, seen, user, c)
 		if err == nil {
-			httpapi.OKVersion(w, r, strconv.FormatInt(changed.Version, 10), rowOf(&changed))
+			httpapi.OKVersion(w, r, strconv.FormatInt(changed.Version, 10), s.rowOf(&changed))
 		}
 		return err
 	})

@@ -248,6 +248,9 @@ func TestProviderSignsIn(t *testing.T) {
 	if len(all) != 2 || all[0].Hospital != "north" || all[0].Role != Charge || all[1].Role != Viewer || all[0].ID != all[1].ID || !all[0].SignedInAt.Equal(noon) {
 		t.Fatalf("%+v", all)
 	}
+	if last := o.Register.LastSignIn(all[1].ID); !last.Equal(noon) || !o.Register.LastSignIn("usr_other").IsZero() {
+		t.Errorf("in south, the last sign-in was %v", last) // although it is recorded in north
+	}
 	if want := []string{ActBegin, ActChange}; !slices.Equal(w.actions(), want) {
 		t.Errorf("on record %q", w.actions())
 	}

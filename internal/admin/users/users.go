@@ -67,7 +67,7 @@ type User struct {
 	Disabled   bool
 	CreatedAt  time.Time
 	Until      time.Time // zero: no end
-	SignedInAt time.Time // last recorded sign-in; zero: none. A sign-in to several hospitals is recorded only in the first
+	SignedInAt time.Time // last sign-in recorded here; zero: none. See [Register.LastSignIn]
 	Version    int64
 }
 
@@ -168,6 +168,19 @@ func (r *Register) Hospitals(id string) []User {
 	}
 	slices.SortFunc(all, func(a, b User) int { return cmp.Compare(a.Hospital, b.Hospital) })
 	return all
+}
+
+// LastSignIn returns the time of a person's last sign-in to svc, or zero if none is recorded. A sign-in to several
+// hospitals is recorded in only one of them, so that one sign-in is one change.
+func (r *Register) LastSignIn(id string) (last time.Time) {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	for _, u := range r.users[id] {
+		if u.SignedInAt.After(last) {
+			last = u.SignedInAt
+		}
+	}
+	return last
 }
 
 // SetLink stores a new or changed link.

@@ -84,6 +84,9 @@ func joinScopes(scopes []Scope) string {
 	return strings.Join(names, ", ")
 }
 
+// PagesSource is the source of the data that people enter on the pages; see [Key].Source.
+const PagesSource = "pages"
+
 // Key is an API key as it is stored, without its token.
 type Key struct {
 	ID string // "key_" + 16 hex; names the key in lists, logs, audit and limits

@@ -71,8 +71,10 @@ var table = [kinds]struct {
 		http.StatusPreconditionFailed, "invalid_request", "conflict",
 		"The resource has a newer version than If-Match names; read it again, then repeat the change.",
 	},
-	NotSupported:     {http.StatusNotImplemented, "invalid_request", "not-supported", "The service does not support this request."},
-	Unprocessable:    {http.StatusUnprocessableEntity, "unprocessable", "processing", "The request is well-formed but cannot be applied; see details."},
+	NotSupported: {http.StatusNotImplemented, "invalid_request", "not-supported", "The service does not support this request."},
+	Unprocessable: {
+		http.StatusUnprocessableEntity, "unprocessable", "processing", "The request is well-formed but cannot be applied; see details.",
+	},
 	UnmetExpectation: {http.StatusExpectationFailed, "invalid_request", "not-supported", "The Expect header supports only 100-continue."},
 	LongHead: {
 		http.StatusRequestHeaderFieldsTooLarge, "invalid_request", "too-long",

@@ -26,8 +26,7 @@ const (
 	prefix   = "svcact_"
 	purpose  = "svc.v1 actor"
 	lifetime = time.Minute
-	source   = "pages"            // source of the data that people enter on the pages
-	rate     = access.DefaultRate // the default rate, because one page makes several requests
+	rate     = access.DefaultRate // one page makes several requests
 	burst    = 4 * access.DefaultRate
 )
 
@@ -65,7 +64,7 @@ func (a *Tokens) Lookup(token string) (access.Key, bool) {
 	now, until := a.now(), time.UnixMilli(who.Until)
 	slices.Sort(who.Scopes)
 	key := access.Key{
-		ID: who.User, Source: source, Hospital: who.Hospital, Name: user.Label, Scopes: who.Scopes, Rate: rate, Burst: burst,
+		ID: who.User, Source: access.PagesSource, Hospital: who.Hospital, Name: user.Label, Scopes: who.Scopes, Rate: rate, Burst: burst,
 	}
 	may := known && user.May(now) && user.Role.Covers(users.Charge) && (who.Role == "" || user.Role.Covers(who.Role))
 	return key, may && now.Before(until) && until.Before(now.Add(2*lifetime))

@@ -68,7 +68,7 @@ func TestActors(t *testing.T) {
 			if ok != tt.valid {
 				t.Fatalf("valid %v", ok)
 			}
-			if ok && (key.ID != "usr_1" || key.Hospital != "north" || !key.Allows(access.IngestStaffing) || key.Allows(access.Admin) || key.Lineage() != source) {
+			if ok && (key.ID != "usr_1" || key.Hospital != "north" || !key.Allows(access.IngestStaffing) || key.Allows(access.Admin) || key.Lineage() != access.PagesSource) {
 				t.Errorf("key %+v", key)
 			}
 		})

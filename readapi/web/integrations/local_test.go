@@ -77,6 +77,18 @@ func TestFeedsWithoutData(t *testing.T) {
 	}
 }
 
+// TestFeedOfThePages: data that people enter on the pages has no key, so its source has a name, but no page of its own.
+func TestFeedOfThePages(t *testing.T) {
+	t.Parallel()
+	a, cookie := local(t)
+	a.answers["GET /api/ingest/status"] = `{"status":"ok","reasons":[],"feeds":[{"channel":"staffing","source":"pages",` +
+		`"lastReceivedAt":"2031-04-05T11:00:00.000Z","windows":{}}],"pipeline":{"topics":[]}}`
+	body := a.Ask("GET", "/app/integrations/feeds", cookie).Body.String()
+	if !strings.Contains(body, "<td>svc pages</td>") || strings.Contains(body, "sources/pages") {
+		t.Errorf("the page has no source named svc pages, or a link to its page: %s", body)
+	}
+}
+
 type fixedPast struct{}
 
 func (fixedPast) Try(_ context.Context, hospital string, rule catalogue.Rule) PastResult {

@@ -61,7 +61,7 @@ func newUserRow(d *adminRequest, u *apiUser) userRow {
 		ID: u.ID, Label: u.Label, Role: d.Or("role."+u.Role, u.Role), SignIn: d.T("users.link"), SignedIn: d.formatTime(u.SignedInAt),
 		State: d.T("users.may"),
 	}
-	if row.SignedIn == "" { // unknown, because a sign-in to several hospitals is recorded in only one of them
+	if row.SignedIn == "" {
 		row.SignedIn = d.T("unknown")
 	}
 	if u.SignIn == "provider" {
