@@ -49,16 +49,14 @@ func hasKind(key []byte, kind string) bool {
 // View receives the charts of the hospitals as they become durable. Its methods do not block. While it cannot write
 // charts, it keeps each hospital's latest chart.
 type View interface {
-	// Own assigns a partition, with the charts of all its hospitals, to the calling task. applied is the offset of
-	// the last input that the charts include. The previous owner may still be closing; calls to its OwnedView no
-	// longer have any effect.
+	// Own assigns a partition to the calling task. charts has all its hospitals; applied is the offset of the last
+	// input in them. Calls to the OwnedView of the previous owner no longer have any effect.
 	Own(partition int32, applied int64, charts []Chart) OwnedView
 }
 
 // OwnedView is a partition of the view that a task owns.
 type OwnedView interface {
-	// Show passes to the view the charts that one transaction changed. applied is the offset of the last input that
-	// the charts include.
+	// Show passes to the view the charts that one transaction changed, with the offset of the last input in them.
 	Show(applied int64, charts []Chart)
 	// Disown ends the task's ownership of the partition.
 	Disown()
