@@ -34,7 +34,7 @@ type UnitChart struct {
 	CensusAt   Instant
 	TotalRooms int32 // the larger of totalRooms and the number of rooms listed in the newest census, including blocked rooms
 
-	Moves            []Instant // times of the A01 to A04 events in effect, ascending; at least those of the last 120 min
+	Moves            []Instant // times of the moves that count toward turnover, ascending; at least those of the last 120 min
 	Unplaced         int32     // open visits without a location
 	UnknownLocations int32     // locations that a feed has named and no administrator has confirmed
 
@@ -47,8 +47,8 @@ type UnitChart struct {
 	StaffingFromRoster bool             // whether the roster gives the nurses on duty if there is no staffing record
 }
 
-// Catalogue returns the default catalogue with the rules of the unit's hospital. Charts with equal rules share one
-// catalogue.
+// Catalogue returns the default catalogue with the rules of the unit's hospital. Hospitals with equal rules share one
+// cached catalogue.
 func (u *UnitChart) Catalogue() *catalogue.Catalogue { return catalogue.Default().With(u.Rules) }
 
 // RoomChart is one room.

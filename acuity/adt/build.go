@@ -125,7 +125,7 @@ func (n *builder) apply(t *AppliedEvent) {
 	switch t.Event.Type {
 	case acuity.A06, acuity.A07:
 		if !n.Open && n.ClosedAt != 0 && t.At <= n.ClosedAt {
-			t.Disposition, t.Remarks = AfterDischarge, t.Remarks|remarkAfterDischarge // the transfer is not newer than the discharge
+			t.Disposition, t.Remarks = AfterDischarge, t.Remarks|remarkAfterDischarge // the class change is not newer than the discharge
 			return
 		}
 		n.admit(t)
@@ -225,7 +225,8 @@ func (n *builder) discharge(t *AppliedEvent) {
 	n.countMove(t)
 }
 
-// update applies an update (A08). The update moves the patient only if the hospital's settings allow it.
+// update applies an update (A08), or the registration (A04) of an inpatient. Only an A08 can open the visit or move
+// the patient, and only if the hospital's setting Options.TrustA08 allows it.
 func (n *builder) update(t *AppliedEvent) {
 	e := t.Event
 	n.applyDetails(t)
@@ -256,7 +257,8 @@ func (n *builder) openVisit(at acuity.Instant) {
 	n.Open, n.OpenedAt, n.ClosedAt = true, at, 0
 }
 
-// move ends the current stay and begins a new one at the location that the event names. That location may be empty.
+// move begins a new stay at the location that the event names, which may be empty, and ends the current stay, if
+// there is one. If the visit is already in the same room, the current stay continues.
 func (n *builder) move(t *AppliedEvent) {
 	if n.stay >= 0 {
 		here := &n.Stays[n.stay]

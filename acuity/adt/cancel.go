@@ -54,8 +54,8 @@ func sameMoment(a, b *Event) bool {
 	return a.AtFrom == b.AtFrom && a.Precision == b.Precision
 }
 
-// sameTime reports whether a and b may be the same time. If their precisions differ, the finer time must lie in the
-// interval of the coarser one. Two intervals of a day or longer must overlap by more than half, because two messages
+// sameTime reports whether a and b may be the same time. If their precisions differ, the finer interval must begin or
+// end within the coarser one. Two intervals of a day or longer must overlap by more than half, because two messages
 // may give the same day with different UTC offsets. Two shorter intervals need only have the same start or the same
 // end, because the interval of a time in a repeated hour may span both occurrences.
 func (a interval) sameTime(b interval) bool {
@@ -260,7 +260,8 @@ func (n *builder) voidAfterCancelledAdmit() {
 	}
 }
 
-// TakenBack returns the time of the newest event that the cancel c canceled, or 0 if it canceled none.
+// TakenBack returns the time of the newest canceled event that the cancel c can have canceled, judging by its type
+// and time. If there is none, it returns 0.
 func (s *Timeline) TakenBack(c *AppliedEvent) acuity.Instant {
 	last := acuity.Instant(0)
 	for i := range s.Events {

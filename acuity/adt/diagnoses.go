@@ -103,8 +103,8 @@ func (n *builder) diagnosisIndex(d *acuity.Diagnosis) int {
 	return -1
 }
 
-// sameDiagnosis reports whether two diagnoses have the same system and code and do not name different fetuses. Case is
-// ignored, and so is the dot in ICD-10-CM codes.
+// sameDiagnosis reports whether two diagnoses have the same system and code and do not name different fetuses. Case
+// is ignored. In ICD-10-CM codes and codes without a system, dots are ignored too.
 func sameDiagnosis(a, b *acuity.Diagnosis) bool {
 	if a.System != b.System {
 		return false

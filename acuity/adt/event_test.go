@@ -238,7 +238,7 @@ func TestTimelineCancelRestores(t *testing.T) {
 			kind, undo = acuity.A01, acuity.A11
 		}
 		how := Options{SameRoom: testRooms}
-		at := rapid.IntRange(20, 30).Draw(t, "at") // later than all other events, so that no other event depends on the added one
+		at := rapid.IntRange(20, 30).Draw(t, "at") // later than every event drawn above, so that none of them depends on the added event
 		place := rapid.SampledFrom([]string{"LD^9", "OR^1", "MBU^8"}).Draw(t, "place")
 		key := at
 		if rapid.Bool().Draw(t, "without key") {

@@ -116,8 +116,9 @@ func withoutLocation(e Event) Event {
 	return e
 }
 
-// addParts adds the events of the parts, except their discharges. If the whole has events, a part does not open the
-// visit or change its class. After the end of the whole, a part does not move the patient.
+// addParts adds the events of the parts, except their discharges. If the whole opens the visit, a part does not open
+// it or change its class. An event of a part does not move the patient after the end of the whole, or while a newer
+// part determines the location.
 func (j *joiner) addParts(hasWhole bool) {
 	opened := false
 	for _, p := range j.parts {

@@ -271,7 +271,7 @@ func (b *placeBook) parseRule(f []string) error {
 // maxAreaText is the number of bytes, from the start of a location or service name, that are searched for words.
 const maxAreaText = 64
 
-// area returns the first area in [from, to] that a word in text names.
+// area returns the first area in [from, to] that a word in text names, or areaUnknown if no word names one.
 func (b *placeBook) area(text string, from, to Area) Area {
 	best := areaCount
 	for word := range areaWords(text) {
@@ -280,8 +280,8 @@ func (b *placeBook) area(text string, from, to Area) Area {
 	return best % areaCount // areaCount becomes areaUnknown
 }
 
-// serviceArea returns the first area in [from, to] that a word in the name of a service names. More words identify an
-// area in a service name than in a location.
+// serviceArea returns the first area in [from, to] that a word in the name of a service names, or areaUnknown if no
+// word names one. More words identify an area in a service name than in a location.
 func (b *placeBook) serviceArea(text string, from, to Area) Area {
 	best := areaCount
 	for word := range areaWords(text) {

@@ -266,8 +266,9 @@ func (p *CachedPlace) KindFor(service string) Area {
 }
 
 // Kind returns the kind of the patient's location. It searches the point of care, the area, the service and the
-// label, in this order, for a word that identifies a specific area, and if there is none, for a word that identifies
-// a general area.
+// label, in this order, for a word that identifies a specific area. If there is none, it searches the same texts for
+// a word that identifies a general area. If there is none either, the kind is areaMedical if the service contains a
+// letter, and otherwise areaObstetric.
 func (f *CareFacts) Kind() Area {
 	b := places()
 	first := func(from, to Area) Area {
@@ -277,7 +278,7 @@ func (f *CareFacts) Kind() Area {
 		return a
 	}
 	if strings.ContainsFunc(f.Service, unicode.IsLetter) {
-		return areaMedical // a service that is neither obstetric nor for newborns
+		return areaMedical // the service is neither obstetric nor for newborns
 	}
-	return areaObstetric // an unknown location in a maternity unit: a guess, flagged as such
+	return areaObstetric // a guess for an unknown location in a maternity unit; the factor is marked as assumed
 }

@@ -17,7 +17,7 @@ func TestParseReasons(t *testing.T) {
 		"Not for induction":                "induction", // the negation ends at "for", which begins a new part
 		"No induction":                     "",
 		"Leaking fluid":                    "rupture",
-		"r/o ROM":                          "rupture", // not a denial, because ruling it out is the reason for the visit
+		"r/o ROM":                          "rupture", // not a denial: the patient came to have a rupture ruled out
 		"ROM ruled out":                    "",
 		"ROM: negative":                    "",
 		"Denies leaking or fever, for IOL": "induction",

@@ -41,7 +41,7 @@ type Timeline struct {
 	MotherVisit, MotherPatient string
 }
 
-// Stay is an interval that a visit spends in one room.
+// Stay is an interval that a visit spends in one room, or without a location.
 type Stay struct {
 	From, To acuity.Instant // To is 0 if the stay has not ended
 	Last     acuity.Instant // newest event that places the patient here
@@ -102,7 +102,8 @@ const (
 	TooOld                        // an event older than the folded events (docs/decisions.md#folded-events)
 )
 
-// Reason returns a stable code for why the event has no effect, or "" if the event has an effect.
+// Reason returns a stable code for why the event has no effect. It returns "" if the event has an effect, if it is a
+// cancel that waits for its event, or if its Encounter was canceled or entered in error.
 func (f Disposition) Reason() string {
 	return [...]string{
 		Applied: "", Duplicate: "duplicate", OtherType: "event_type", Void: "",
@@ -158,8 +159,8 @@ type Options struct {
 	Filtered bool
 }
 
-// CancelsWaiting returns the number of cancels that are waiting, at the instant now, for the event to cancel. A
-// cancel counts as waiting for at most 24 h after its receipt (docs/decisions.md#waiting-cancels).
+// CancelsWaiting returns the number of cancels whose target event has not arrived by the instant now. A cancel is
+// counted for at most 24 h after its receipt (docs/decisions.md#waiting-cancels).
 func (s *Timeline) CancelsWaiting(now acuity.Instant) int {
 	count := 0
 	for _, received := range s.Waiting {
@@ -173,7 +174,8 @@ func (s *Timeline) CancelsWaiting(now acuity.Instant) int {
 // waitForEvent is the maximum time for which a cancel counts as waiting for the event to cancel.
 const waitForEvent = 24 * time.Hour
 
-// PlacedAt returns when ADT placed the visit in its current room, or 0 if the visit is not in a room.
+// PlacedAt returns the start of the current stay, which may be a stay without a location, or 0 if the visit is not
+// open.
 func (s *Timeline) PlacedAt() acuity.Instant {
 	if n := len(s.Stays); n > 0 && s.Stays[n-1].To == 0 {
 		return s.Stays[n-1].From
@@ -181,9 +183,9 @@ func (s *Timeline) PlacedAt() acuity.Instant {
 	return 0
 }
 
-// PlacedAbout reports whether the visit may have been placed after t, the time of a census, by an event that arrived
-// after t. That is the case if the event time is at or before t, but its precision allows a time after t. Such a
-// patient does not count as absent from the census.
+// PlacedAbout reports whether an event that svc received after t, the time of a census, may have placed the visit
+// after t although the event time is at or before t. That is possible if the event time is imprecise. Such a patient
+// does not count as absent from the census.
 func (s *Timeline) PlacedAbout(t acuity.Instant) bool {
 	return slices.ContainsFunc(s.Events, func(e AppliedEvent) bool {
 		if e.stay < 0 || e.Event.ReceivedAt <= t || e.At > t || e.At.Add(e.Event.slack()) <= t {
@@ -212,8 +214,8 @@ const ClockSlack = 5 * time.Minute
 // are pseudonyms and never have this prefix.
 const foldedID = "folded"
 
-// Fold returns one or two events that give the same final state as the timeline (docs/decisions.md#folded-events), or
-// nil if the events changed nothing.
+// Fold returns one or two events that produce the same final state as the timeline (docs/decisions.md#folded-events),
+// or nil if the events neither opened nor closed the visit.
 func (s *Timeline) Fold(visit string) []acuity.Event {
 	if len(s.Stays) == 0 && !s.Open && s.ClosedAt == 0 {
 		return nil

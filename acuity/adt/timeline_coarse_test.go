@@ -146,8 +146,8 @@ func TestCoarseTimesTellTheSameStay(t *testing.T) {
 	})
 }
 
-// A visit is closed and has one stay if its admission and its discharge are received, with coarse times, long after
-// both happened.
+// If svc receives the admission and the discharge of a visit long after both happened, and both times are coarse, the
+// visit is closed and has one stay.
 func TestCoarseStayOfThePastEnds(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		told := func(e acuity.Event, name string) acuity.Event {

@@ -9,7 +9,7 @@ import (
 	"svc/acuity"
 )
 
-// ending returns the end state of a timeline, which the folded events must reproduce.
+// ending formats the final state of a timeline, which the folded events must reproduce.
 func ending(s *Timeline) string {
 	if !s.Open {
 		return "closed " + since(s.ClosedAt)

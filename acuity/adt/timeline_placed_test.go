@@ -6,7 +6,8 @@ import (
 	"svc/acuity"
 )
 
-// A timeline provides the time at which the visit was placed in its location, and the events that were canceled.
+// For a visit with transfers and cancels, PlacedAt returns the start of the current stay, IsWithdrawn is true for the
+// canceled events, and TakenBack returns the time of the event that a cancel cancels.
 func TestPlacedAndWithdrawn(t *testing.T) {
 	moved := []acuity.Event{event("a", acuity.A01, 0, "LD^1"), event("b", acuity.A02, 9, "OR^1")}
 	for name, c := range map[string]struct {

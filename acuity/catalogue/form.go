@@ -118,7 +118,7 @@ type word struct {
 	read  func(f *form, l line) error
 }
 
-// words maps the keys of the lines of a block to their syntax.
+// words defines the syntax of each line of a block, by the line's key.
 var words = map[string]word{
 	"label":      {plainOnly, func(f *form, l line) error { f.spec.Label = l.text; return nil }},
 	"criteria":   {plainOnly, func(f *form, l line) error { f.spec.Criteria = l.text; return nil }},

@@ -135,8 +135,8 @@ type Judged struct {
 }
 
 // Judge returns the demand and the severity of a piece of evidence at the instant now, and reports whether the
-// evidence counts then. The arguments start and last are the times of the first and the newest assertion of the
-// evidence.
+// evidence counts at that instant. The arguments start and last are the times of the first and the newest assertion
+// of the evidence, and byDiagnosis states whether a diagnosis asserted it.
 func (e *Requirement) Judge(s *Situation, start, last codes.Instant, byDiagnosis bool, now codes.Instant) (o Judged, on bool) {
 	end := codes.Instant(0)
 	switch {
@@ -154,7 +154,7 @@ func (e *Requirement) Judge(s *Situation, start, last codes.Instant, byDiagnosis
 	if e.endsBirth && s.Birth != 0 && (!e.birthDiagnosis || byDiagnosis) {
 		off := s.Birth
 		if e.PerBaby > 0 && s.Delivering {
-			off = max(off, s.Delivery) // the birth is still in progress
+			off = max(off, s.Delivery) // the evidence counts until the end of the birth in progress
 		}
 		switch {
 		case e.PerBaby > 0 && s.Delivering && s.Delivery == 0:
@@ -253,8 +253,8 @@ func (t Traits) IsPrimary() bool { return t&(traitMaternal|traitNewborn) != 0 }
 // IsBirth reports whether one of the factors means that a birth is in progress while the factor demands two nurses.
 func (t Traits) IsBirth() bool { return t&traitBirth != 0 }
 
-// IncludesBabyNurse reports whether one of the two nurses that a factor demands is the baby's. A newborn with a
-// demand of one nurse may be that nurse's patient.
+// IncludesBabyNurse reports whether one of the factors demands two nurses, one of whom is the baby's. A newborn with
+// a demand of one nurse may be that nurse's patient.
 func (t Traits) IncludesBabyNurse() bool { return t&traitInside != 0 }
 
 // FallsSilent reports whether one of the factors is replaced by a different factor if it is not asserted again in

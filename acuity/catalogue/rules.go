@@ -101,8 +101,8 @@ func cutVariant(name string) (variant, line string) {
 	return "", name
 }
 
-// Lines returns the lines of a factor that a hospital may override, with the catalogue's values. Several lines with
-// the same name are joined by ";".
+// Lines returns the catalogue's values of the lines of a factor that a hospital may override. Several lines with the
+// same name are joined by ";".
 func (c *Catalogue) Lines(f Factor) []RuleLine {
 	if f == 0 || int(f) > c.Len() {
 		return nil
@@ -144,8 +144,8 @@ func (c *Catalogue) specWith(r *Rule) (Spec, string, error) {
 	return spec, canonical.String(), err
 }
 
-// replaceLines replaces the lines with the given name and variant by the lines in text, and returns all lines of the
-// block. The new lines get the given line number.
+// replaceLines replaces the lines that have the given name in the given variant by the lines in text, and returns all
+// lines of the block. The new lines get the given line number.
 func replaceLines(lines []line, variant, name, text string, number int) ([]line, error) {
 	from := 0
 	if variant != "" {
@@ -181,9 +181,9 @@ var catalogues = struct {
 // capCatalogues is the maximum size of the cache; when it is full, the cache is cleared.
 const capCatalogues = 1000
 
-// With returns the catalogue with a hospital's rules. It returns the same catalogue for equal rules. It ignores a rule
-// that is invalid in this release: the release that accepted the rule validated it, and the catalogue's values are a
-// safe substitute.
+// With returns the catalogue with a hospital's rules. Hospitals with equal rules share one cached catalogue. With
+// ignores a rule that is invalid in this release: the release that accepted the rule validated it, and the
+// catalogue's values are a safe substitute.
 func (c *Catalogue) With(rules []Rule) *Catalogue {
 	if len(rules) == 0 {
 		return c

@@ -10,7 +10,7 @@ func TestFaultsOfRules(t *testing.T) {
 	for name, c := range map[string]struct {
 		factor string
 		lines  []RuleLine
-		want   string // expected faults, each as line:rule, joined
+		want   string // expected faults, each in the form line:rule, joined into one string
 	}{
 		"floor and class":                    {"high-mag", []RuleLine{{"floor", "1 until 90m, 1/2"}, {"class", "2"}}, ""},
 		"a line is taken away":               {"high-gbs-positive", []RuleLine{{"add", ""}}, ""},

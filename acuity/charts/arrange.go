@@ -75,8 +75,8 @@ func IsUsed(r *registry.Room, now acuity.Instant) bool {
 	return r.Listed || len(r.Here) > 0 || r.Anonymous() || r.Chart.NewestSignal+staleRoom > now
 }
 
-// chooseRooms limits the rooms in the unit to the maximum number. If more rooms belong to the unit, it chooses the
-// rooms in use first, then those most recently left.
+// chooseRooms limits the rooms in the unit to the maximum number. If more rooms than that belong to the unit, it
+// chooses the rooms in use first, then the rooms that a patient left most recently.
 func (m *Builder) chooseRooms() {
 	var spare []*registry.Room
 	used := 0

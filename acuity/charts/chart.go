@@ -175,9 +175,10 @@ func addEntry(r *registry.Room) *acuity.PatientChart {
 	return &r.Chart.Patients[n]
 }
 
-// primary returns the primary factor of a visit: the newer of the one from ADT and the one from the census. An explicit
-// primary factor from a census applies until ADT moves the patient to a different area
-// (docs/decisions.md#explicit-primary).
+// primary returns the primary factor of a visit and the kind of its source. An explicit primary factor from a census
+// applies until ADT moves the patient to a different area (docs/decisions.md#explicit-primary). A factor that is
+// derived from the census row applies only if ADT gives none, or if the newest census lists the visit in room r and
+// ADT last placed the visit in another room, no later than the census.
 func (m *Builder) primary(
 	r *registry.Room, v *registry.Visit, known *facts.CensusFacts, birth acuity.Instant, cesarean bool,
 ) (adt.Primary, acuity.EvidenceKind) {
@@ -199,7 +200,7 @@ func (m *Builder) primary(
 		if placed <= stay.Last || m.sameArea(v, known) {
 			return census, acuity.ByCensus
 		}
-	case !here || same || census.Factor == 0: // ADT is more specific than an area name in the census
+	case !here || same || census.Factor == 0: // ADT places the visit in the same room, where its location is more specific than an area name, or the census gives no better factor
 	case placed <= stay.Last:
 		if census.Factor == byADT.Factor {
 			return byADT, acuity.ByADT

@@ -10,7 +10,7 @@ import (
 	"svc/acuity/registry"
 )
 
-// admitAlone adds one entry for the newborns in a room without a mother.
+// admitAlone adds one entry for all newborns in a room without any other patient.
 func (m *Builder) admitAlone(r *registry.Room) {
 	if len(r.Chart.Patients) > 0 {
 		return
@@ -70,8 +70,8 @@ func (m *Builder) addBabies(r *registry.Room, e *evidence.Input, mother *registr
 }
 
 // isOf reports whether a newborn in the room belongs to a mother's entry. A newborn belongs to its own mother if she
-// is in the room, or else to the mother who arrived last. If mother is nil, isOf reports whether the newborn belongs
-// to no mother.
+// is in the room, or else to the patient, other than a newborn, who arrived last. If mother is nil, isOf reports
+// whether the newborn belongs to no mother.
 func (m *Builder) isOf(r *registry.Room, v, mother *registry.Visit) bool {
 	if v.Mother != nil && !v.Mother.Timeline.Newborn && m.WhereIs(v.Mother) == r {
 		return mother == v.Mother

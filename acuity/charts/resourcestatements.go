@@ -39,9 +39,9 @@ func hasReference(v *registry.Visit) bool {
 	return slices.ContainsFunc(v.Events, func(e adt.Event) bool { return e.Resource != "" && (e.Patient != "" || e.Subject != "") })
 }
 
-// aboutFetus returns a copy of a statement whose patient may be a fetus. In the copy, the statement is about that
-// fetus or, if that cannot be established, about the mother. The patient is a fetus if the name differs from the
-// mother's names and an Encounter of her visit gives her a name of the same kind.
+// aboutFetus returns a copy of a statement whose patient may be a fetus. The patient is a fetus if the patient's name
+// differs from the mother's names and an Encounter of her visit gives her a name of the same kind. In the copy, the
+// statement is about that fetus or, if these conditions are not met, about the mother.
 func (m *Builder) aboutFetus(v *registry.Visit, h *evidence.ResourceStatement, patient string) *evidence.ResourceStatement {
 	about := *h
 	text := h.SignalText

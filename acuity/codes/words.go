@@ -13,7 +13,7 @@ type token struct {
 	word   string
 	kept   string // see vocabulary
 	known  bool
-	joined bool   // whether no phrase-ending punctuation precedes the word
+	joined bool   // whether the word belongs to the same phrase as the previous word: no punctuation ends the phrase between them
 	before string // text between the previous word and this word
 }
 

@@ -34,7 +34,7 @@ func (r *assertion) apply(c *catalogue.Catalogue, s *orderedStatement, m termino
 }
 
 // renew starts or continues an assertion at a given time, with a given start of its clock. A gap of at least the
-// factor's window starts a new assertion (docs/decisions.md#two-clocks).
+// factor's window starts a new assertion, unless the factor was on hold (docs/decisions.md#two-clocks).
 func (r *assertion) renew(c *catalogue.Catalogue, s *terminology.MatchedSignal, m terminology.Match, at, clock acuity.Instant) {
 	window, _ := c.Window(r.f, m.Variant, m.Kind == acuity.ByDiagnosis)
 	switch {
@@ -47,8 +47,8 @@ func (r *assertion) renew(c *catalogue.Catalogue, s *terminology.MatchedSignal, 
 	r.by, r.from = m, s
 }
 
-// assume asserts r's factor at an instant although no statement asserts it. This happens when r's factor replaces a
-// more severe factor that was not asserted again in time.
+// assume asserts r's factor at an instant at which no statement asserts it, because r's factor replaces a more severe
+// factor that was not asserted again in time.
 func (r *assertion) assume(c *catalogue.Catalogue, at acuity.Instant, s *terminology.MatchedSignal, m terminology.Match) {
 	m.Factor, m.Variant = r.f, 0
 	r.renew(c, s, m, at, at)
@@ -75,7 +75,8 @@ func (r *assertion) evidence() (acuity.Evidence, bool) {
 
 // step updates an assertion with one statement of its identity. The argument before is the previous statement of that
 // identity, or nil, and beforeAt is that statement's time. A statement that does not match the assertion's factor has
-// no effect, unless it ends every factor of its code.
+// no effect, unless it ends every factor of its code. An early warning that was acknowledged at or after the time of
+// the statement is not asserted by it.
 func (f *builder) step(r *assertion, before *terminology.MatchedSignal, beforeAt acuity.Instant, s *orderedStatement) {
 	if before != nil && terminology.CatalogueIndex().Becoming.Has(r.f) {
 		f.assertReplacement(r, before, beforeAt, s.order)
@@ -128,7 +129,7 @@ func (f *builder) foldInfusions() {
 		for _, h := range said {
 			s := times.ordered(h)
 			if h.Status == acuity.SignalActive && h.State == terminology.Unmapped {
-				n = crossEffects{} // an earlier version named a different drug
+				n = crossEffects{} // this version names an unknown drug, so the effects of the versions before it do not count
 				continue
 			}
 			n.addStatement(terminology.CatalogueIndex(), 0, &s)

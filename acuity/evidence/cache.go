@@ -35,13 +35,13 @@ type codeFold struct {
 	apart   bool   // whether the fold is limited to the statements with the fetus named below
 	fetus   string // name of that fetus; "": the statements that do not name one
 
-	upTo       int64                      // number of the last statement; math.MinInt64: none
+	upTo       int64                      // highest number of any statement in the fold; math.MinInt64: none
 	folded     uint64                     // sum of mixNumber over the statements
 	newest     acuity.Instant             // latest time of any statement
 	last       *terminology.MatchedSignal // last statement that counts; nil: none
 	lastAt     acuity.Instant             // time of the last statement that counts
 	heedsAck   bool                       // whether the assertions depend on the newest acknowledgment among all statements
-	acked      acuity.Instant             // time of the acknowledgment that was the newest when the statements were folded
+	acked      acuity.Instant             // value of crossEffect.acknowledged when the statements were folded
 	effects    *crossEffects              // nil: no effect on other codes
 	assertions []assertion                // one for each factor of the statements
 }

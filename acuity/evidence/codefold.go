@@ -8,8 +8,8 @@ import (
 )
 
 // foldCode folds the statements with a code, and returns the statements with which to update the code's assertions.
-// These are only the new statements if they simply follow the statements already folded; otherwise, foldCode starts
-// over and returns all statements.
+// If the new statements simply follow the statements already folded, it returns only the new ones. Otherwise,
+// foldCode starts over and returns all statements.
 func (f *builder) foldCode(cache *Cache, d *codeFold) []orderedStatement {
 	said, folded := f.statements(cache, d)
 	if folded != d.folded || !d.isContinuedBy(said) {
@@ -113,8 +113,8 @@ func (f *builder) statement(d *codeFold, h *Statement) orderedStatement {
 	return orderedStatement{Statement: h, order: h.OrderTime(), clock: h.clockStart(), drug: d.of != nil && d.of.Identity.Medication}
 }
 
-// statements returns, in time order, the statements with a code that are newer than the folded ones, and the sum of
-// mixNumber over the others. It ignores statements that do not count.
+// statements returns, in time order, the statements with a code whose numbers are greater than d.upTo, and the sum of
+// mixNumber over the code's other statements. It ignores statements that do not count.
 func (f *builder) statements(cache *Cache, d *codeFold) (said []orderedStatement, others uint64) {
 	list := f.e.sorted
 	first := len(list)

@@ -158,9 +158,10 @@ func (f *builder) foldDiagnoses() {
 	}
 }
 
-// isOverruled reports whether a signal overrides a diagnosis. An actual magnesium infusion does so permanently
-// (docs/decisions.md#magnesium-infusion). A newer Category I tracing also overrides a diagnosis, and so does a newer
-// early-warning score or BMI below the limit (docs/decisions.md#category-i, #mews-below-limit, #bmi-below-limit).
+// isOverruled reports whether a signal overrides a diagnosis. A magnesium infusion overrides the diagnosis of
+// magnesium even after the infusion has ended (docs/decisions.md#magnesium-infusion). A newer Category I tracing also
+// overrides a diagnosis, and so does a newer early-warning score or BMI below the limit
+// (docs/decisions.md#category-i, #mews-below-limit, #bmi-below-limit).
 func (f *builder) isOverruled(factor catalogue.Factor, fetus string, d *Diagnosis) bool {
 	switch factor {
 	case terminology.CatalogueIndex().Magnesium:
@@ -246,7 +247,7 @@ type Diagnosis struct {
 // Listed is a modifier that the newest census lists.
 type Listed struct {
 	Factor      catalogue.Factor
-	Since, Last acuity.Instant // Since is the first census in the unbroken run that lists the modifier, Last the newest
+	Since, Last acuity.Instant // Since is the time of the first census in the unbroken run that lists the modifier; Last is the time of the newest
 }
 
 // Reset empties the input and sets the owner of the statements that count.

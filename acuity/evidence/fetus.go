@@ -142,8 +142,9 @@ func (f *builder) cleared(factor catalogue.Factor, fetus string) acuity.Instant 
 	return 0
 }
 
-// findUnnamed records whether, in a multiple gestation, several statements are about a fetus but do not name it. Only
-// the newest of these statements counts, although they may be about different fetuses.
+// findUnnamed records whether, in a multiple gestation, several statements with the same code or concept are about a
+// fetus that they do not name. Only the newest of these statements counts, although they may be about different
+// fetuses. Statements that are older than a tracing of every fetus are ignored.
 func (f *builder) findUnnamed(cache *Cache) {
 	f.e.UnnamedFetus = false
 	if !f.apart {

@@ -174,8 +174,9 @@ type sortedResources struct {
 // newest is the newest version of a resource, and its newest retraction.
 type newest struct{ version, retraction *ResourceStatement }
 
-// SortResources finds the current resource statements, treats the observations like statements without a resource, and
-// sorts the infusions and conditions. Call it once, after setting Resources. The next Fold does not use the cache.
+// SortResources finds the current resource statements, treats the observations like statements without a resource,
+// and sorts the infusions and conditions. Call it once, after setting Resources. If there are any resource
+// statements, the next Fold does not use the cache.
 func (e *Input) SortResources() {
 	if len(e.Resources) == 0 {
 		return
@@ -189,7 +190,7 @@ func (e *Input) SortResources() {
 	orderVersions(e.Resources)
 	for _, h := range e.Resources {
 		if h.Version == nil || h.Status == acuity.SignalActive && h.State == terminology.Unreadable {
-			continue // skip a statement that is not a version, or whose value cannot be read
+			continue // skip a statement that is not a version of a resource, or an active one whose value cannot be read
 		}
 		n := s.newest[h.WholeResource()]
 		if n.version == nil || compareVersions(n.version, h) < 0 {
@@ -221,8 +222,8 @@ func (e *Input) SortResources() {
 }
 
 // countsVersion reports whether a statement counts among the versions of its resource. For an observation, only the
-// newest version counts. For an infusion or a condition, every version counts; a retraction withdraws all versions
-// before it.
+// newest version counts. For an infusion or a condition, every version counts. A retraction itself does not count,
+// and neither do the versions before the retraction of the whole resource.
 func (s *sortedResources) countsVersion(h *ResourceStatement) bool {
 	if h.Version == nil {
 		return true

@@ -12,8 +12,8 @@ import (
 )
 
 // MaxStatements is the maximum number of statements that a list keeps. A longer list drops the oldest statements,
-// first those that have a newer one with the same identity. A list may exceed the maximum by spareStatements and then
-// drops many statements at once, because [Fold] must start over after each drop.
+// first those that a newer statement about the same subject replaces. A list may exceed the maximum by
+// spareStatements and then drops many statements at once, because [Fold] must start over after each drop.
 const (
 	MaxStatements   = 240
 	spareStatements = 16
@@ -98,8 +98,8 @@ func (l *Statements) Reread(maps *terminology.Mappings, match func(terminology.S
 }
 
 // Keep adds a statement. If consecutive statements less than thinWithin apart have the same content, only the first
-// and the last remain. A full list drops the oldest statement that a newer one with the same identity replaces or, if
-// there is none, the oldest. Keep calls the given function for each dropped statement before removing it.
+// and the last remain. If the list then exceeds MaxStatements by more than spareStatements, Keep trims it to
+// MaxStatements. Keep calls the function lose for each dropped statement before removing it.
 func (l *Statements) Keep(h Statement, lose func(*Statement)) {
 	if t := l.find(h.MatchedSignal); t != nil {
 		if i := t.findRedundant(&h); i >= 0 && !l.hasRelatedStatement(&h) {
@@ -201,8 +201,9 @@ func (t *codeStatements) findRedundant(h *Statement) int {
 	return -1
 }
 
-// contradicts reports whether another statement about the same subject and instant as the i-th has different content.
-// If the other statement counts instead of the i-th, the run of equal statements begins only with the next one.
+// contradicts reports whether another statement about the same subject, with the same time as the i-th statement, has
+// different content. If that other statement counts instead of the i-th, the run of equal statements begins only with
+// the next one.
 func (t *codeStatements) contradicts(i int) bool {
 	h := &t.statements[i]
 	for j := range t.statements {
@@ -213,9 +214,9 @@ func (t *codeStatements) contradicts(i int) bool {
 	return false
 }
 
-// hasRelatedStatement reports whether another code of the same concept has a statement within thinWithin before h, or
-// the early-warning score was acknowledged in that time. If so, a run may begin with the middle one of three equal
-// statements, so that statement must be kept.
+// hasRelatedStatement reports whether, within thinWithin before h, another code of the same concept has a statement,
+// or the early-warning score was acknowledged. If so, the middle one of three equal statements may begin a run and
+// must be kept.
 func (l *Statements) hasRelatedStatement(h *Statement) bool {
 	if h.Concept == 0 {
 		return false
@@ -276,8 +277,9 @@ func growTight[T any](list []T, part int) []T {
 	return append(make([]T, 0, n+n/part+1), list...)
 }
 
-// sameSubject reports whether two statements are about the same subject (docs/decisions.md#signal-identity), judging
-// by their codes.
+// sameSubject reports whether two statements are about the same subject (docs/decisions.md#signal-identity): they
+// have the same code, display name and fetus, both or neither are about a medication, and both or neither are
+// settled.
 func sameSubject(a, b *Statement) bool {
 	if a.MatchedSignal == b.MatchedSignal { // the usual case, which is quick to decide
 		return a.Settled == b.Settled
