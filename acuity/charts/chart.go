@@ -200,7 +200,7 @@ func (m *Builder) primary(
 		if placed <= stay.Last || m.sameArea(v, known) {
 			return census, acuity.ByCensus
 		}
-	case !here || same || census.Factor == 0: // ADT places the visit in the same room, where its location is more specific than an area name, or the census gives no better factor
+	case !here || same || census.Factor == 0: // ADT takes precedence: its location is more specific than a census area
 	case placed <= stay.Last:
 		if census.Factor == byADT.Factor {
 			return byADT, acuity.ByADT

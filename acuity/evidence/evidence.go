@@ -247,7 +247,7 @@ type Diagnosis struct {
 // Listed is a modifier that the newest census lists.
 type Listed struct {
 	Factor      catalogue.Factor
-	Since, Last acuity.Instant // Since is the time of the first census in the unbroken run that lists the modifier; Last is the time of the newest
+	Since, Last acuity.Instant // times of the first and the newest census in the unbroken run that lists the modifier
 }
 
 // Reset empties the input and sets the owner of the statements that count.

@@ -79,8 +79,8 @@ func TestKeepHoldsTheCap(t *testing.T) {
 	})
 }
 
-// A list of resource statements keeps at most MaxStatements. It drops observations that a newer one with the same
-// code supersedes before it drops a running infusion.
+// ResourceStatements keeps at most MaxStatements statements. When it is full, it drops observations that a newer
+// observation with the same code supersedes before it drops a running infusion.
 func TestResourcesKeepTheInfusion(t *testing.T) {
 	var list ResourceStatements
 	lost := 0
@@ -122,7 +122,7 @@ func TestRepeatThatBeginsARunStays(t *testing.T) {
 	}
 }
 
-// A score below the limit clears an early warning only as long as the list contains the score.
+// A score below the limit clears an early warning from a census, but no longer once the list has dropped the score.
 func TestLostScoreClearsNothing(t *testing.T) {
 	r := &terminology.Reader{Catalogue: catalogue.Default()}
 	warning := terminology.CatalogueIndex().EarlyWarning

@@ -1,7 +1,7 @@
 package facts
 
-// Skip advances Next past the hours in the given spans, whose snapshots were made on time. If no hours remain, it
-// ends the backfill.
+// Skip advances Next past the given spans of hours, which need no new snapshot because their snapshots were made on
+// time. If no hours remain, Skip ends the backfill.
 func (b *Backfill) Skip(live []HourSpan) {
 	for _, s := range live {
 		if s.From <= b.Next && b.Next <= s.To {

@@ -112,7 +112,7 @@ func (s *LocalSettings) Apply(c *settingChange) {
 	}
 }
 
-// Refusal returns why an administrator's observation cannot be applied, or "" if it can.
+// Refusal returns the reason why an administrator's observation cannot be applied, or "" if it can be applied.
 func (s *LocalSettings) Refusal(o *acuity.Observation, changes []settingChange) string {
 	expect := acuity.ExpectAnything
 	if o.Act != nil {

@@ -49,7 +49,7 @@ func (s *PastStaffingState) DropOld(oldest acuity.Instant) bool {
 }
 
 // At returns the entry that applies at an instant, and reports whether the staffing is known. An entry that does not
-// mention call staff inherits the call state of the previous entry.
+// mention call staff inherits the call state of the previous entry, unless the staffing was unknown in between.
 func (s *PastStaffingState) At(at acuity.Instant) (n acuity.Staffing, known bool) {
 	i, found := s.Find(at)
 	if !found {

@@ -143,7 +143,7 @@ type CensusFacts struct {
 // Standing is a diagnosis that the newest census lists.
 type Standing struct {
 	acuity.Diagnosis
-	Start, Last acuity.Instant // Start is the onset, or else the first census that lists the diagnosis; Last is the newest census
+	Start, Last acuity.Instant // Start: the onset or, without one, the first census that lists the diagnosis; Last: the newest census
 }
 
 // ListedNewborn is a newborn whom a census lists with the mother.
@@ -171,8 +171,8 @@ type StatementState struct {
 type VisitState struct {
 	ID      string // pseudonym
 	Events  []acuity.Event
-	Folded  int32          // number of events, starting with the oldest, that were folded into Events[0]
-	FoldAt  acuity.Instant // event time of the last folded event; 0: none
+	Folded  int32          // total number of events that were folded
+	FoldAt  acuity.Instant // event time of the newest folded event; 0: none
 	Touched acuity.Instant // the hospital's clock at the last fact about the visit
 
 	Facts *CensusFacts // nil: no census has named the visit

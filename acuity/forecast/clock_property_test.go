@@ -91,7 +91,7 @@ func TestGap(t *testing.T) {
 	if n := len(learnt(list[:101], nil).Pending); n != 0 {
 		t.Errorf("%d origins pending after one hour that was not observed", n)
 	}
-	told := slices.Delete(slices.Clone(list), 100, 130) // as if the service had been down
+	told := slices.Delete(slices.Clone(list), 100, 130) // no snapshots at all for the hours in the gap, as after a failure of svc
 	m = learnt(told[:101], nil)
 	if len(m.Pending) != 1 || m.Pending[0].Snapshot.Hour != list[130].Hour {
 		t.Errorf("%d origins pending after hours that were not told", len(m.Pending))

@@ -275,7 +275,8 @@ func (a *scenes) outlook(h int) outlook {
 
 func (a *scenes) shift(h, x int) float64 { return float64(a.model.Shifts[max(h-1, 0)*3+x]) }
 
-// expectMoves splits the moves within the 120-minute window into observed and expected ones.
+// expectMoves estimates the moves that count in the 120 minutes before the instant that is the given number of
+// minutes ahead. It splits them into moves that were already observed and expected future moves.
 func (s *scene) expectMoves(a *scenes, minutes int) {
 	come := min(float64(minutes)/120, 1)
 	h := (minutes + 59) / 60

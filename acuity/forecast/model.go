@@ -26,8 +26,8 @@ const (
 )
 
 // Model is the learned behavior of one hospital's unit. Its weights decay, so that it follows changes in the unit. A
-// model is about 40 KB plus the pending origins. R, K, C and S are the four quantities in an amount: required nurses,
-// required nurses in rooms at 1:1 or more, occupied rooms, points.
+// model is about 40 KB plus the pending origins. The comments on its fields call the four quantities in an amount R
+// (required nurses), K (required nurses in rooms at 1:1 or more), C (occupied rooms) and S (score points).
 type Model struct {
 	Version    int32
 	Hospital   string
@@ -37,8 +37,8 @@ type Model struct {
 	Offset     int64  // offset of the next snapshot in the partition; maintained by the caller
 	Seen       []byte // one bit for each observed hour of the 28 days up to Hour, indexed by hour modulo 672
 
-	// Each cell holds a weight, then sums of the deviation from the frozen path (the need if no new facts arrive): R,
-	// its square, K, C, S.
+	// Each cell of Short, Stayers and Newcomer holds a weight and then, summed over the samples, R, R², K, C and S.
+	// In Short and Stayers, R, K, C and S are deviations from the frozen path (the need if no new facts arrive).
 	Short    [shortCells * Horizon * cellSize]float32
 	Stayers  [longCells * Horizon * cellSize]float32
 	Hazards  [hazards * 2]float32 // patient-hours and number of departures
@@ -52,7 +52,7 @@ type Model struct {
 	UsualRooms [weekHours * 2]float32
 	RidgeRooms [Horizon * 5]float32
 	Tails      [Horizon * (Quantiles + 1)]float32 // quantiles of the standardized error, and number of scored forecasts
-	Spreads    [Horizon * spreadSize]float32      // weight, squares of R, R·K, R·C, R·S, squares of K, C, S
+	Spreads    [Horizon * spreadSize]float32      // weight, then the sums of R², R·K, R·C, R·S, K², C² and S²
 	Shifts     [Horizon * 3]float32               // shifts of the log odds of at least yellow, at least orange and at least red
 	Scores     [Horizon * scoreSize]float32       // weight, errors, errors of the persistence forecast, hits within the band
 
@@ -221,8 +221,8 @@ func bin(cuts []int32, age int32) int {
 	return len(cuts)
 }
 
-// ratio classifies a short stage by its current demand: below 1:2, 1:2, 1:1, two nurses. Within a class, the demand
-// is the best predictor of what follows.
+// ratio classifies a short stage by its current demand: 0 for less than 1:2, 1 for less than 1:1, 2 for less than two
+// nurses, and 3 for two nurses or more. Within a class, the demand is the best predictor of what follows.
 func ratio(v *acuity.SnapshotVisit) int {
 	switch d := v.Demand[0]; {
 	case d < 30:
@@ -261,7 +261,6 @@ func longClass(v *acuity.SnapshotVisit) int {
 func hazardCell(class, age, hour int) int { return ((class*longBins+age)*24 + hour) * 2 }
 
 // sums is one cell of a table: the weight, followed by the sums of R, R², K, C and S over all samples (see [Model]).
-// In a sample, R, K, C and S are deviations from the expected values.
 type sums [cellSize]float32
 
 func cell(table []float32, i int) *sums { return (*sums)(table[i*cellSize:]) }

@@ -108,7 +108,7 @@ type outlook struct {
 	required, occupied correction // for R and for C
 	mean               amount
 	sd                 float64
-	slopes             [3]float64 // slopes of K, C and S on R; the means of K and S use two of them, the scenarios all three
+	slopes             [3]float64 // slopes of K, C and S on R; the means use the slopes of K and S, the scenarios use all three
 	sds                [3]float64 // standard deviations of the residuals of K, C and S
 	tails              [Quantiles]float64
 }

@@ -42,7 +42,8 @@ const (
 )
 
 // Steps returns the changes that would improve the current level or shortfall of a unit, with at most one change of
-// each kind. It omits changes whose only effect is to make an axis unknown.
+// each kind. It lists two more nurses only if they help more than one. It omits changes that make a known axis
+// unknown.
 func Steps(chart *acuity.Chart, now acuity.Instant) []Step {
 	v := score.Judge(chart, now)
 	if v.Level == acuity.LevelGreen && v.Shortfall == 0 {

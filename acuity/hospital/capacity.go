@@ -23,8 +23,9 @@ type capacity struct {
 	locations *identity.Locations
 }
 
-// freeCapacity removes closed visits early if an observation could make the hospital reach a limit. The decision
-// depends only on facts, so a replay removes the same visits.
+// freeCapacity makes room before an observation is applied. It drops the oldest identities beyond their limit, closed
+// visits if the observation might not fit, and unused rooms if there are nearly too many. These decisions depend only
+// on facts, so reading the log again has the same result.
 func (u *State) freeCapacity(o *acuity.Observation) {
 	if u.hours.isPast {
 		return
@@ -32,7 +33,7 @@ func (u *State) freeCapacity(o *acuity.Observation) {
 	u.dedup.DropBeyond(u.registry.Limits.Identities)
 	early := u.removeEarly(o)
 	if rooms := len(u.registry.Rooms) > u.registry.Limits.Known*9/10 && removeRooms(&u.registry); rooms || early {
-		u.derive() // the check reads derived state
+		u.derive() // capacity reads derived state
 	}
 }
 
@@ -44,8 +45,8 @@ func (l load) exceeds(of *registry.Limits, parts int) bool {
 	return l.visits > of.Visits*parts/16 || l.bytes > of.Bytes/16*parts || l.statements > of.Statements*parts/16
 }
 
-// removeEarly removes closed visits if the observation might not fit, starting with those whose last fact is oldest. It
-// reports whether it removed any visit.
+// removeEarly removes visits that are no longer in the unit if the observation might not fit, starting with those
+// whose last fact is oldest, until at most 15/16 of each limit is used. It reports whether it removed any visit.
 func (u *State) removeEarly(o *acuity.Observation) bool {
 	l := load{len(u.registry.Visits), u.registry.EventBytes + len(o.Events)*typicalEvent, u.statements.Kept + len(o.Signals)}
 	l.visits += u.capacity.newVisits(o)
@@ -123,7 +124,8 @@ func (c *capacity) refusalOfEvent(in *registry.Intake, v *registry.Visit, id str
 	return ""
 }
 
-// allowsPatient reports whether the limits allow one more visit of a patient.
+// allowsPatient reports whether a visit may name the given patient: the visit already does, or the limits allow one
+// more visit of the patient. If the number of visits is close to the limit, allowsPatient counts the visit.
 func (c *capacity) allowsPatient(in *registry.Intake, v *registry.Visit, id, patient string) bool {
 	if patient == "" || v != nil && slices.Contains(v.Names, patient) {
 		return true
@@ -150,7 +152,8 @@ func (c *capacity) allowsPatient(in *registry.Intake, v *registry.Visit, id, pat
 	return true
 }
 
-// allowsWaiting reports whether the limits allow one more statement that waits for a visit or a patient.
+// allowsWaiting reports whether the limits allow one more statement for the holder to. A statement for a known visit
+// is always allowed. Any other statement waits for its visit or patient, and allowsWaiting counts it.
 func (c *capacity) allowsWaiting(in *registry.Intake, to identity.Holder) bool {
 	if to.V != nil && (!to.V.IsName() || to.V.Joined.Head != nil) {
 		return true
@@ -177,7 +180,8 @@ func (c *capacity) allowsWaiting(in *registry.Intake, to identity.Holder) bool {
 	return true
 }
 
-// allowsAllRooms reports whether every room in an observation is within the limits, which is the usual case.
+// allowsAllRooms reports whether the limits allow an observation even if every event in it names a new room, which is
+// the usual case.
 func (c *capacity) allowsAllRooms(o *acuity.Observation) bool {
 	n := len(o.Events) + 1
 	return len(c.Chart.Rooms)+n <= c.Limits.Rooms && len(c.Rooms)+n <= c.Limits.Known && len(c.locations.Located)+2*n <= c.Limits.Known

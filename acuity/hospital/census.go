@@ -148,8 +148,9 @@ func (t *censusIntake) applyNamedRow(row *acuity.CensusRoom) bool {
 	return true
 }
 
-// applyUnnamedRow applies a row without a visit. The row refers to the visit that is in the room at that time or, if
-// there is none, to an occupant without a visit.
+// applyUnnamedRow applies a row without a visit. The row refers to the visit that is in the room at the time of the
+// census or, if there is none, to an occupant without a visit. It does not refer to a newborn's visit if mayBeNewborn
+// returns false.
 func (t *censusIntake) applyUnnamedRow(row *acuity.CensusRoom) {
 	u := t.unit
 	r := u.registry.Room(row.ID)

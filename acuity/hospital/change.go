@@ -158,8 +158,8 @@ func sortChanges(list []acuity.FactorChange) {
 	slices.SortFunc(list, func(a, b acuity.FactorChange) int { return strings.Compare(a.Factor.ID(), b.Factor.ID()) })
 }
 
-// describeFactor describes a factor from the verdict in which it is active or, if it has expired, from the remaining
-// evidence.
+// describeFactor describes a factor from rv, the verdict on the room in which the factor is or was active. If rv does
+// not contain the factor, it is described from the evidence in the room's chart.
 func describeFactor(r *registry.Room, f catalogue.Factor, rv *score.RoomVerdict) acuity.FactorChange {
 	c := acuity.FactorChange{RoomID: r.ID, RoomLabel: r.Label, Factor: f}
 	if fv := rv.Find(f); fv != nil {

@@ -73,7 +73,7 @@ func mergeCoarseTimes(a, b []acuity.CoarseTime) []acuity.CoarseTime {
 
 // resolveTimes returns copies of the events of a version, in the same order. If the list known contains an earlier
 // instant for an event's coarse time, the copy gets that instant or, to keep the order, an instant just after the
-// preceding event. The first copy stores the list. If the list is empty, the result is nil.
+// preceding event. The first copy stores the list known. If known is empty, the result is nil.
 func resolveTimes(events []*acuity.Event, known []acuity.CoarseTime) []acuity.Event {
 	if len(known) == 0 {
 		return nil

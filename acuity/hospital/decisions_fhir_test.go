@@ -38,7 +38,8 @@ func encounter(at float64, resource string, made float64, steps ...acuity.Observ
 	return o
 }
 
-// of turns a signal into a version of a resource about visit v1. The optional made is the minute of the version.
+// of returns the signal as a version of a resource about visit v1. The optional argument made is the minute of the
+// version.
 func (s sign) of(resource string, made ...float64) sign {
 	s.Resource, s.Visit = resource, "v1"
 	if len(made) > 0 {
@@ -47,13 +48,13 @@ func (s sign) of(resource string, made ...float64) sign {
 	return s
 }
 
-// by makes a signal refer to a patient, by number and by reference, and not to a visit.
+// by returns the signal with a patient, given by number and by reference, instead of a visit.
 func (s sign) by(patient, subject string) sign {
 	s.Visit, s.Patient, s.Subject = "", patient, subject
 	return s
 }
 
-// in makes a signal refer to a visit.
+// in returns the signal with the given visit.
 func (s sign) in(visit string) sign {
 	s.Visit = visit
 	return s

@@ -60,7 +60,8 @@ func orders(list []acuity.Observation, f func([]acuity.Observation)) {
 	permute(len(list))
 }
 
-// Several identifiers for one visit identify the same visit, in any order of arrival and after a restart.
+// If senders use several identifiers for one visit, svc joins the events into one visit, in any order of arrival and
+// after a restart.
 func TestDecisionsJoins(t *testing.T) {
 	list := func(o ...acuity.Observation) []acuity.Observation { return o }
 	stay := func(to float64, steps ...acuity.Observation) acuity.Observation { // an Encounter E without a location

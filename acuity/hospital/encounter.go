@@ -66,8 +66,10 @@ func isOlderVersion(e *acuity.Event, receivedAt acuity.Instant, stored *adt.Even
 	return at < storedAt || at == storedAt && receivedAt < stored.ReceivedAt
 }
 
-// applyVersion replaces the events of older versions of an Encounter with those of a new version
-// (docs/decisions.md#encounter-versions), unless a newer version is stored.
+// applyVersion decides whether the events of an Encounter's version are applied
+// (docs/decisions.md#encounter-versions). If they are, it removes the events of the stored version, and the caller
+// stores the new events. If they are not, for example because a newer version is stored, the result has no visit, and
+// its outcome states why. For the version's other events, applyVersion returns the same result.
 func (es *eventStore) applyVersion(in *registry.Intake, e *acuity.Event) *intakeVersion {
 	k := es.versionOf(in, e)
 	if k.taken {

@@ -165,8 +165,9 @@ func (es *eventStore) answerEvents(in *registry.Intake) {
 				case t.Disposition == adt.Duplicate:
 					item.Outcome = acuity.Duplicate
 				case t.Disposition == adt.SameRoom && (in.Events[i].Left && r != nil || t.Event.Resource != ""):
-					// The transfer ends an absence that a census reported (docs/decisions.md#census-among-adt), or a
-					// part of a FHIR visit is in the room where the visit already is.
+					// The event counts as applied, although the visit's room is the same: the transfer ends an
+					// absence that a census reported (docs/decisions.md#census-among-adt), or the event belongs to a
+					// FHIR resource.
 				case reason != "":
 					item.Outcome, item.Reason = acuity.Ignored, reason
 				}
@@ -206,7 +207,7 @@ func answerRoom(item *acuity.ItemResult, r *registry.Room) {
 }
 
 // addEventRoom adds the room whose id is in the location of an event, if the room is unknown. If the room is known by
-// a different label, it adds a warning.
+// a different label, it adds a warning. A location without a room id is counted in the room table instead.
 func (es *eventStore) addEventRoom(in *registry.Intake, i int, l *acuity.Location) {
 	switch r := es.Room(l.RoomID); {
 	case !l.HasRoomID:
@@ -256,9 +257,9 @@ func wasInUnit(v *registry.Visit) bool {
 	return slices.ContainsFunc(v.Spans, inUnit)
 }
 
-// foldOldest replaces the oldest events of a visit with one event if the visit has too many events
-// (docs/decisions.md#folded-events). The new event has the patient's place and diagnoses as they were after the
-// replaced events. The replaced events can no longer be canceled.
+// foldOldest replaces the oldest events of a visit, about a quarter, with one or two events if the visit has too many
+// (docs/decisions.md#folded-events). The new events give the location, the diagnoses and the other state that the
+// visit had after the replaced events. The replaced events can no longer be canceled.
 func (es *eventStore) foldOldest(v *registry.Visit) {
 	if !es.isFull(v) {
 		return
@@ -297,7 +298,7 @@ func (es *eventStore) isFull(v *registry.Visit) bool {
 
 // assignLent permanently moves events that name only the patient to the visits to which they belong. It is called for
 // a visit with too many events, and moves the events that the visit stores for other visits and those that other
-// visits store for this visit. Otherwise, folding would separate these events from the events around them.
+// visits store for this visit. If it did not, folding would separate these events from the events around them.
 func (es *eventStore) assignLent(v *registry.Visit) {
 	holders := slices.Clone(v.Whole().Joined.Borrowed())
 	if len(v.Joined.Lent()) > 0 {

@@ -45,7 +45,8 @@ func (h *observedHours) hourDue() acuity.Instant {
 	return next
 }
 
-// observe records the time of the newest fact about a patient.
+// observe records the time of the newest fact about a patient, and begins or postpones a backfill if the observation
+// has facts for past hours.
 func (h *observedHours) observe(in *registry.Intake) {
 	o, f := in.Observation, &h.Facts
 	observed := func(at acuity.Instant) { f.ObservedAt = max(f.ObservedAt, min(at, f.Clock)) }
@@ -61,7 +62,8 @@ func (h *observedHours) observe(in *registry.Intake) {
 	h.noticePast(in)
 }
 
-// markLive records that the clock's current hour was observed on time.
+// markLive records that the clock's current hour was observed on time, unless the newest fact about a patient is
+// older than score.QuietAfter.
 func (h *observedHours) markLive() {
 	f := &h.Facts
 	if f.Clock > f.ObservedAt.Add(score.QuietAfter) {
@@ -115,7 +117,7 @@ func (h *observedHours) addArrivals(s *acuity.Snapshot) {
 			n := score.VisitNumber(&acuity.PatientChart{Visit: v.ID})
 			kind, here := kinds[n]
 			if !here {
-				kind = acuity.ArrivesTriage // a patient who leaves within the hour was triaged, not admitted
+				kind = acuity.ArrivesTriage // the patient left within the hour, so this counts as a visit to triage
 			}
 			s.Arrivals = append(s.Arrivals, acuity.SnapshotArrival{Visit: n, Kind: kind})
 		}
@@ -174,8 +176,9 @@ func (h *observedHours) backfillDue() acuity.Instant {
 	return max(h.Facts.Backfill.Due, h.Facts.Clock)
 }
 
-// noticePast begins or postpones a backfill if a batch has events or staffing for closed hours. Any change to closed
-// hours during a backfill discards the replay of those hours.
+// noticePast begins or postpones a backfill if a batch has events or staffing for closed hours. It also discards the
+// current replay of past hours if the observation may change them: if it has such facts from any feed, or is a census
+// or an administrator's observation.
 func (h *observedHours) noticePast(in *registry.Intake) {
 	o, f := in.Observation, &h.Facts
 	closed := f.Clock / registry.HourOf * registry.HourOf
@@ -238,7 +241,7 @@ func (h *observedHours) dropPast() {
 	}
 }
 
-// cutPast adds the snapshot for the next past hour to a change.
+// cutPast adds the snapshot for the next past hour to a change, and schedules the hour after it or ends the backfill.
 func (u *State) cutPast(in *registry.Intake) {
 	f := &u.registry.Facts
 	b := &f.Backfill

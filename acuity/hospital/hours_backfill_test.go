@@ -9,8 +9,8 @@ import (
 	"svc/acuity/score"
 )
 
-// If past hours must be replayed after a restore or a change, they are replayed a limited number of events at a time.
-// The snapshots equal those of an uninterrupted unit.
+// If past hours must be replayed after a restore or a change, Recall replays a limited number of events at a time.
+// The snapshots equal those of a unit that was not interrupted.
 func TestPastIsRecalledInPieces(t *testing.T) {
 	const days, piece = 6, 7
 	events, end := ward(2, days), day.Add(days*24*time.Hour)

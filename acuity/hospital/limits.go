@@ -46,7 +46,7 @@ func Exceeded(reason string) (rule string, ok bool) {
 
 // The caps on the facts of a visit, a census or a roster. Together they keep each changelog record below 64 KiB.
 const (
-	// capEvents is the maximum number of ADT events of a visit; the oldest are folded into one
+	// capEvents is the maximum number of ADT events of a visit. If there are more, the oldest are folded
 	// (docs/decisions.md#folded-events).
 	capEvents = 200
 	// capEventBytes is the maximum approximate size of a visit's ADT events, in bytes.
@@ -57,7 +57,8 @@ const (
 	capListed   = 64
 	capStanding = 64
 	capNewborns = 8
-	// capPlans is the maximum number of future staffing plans; the earliest are stored.
+	// capPlans is the maximum number of staffing entries, which are the current one and future plans. If there are
+	// more, the latest plans are dropped.
 	capPlans = 48
 	// capPastStaffing is the maximum number of staffing entries for past hours, which is enough for more than one per
 	// hour over 28 days. The newest are stored.
@@ -74,7 +75,8 @@ const usualEvents = 4
 
 // The times for which facts are stored.
 const (
-	// visitRetention is how long a visit is stored after its discharge (docs/decisions.md#event-set).
+	// visitRetention is how long a visit is stored after its discharge or its last fact, whichever is later
+	// (docs/decisions.md#event-set).
 	visitRetention = 7 * 24 * time.Hour
 	// backfillDays is how far back a backfill makes snapshots, and how long visits from a batch are stored for that
 	// purpose.

@@ -10,8 +10,8 @@ import (
 	"svc/acuity/codes"
 )
 
-// site turns o into a random administrator's observation, which sets or deletes a mapping, a rule, a place or
-// switches, or marks a code.
+// site turns the observation o into a random one by an administrator, which sets or deletes a mapping, a rule, a
+// place or switches, or marks a code.
 func (w *world) site(o *acuity.Observation) {
 	gone := pick(w.t, "delete", false, false, true)
 	switch pick(w.t, "site", 'm', 'm', 'r', 'l', 's', 'i') {

@@ -176,7 +176,8 @@ func TestPastStaffingHasNoOrder(t *testing.T) {
 	})
 }
 
-// The record keeps the newest entries and drops entries that no backfill needs. It is deleted with the last entry.
+// The record of past staffing keeps the newest entries and drops entries that no backfill needs. When the last entry
+// is dropped, the record is deleted.
 func TestPastStaffingIsBounded(t *testing.T) {
 	u, log := New(testHospital), changelog{}
 	now := clockAt(30)

@@ -16,8 +16,8 @@ func ofReferences(at time.Time, list ...acuity.Reference) *acuity.Observation {
 	return &acuity.Observation{Hospital: "north", ReceivedAt: acuity.At(at), Channel: acuity.ChannelFHIR, References: list}
 }
 
-// A drug to which a statement only refers becomes known when its Medication arrives, and is then removed from the
-// worklist. A newer version of the Medication applies.
+// A statement may name its drug only by a reference to a Medication. The drug is known once the Medication arrives,
+// and is then removed from the worklist. A newer version of the Medication replaces the drug.
 func TestMedicationComesLater(t *testing.T) {
 	at := time.Date(2026, 3, 4, 12, 0, 0, 0, time.UTC)
 	u := New("north")

@@ -36,9 +36,9 @@ func (u *State) applyRetention(now acuity.Instant) {
 	u.registry.Work.RecountWaiting = true // which statements wait depends on the hour
 }
 
-// removeVisits removes the visits that can be removed (see isOver). No visit can be removed until visitRetention has
-// passed since its last fact, so removeVisits does not check a visit earlier. A visit that has only a name may be
-// removed earlier.
+// removeVisits removes the visits that can be removed (see isOver). It checks a visit that has only a name every
+// time. It does not check any other visit until visitRetention has passed since the visit's last fact, because no
+// such visit can be removed earlier.
 func (u *State) removeVisits(now acuity.Instant) {
 	due := slices.SortedFunc(maps.Keys(u.registry.Unknown), func(a, b *registry.Visit) int { return cmp.Compare(a.ID, b.ID) })
 	due = append(due, u.registry.Fresh...)
@@ -81,9 +81,10 @@ func appendRelated(over []*registry.Visit, v *registry.Visit) []*registry.Visit 
 	return over
 }
 
-// isOver reports whether a visit and all visits joined with it can be removed. A visit can be removed 7 days after its
-// discharge or its last fact, whichever is later. A visit from a batch is stored for 28 days after its discharge, in
-// case another batch covers the same hours.
+// isOver reports whether a visit and all visits joined with it can be removed. None of them may be at a location. A
+// visit can be removed 7 days after its discharge or its last fact, whichever is later. A visit from a batch is
+// stored for 28 days after its discharge, in case another batch covers the same hours. A visit that has only a name
+// can be removed as soon as it has no statements.
 func isOver(v *registry.Visit, now acuity.Instant) bool {
 	if !v.IsJoined() {
 		return isOverAlone(v, now)
@@ -158,7 +159,7 @@ func (u *State) removeFromRooms(v *registry.Visit) {
 			u.registry.Work.MarkRoom(r, registry.Unsaved)
 		}
 	}
-	for _, w := range v.Withdrawn { // ADT has named the room, so statements about it do not belong to the room itself
+	for _, w := range v.Withdrawn { // ADT named the room in a placement that was canceled, so statements about it still do not belong to the room itself
 		if r := u.registry.Room(w.Room); r != nil && r.Clinical && !r.Placed {
 			r.Placed = true
 			u.registry.Work.MarkRoom(r, registry.Unsaved)

@@ -10,7 +10,8 @@ import (
 	"svc/acuity/registry"
 )
 
-// setStaffing sets the number of nurses from now on or from a future time.
+// setStaffing sets the number of nurses from now on or from a future time. It ignores a number that is older than the
+// current one.
 func setStaffing(f *facts.UnitState, in *registry.Intake, s *acuity.Staffing) {
 	n := *s
 	if n.AsOf == 0 {
@@ -59,7 +60,7 @@ func dropReplaced(f *facts.UnitState, now acuity.Instant) {
 	f.Staffing = list
 }
 
-// setRoster sets the roster.
+// setRoster sets the roster, unless a newer one is known.
 func setRoster(f *facts.UnitState, in *registry.Intake, r *acuity.Roster) {
 	n := *r
 	if n.AsOf == 0 {

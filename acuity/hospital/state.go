@@ -111,8 +111,8 @@ func (u *State) Chart() *acuity.Chart { return &u.registry.Chart }
 func (u *State) Verdict() *score.Verdict { return &u.scoring.verdict }
 
 // Due returns the wall-clock instant at which the caller must call Advance, or 0 if there is none. The instant may be
-// in the past. It is the instant at which a timer changes the verdict, or hourGrace after a whole hour; an input
-// usually triggers the hour's snapshot earlier.
+// in the past. It is the earliest of three instants: when a timer changes the verdict, when the next snapshot of a
+// backfill is due, and hourGrace after the next whole hour. An input usually triggers an hour's snapshot earlier.
 func (u *State) Due() acuity.Instant {
 	hour := u.hours.hourDue()
 	if hour != 0 {
@@ -157,8 +157,8 @@ func (u *State) Advance(now acuity.Instant) (acuity.Change, bool) {
 	return in.Change, true
 }
 
-// Reject records an input that cannot be decoded. It changes only the version. As with Apply, the caller must first
-// have advanced the unit to the given instant.
+// Reject records an input that cannot be decoded: it makes a change and increments the version, but adds no facts. As
+// with Apply, the caller must first have advanced the unit to the given instant.
 func (u *State) Reject(reason string, at acuity.Instant, offset int64) acuity.Change {
 	u.begin(max(u.registry.Facts.Clock, at), offset)
 	in := registry.Intake{Change: acuity.Change{Outcome: acuity.Rejected, Reason: reason}}
@@ -167,7 +167,8 @@ func (u *State) Reject(reason string, at acuity.Instant, offset int64) acuity.Ch
 	return in.Change
 }
 
-// begin sets the clock and the log position for a step. In the first step of an hour, it also applies retention.
+// begin sets the clock and the log position for a step. In the first step of an hour, it also applies retention,
+// except in a replay of past hours.
 func (u *State) begin(now acuity.Instant, offset int64) {
 	before := u.registry.Facts.Clock
 	u.registry.Facts.Clock, u.registry.Facts.Offset = now, offset
