@@ -76,8 +76,8 @@ type PatientChart struct {
 	Birth   Instant // instant from which modifiers that end at the birth are inactive; 0: no birth yet
 	Mother  bool    // whether the entry has a mother; if not, it has only newborns
 
-	// UnnamedFetus reports whether a tracing of a multiple gestation does not identify its fetus. Only the newest
-	// such tracing counts, so it may have replaced the tracing of another fetus.
+	// UnnamedFetus reports whether, in a multiple gestation, several statements about a fetus do not identify the
+	// fetus. Only the newest of these statements counts, although the others may be about other fetuses.
 	UnnamedFetus bool
 
 	Evidence []Evidence

@@ -92,8 +92,8 @@ func lettersAndDigits(r rune) rune {
 // maxICD10 is the length of the longest ICD-10-CM code without its dot.
 const maxICD10 = 7
 
-// isICD10Shape reports whether a code has the shape of an ICD-10-CM code: a letter, a digit, a letter or digit, then
-// at most four more characters after an optional dot.
+// isICD10Shape reports whether a code has the shape of an ICD-10-CM code: a letter, a digit, and a letter or digit,
+// followed by at most four more letters or digits, with an optional dot before them.
 func isICD10Shape(code string) bool {
 	code = strings.TrimSpace(code)
 	if len(code) > 3 && code[3] == '.' {

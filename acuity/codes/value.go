@@ -103,7 +103,8 @@ func NumberValue(n Milli, unit string) Value {
 	return Value{Kind: ValueNumber, Number: n, Unit: u}
 }
 
-// parseNumber reads a comparator, a number and a unit. It returns false if the text contains anything else.
+// parseNumber reads a comparator, a number and a unit. The name of a device may follow an oxygen flow or fraction.
+// parseNumber returns false if the text contains anything else.
 func parseNumber(text string) (Value, bool) {
 	v := Value{Kind: ValueNumber}
 	v.Op, text = cutComparator(text)

@@ -27,7 +27,7 @@ type valueReader struct {
 	out      []string
 }
 
-// normalWords returns the words to keep from a text, and reports whether there are any.
+// normalWords returns the words to keep from a text. It returns false if there are none or too many.
 func normalWords(text string) (string, bool) {
 	if text == "+" {
 		return "positive", true
@@ -263,8 +263,8 @@ func (r *valueReader) followsNegation(i int) bool {
 }
 
 // isNextToReading reports whether the i-th word, which refers to the past, qualifies a kept word. That is the case if
-// a kept word directly precedes or follows it in the same phrase. It is also the case if the i-th word refers to an
-// earlier pregnancy.
+// a kept word precedes it directly, or follows it with only dropped known words in between, in the same phrase. It is
+// also the case if the word "pregnancy" follows.
 func (r *valueReader) isNextToReading(i int) bool {
 	if i+1 < len(r.list) && strings.HasPrefix(r.list[i+1].word, "pregnanc") {
 		return true

@@ -273,8 +273,8 @@ func (e *Input) Conditions(yield func(Diagnosis, []acuity.Coding) bool) {
 	})
 }
 
-// conditionOf returns the result of the ordered statements about one condition, and reports whether the condition is
-// current. A statement with a different code is about a different condition.
+// conditionOf returns the condition that results from the ordered statements about one resource, and reports whether
+// the condition is current. A statement with a different code replaces the condition with a new one.
 func conditionOf(said []*ResourceStatement) (d Diagnosis, on bool) {
 	var times versionTimes
 	for _, h := range said {

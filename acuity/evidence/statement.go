@@ -157,7 +157,8 @@ func retract(list []orderedStatement, retraction *terminology.MatchedSignal) []o
 	return list
 }
 
-// winner returns the index of the statement that counts among several with the same time, or -1 if none does.
+// winner returns the index of the statement that counts among several with the same time, or -1 if all of them are
+// retracted. If there are only retractions, the last one counts.
 func winner(same []orderedStatement) int {
 	last := len(same) - 1
 	if !isRetraction(same[last]) {

@@ -94,9 +94,9 @@ func (s *scene) judge() levels {
 	return l
 }
 
-// judgeLevels evaluates the same scenarios as judge, but determines only the levels and not the driving axis. The level
-// never falls when the required nurses and the quantities that depend on them increase, so a binary search finds the
-// scenarios at which the level changes.
+// judgeLevels evaluates the same scenarios as judge, but determines only the levels and not the driving axis. If no
+// slope is negative, the level never falls as the required nurses increase, so a binary search finds the scenarios at
+// which the level changes. Otherwise, judgeLevels calls judge.
 func (s *scene) judgeLevels() levels {
 	moves := poisson(s.moves)
 	var count [4]int

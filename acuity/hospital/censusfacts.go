@@ -43,8 +43,8 @@ func (t *censusIntake) describe(f *facts.CensusFacts, row *acuity.CensusRoom) {
 	}
 }
 
-// applyPrimary applies the primary factor of a row. If a row has none, but has a different area, service or class, the
-// table determines the primary factor again.
+// applyPrimary applies the primary factor of a row. If a row has none, but has a different area, service or class,
+// the explicit primary factor from earlier rows no longer applies.
 func (t *censusIntake) applyPrimary(f *facts.CensusFacts, row *acuity.CensusRoom) {
 	switch {
 	case row.Primary == 0:

@@ -44,8 +44,8 @@ func (u *State) conclude(in *registry.Intake) {
 	u.changed, u.scoring.overdue = true, false
 }
 
-// stampVersion sets the version and the time of the last change in the chart and in the verdict, and when the unit
-// reached its level.
+// stampVersion copies three facts to the chart and to the verdict: the version, the time at which the shown verdict
+// last changed, and the run of the current level.
 func stampVersion(u *State) {
 	f, h, v := &u.registry.Facts, &u.registry.Chart.Unit, &u.scoring.verdict
 	h.Version, h.Since, h.Run = f.Version, f.Since, f.Run

@@ -57,7 +57,7 @@ func coarseTimes(events []*acuity.Event) (list []acuity.CoarseTime) {
 }
 
 // mergeCoarseTimes returns the union of two lists in order of their keys, with the earliest instant for each key. It
-// keeps at most maxCoarseTimes.
+// keeps the latest maxCoarseTimes of these instants.
 func mergeCoarseTimes(a, b []acuity.CoarseTime) []acuity.CoarseTime {
 	list := slices.Concat(a, b)
 	byKey := func(a, b acuity.CoarseTime) int { return cmp.Or(cmp.Compare(a.Key, b.Key), cmp.Compare(a.At, b.At)) }

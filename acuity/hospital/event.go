@@ -101,7 +101,7 @@ func (es *eventStore) applyEvent(in *registry.Intake, i int, e *acuity.Event) (a
 func (es *eventStore) storeEvent(in *registry.Intake, i int, e *acuity.Event, v *registry.Visit, id string) {
 	completed := *e
 	if e.Resource != "" && e.Encounter == "" && e.Visit != v.ID {
-		completed.Encounter = e.Visit // the reference is the visit's only name
+		completed.Encounter = e.Visit // keep the name by which the Encounter refers to the visit
 	}
 	completed.ReceivedAt, completed.Feed = in.Observation.ReceivedAt, in.Observation.Channel
 	completed.ByPatient = namesPatientAlone(e)

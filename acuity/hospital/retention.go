@@ -159,7 +159,7 @@ func (u *State) removeFromRooms(v *registry.Visit) {
 			u.registry.Work.MarkRoom(r, registry.Unsaved)
 		}
 	}
-	for _, w := range v.Withdrawn { // ADT named the room in a placement that was canceled, so statements about it still do not belong to the room itself
+	for _, w := range v.Withdrawn { // ADT once placed v there, so statements about the room do not belong to the room itself
 		if r := u.registry.Room(w.Room); r != nil && r.Clinical && !r.Placed {
 			r.Placed = true
 			u.registry.Work.MarkRoom(r, registry.Unsaved)
