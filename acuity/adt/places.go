@@ -290,7 +290,7 @@ func (b *placeBook) serviceArea(text string, from, to Area) Area {
 	return best % areaCount // areaCount becomes areaUnknown
 }
 
-// areaWords iterates over the words of a location name.
+// areaWords iterates over the words in the first maxAreaText bytes of the name of a location or service.
 func areaWords(text string) iter.Seq[string] {
 	return strings.FieldsFuncSeq(text[:min(len(text), maxAreaText)], func(c rune) bool { return !isLetter(c) && c != '&' })
 }

@@ -287,7 +287,8 @@ func (f *form) parseTwin(l line) error {
 	return nil
 }
 
-// parseSections parses a list of sections such as "Labor, Cesarean".
+// parseSections parses a list of mothers' sections such as "Labor, Cesarean". If given is false, it returns 0, which
+// means all sections.
 func parseSections(text string, given bool) (set Sections, err error) {
 	if !given {
 		return 0, nil

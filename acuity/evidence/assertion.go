@@ -75,8 +75,8 @@ func (r *assertion) evidence() (acuity.Evidence, bool) {
 
 // step updates an assertion with one statement of its identity. The argument before is the previous statement of that
 // identity, or nil, and beforeAt is that statement's time. A statement that does not match the assertion's factor has
-// no effect, unless it ends every factor of its code. An early warning that was acknowledged at or after the time of
-// the statement is not asserted by it.
+// no effect, unless it ends every factor of its code. For an early warning, a statement has no effect if the warning
+// was acknowledged at or after the statement's time.
 func (f *builder) step(r *assertion, before *terminology.MatchedSignal, beforeAt acuity.Instant, s *orderedStatement) {
 	if before != nil && terminology.CatalogueIndex().Becoming.Has(r.f) {
 		f.assertReplacement(r, before, beforeAt, s.order)

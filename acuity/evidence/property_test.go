@@ -100,8 +100,8 @@ func TestStopEndsOnlyItself(t *testing.T) {
 	})
 }
 
-// A completed dose ends only itself, does not change other clocks, and passes its clock only to an infusion that
-// follows the dose. A dose entered in error has no effect.
+// A completed dose leaves the evidence as it was before the dose, and so does a dose that was entered in error. While
+// the dose is running, no evidence disappears.
 func TestADoseIsOneResource(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		e := drawEvidenceInput(t)

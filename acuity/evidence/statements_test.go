@@ -39,8 +39,8 @@ func TestThinnedIsAsIfAllWereKept(t *testing.T) {
 	}
 }
 
-// When a statement is added to a full list, the list drops another statement and passes that statement to the
-// callback lose. The newest statement with each code is kept.
+// A list never has more than MaxStatements+spareStatements statements. Keep passes each statement that it drops to
+// the callback lose, once, and never drops the newest statement with a code.
 func TestKeepHoldsTheCap(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		l, lost := &Statements{}, map[int64]bool{}
@@ -103,8 +103,9 @@ func TestResourcesKeepTheInfusion(t *testing.T) {
 	}
 }
 
-// A repeated statement that begins a run is kept. Earlier statements do not count if another code for the concept, or
-// the same code at the same instant, contradicts them, or if the early warning was acknowledged.
+// A repeated statement is kept if it begins a run because the equal statements before it do not count. They do not
+// count if another code for the concept, or the same code at the same instant, contradicts them, or if the early
+// warning was acknowledged.
 func TestRepeatThatBeginsARunStays(t *testing.T) {
 	for name, said := range map[string][]statedAt{
 		"contradicted by another code": {{at: 0, line: fhr + catII}, {at: 3, line: fhr2 + catIII}, {at: 6, line: fhr + catII}, {at: 9, line: fhr + catII}},

@@ -23,7 +23,8 @@ type Deduplication struct {
 }
 
 // Repeats returns the stored identity if a request in the last 24 h had the same identity; the new request must then
-// have no effect. Otherwise, Repeats stores the identity and returns nil.
+// have no effect. Otherwise, Repeats stores the identity and returns nil. For a request without a key, it stores
+// nothing and returns nil.
 func (d *Deduplication) Repeats(r *acuity.Request) *DedupState {
 	if r == nil || r.Key == "" {
 		return nil

@@ -42,7 +42,7 @@ func (s *PastStaffingState) DropOld(oldest acuity.Instant) bool {
 	}
 	i = max(i, 0)
 	for i < len(s.List) && s.List[i].Nurses < 0 {
-		i++ // nothing is known before the first entry
+		i++ // an unknown entry at the start of the list has no effect
 	}
 	s.List = s.List[i:]
 	return i > 0

@@ -91,8 +91,8 @@ func TestFrozenPathIsThatOfTheSchedules(t *testing.T) {
 	}
 }
 
-// A unit without facts for twelve hours gets one more snapshot, marked unobserved, and then none
-// until the next fact.
+// A unit without facts about patients for twelve hours gets one more snapshot, marked unobserved, and then none until
+// the next such fact.
 func TestSleepingHospitalIsNotCut(t *testing.T) {
 	u := New(testHospital)
 	changes := feed(u, clinicalRequest(clockAt(10), 4), acuity.Observation{ReceivedAt: clockAt(60 * 40), Channel: acuity.ChannelStaffing, Staffing: &acuity.Staffing{Nurses: 3}})
@@ -142,7 +142,8 @@ func TestArrivalsAreOfTheHourOfTheirReceipt(t *testing.T) {
 }
 
 // If no input arrives, the snapshot of an hour is made ten seconds after the hour. An input that arrives earlier
-// triggers the snapshot before the input is applied. Both snapshots are equal.
+// triggers the snapshot before the input is applied. In both cases, the change with the snapshot has the time of the
+// whole hour.
 func TestHourIsTheSameWhoeverCutsIt(t *testing.T) {
 	for name, cut := range map[string]func(u *State) []acuity.Change{
 		"input": func(u *State) []acuity.Change { return feed(u, clinicalRequest(clockAt(60), 5)) },

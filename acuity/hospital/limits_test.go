@@ -7,8 +7,9 @@ import (
 	"svc/acuity/registry"
 )
 
-// Rooms beyond a hospital's limit are refused with a warning at the item that names them, whether a census, a signal,
-// an event with a number or location, or a row of the location table names them. Known rooms remain usable.
+// Rooms beyond a hospital's limit are refused, whether a census, a clinical request, an event with a room number or a
+// row of the location table names them. The event is rejected; each of the other inputs gets a warning. Known rooms
+// remain usable.
 func TestKnownRoomsAreCapped(t *testing.T) {
 	few := registry.Usual
 	few.Known = 3

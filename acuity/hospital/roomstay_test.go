@@ -12,8 +12,9 @@ import (
 	"svc/acuity/score"
 )
 
-// A visit whose placement in a room is canceled leaves the room unchanged. Statements from the time of that placement
-// do not belong to any patient, in any order of arrival.
+// When a visit's placement in a room is canceled, the room is as if the visit had never been there, in any order of
+// arrival. A statement about the room that would have belonged to the visit does not count, unless another visit was
+// in the room at that time.
 func TestWithdrawnPlacementLeavesNobody(t *testing.T) {
 	const a, b = 4, 5
 	admit := message(0, acuity.A01, "#4", "class=I")
