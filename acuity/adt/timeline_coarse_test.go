@@ -119,8 +119,8 @@ func TestTimelineOfCoarseTimes(t *testing.T) {
 	}
 }
 
-// If each message is sent without delay, coarse event times give the same stays as exact event times, in any order of
-// arrival.
+// If each message arrives without delay and also contains the exact time, coarse event times give the same stays as
+// exact event times, in any order of arrival.
 func TestCoarseTimesTellTheSameStay(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		at := rapid.IntRange(0, 10).Draw(t, "admitted")

@@ -81,8 +81,8 @@ func TestPlacedAbout(t *testing.T) {
 	}
 }
 
-// docs/decisions.md#encounter-without-location: if the event that opens a visit has no location, the census
-// determines the location.
+// NamesNoPlace is true for an event without PV1-3 and for an Encounter whose location is a ward: in these cases, the
+// census determines the location (docs/decisions.md#encounter-without-location).
 func TestNamesNoPlace(t *testing.T) {
 	ward := func(l *acuity.Location) bool { return l.Room == "" }
 	for name, c := range map[string]struct {

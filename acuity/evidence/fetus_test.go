@@ -57,8 +57,8 @@ func gravest(list []drawnTracing, several int) int {
 	return worst
 }
 
-// A room's category is the worst category of any fetus in it, in every order of arrival, both for statements about a
-// room and for resources.
+// The category in the evidence is the worst category of any fetus, in every order of arrival, for plain statements
+// and for FHIR resources.
 func TestCategoryOfEachFetus(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		e := &orderedInput{}
@@ -91,7 +91,8 @@ func TestCategoryOfEachFetus(t *testing.T) {
 	})
 }
 
-// In a multiple gestation, statements that do not identify a fetus replace each other, and Fold sets UnnamedFetus.
+// In a multiple gestation, Fold sets UnnamedFetus if several statements about a fetus do not identify the fetus,
+// because only the newest of them counts. Fold does not set it once every fetus has a newer tracing.
 func TestUnnamedFetus(t *testing.T) {
 	for name, c := range map[string]struct {
 		signals []statedAt

@@ -236,10 +236,10 @@ func persistence(o *Origin) float64 {
 	return float64(sum) / 60
 }
 
-// learnTails adjusts each quantile of the standardized error according to whether the forecast of that quantile was
-// exceeded (online conformal prediction, Gibbs and Candès 2021), so that in the long run each quantile is exceeded
-// with its nominal frequency, whatever the unit does. A quantile that was met exactly, as in an empty unit, does not
-// move.
+// learnTails adjusts each quantile of the standardized error according to whether the observed value exceeded that
+// quantile of the forecast (online conformal prediction, Gibbs and Candès 2021). In the long run, each quantile is
+// then exceeded as often as its probability implies, whatever the unit does. A quantile that was met exactly, as in
+// an empty unit, does not move.
 func (m *Model) learnTails(h int, r float64, f *Ahead) {
 	t := (*[Quantiles + 1]float32)(m.Tails[h*(Quantiles+1):])
 	step := max(.01, 1/(10+float64(t[Quantiles])/2))

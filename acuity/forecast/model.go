@@ -52,7 +52,7 @@ type Model struct {
 	UsualRooms [weekHours * 2]float32
 	RidgeRooms [Horizon * 5]float32
 	Tails      [Horizon * (Quantiles + 1)]float32 // quantiles of the standardized error, and number of scored forecasts
-	Spreads    [Horizon * spreadSize]float32      // weight, then the sums of R², R·K, R·C, R·S, K², C² and S²
+	Spreads    [Horizon * spreadSize]float32      // weight, then sums over the forecast errors: R², R·K, R·C, R·S, K², C², S²
 	Shifts     [Horizon * 3]float32               // shifts of the log odds of at least yellow, at least orange and at least red
 	Scores     [Horizon * scoreSize]float32       // weight, errors, errors of the persistence forecast, hits within the band
 

@@ -41,8 +41,8 @@ type path struct {
 	coming   [Horizon]float64 // patients who have not arrived yet
 }
 
-// follow forecasts a unit for the next few hours. The snapshot's visits must be sorted. Rooms without a known visit are
-// assumed not to change.
+// follow forecasts a unit for each hour of the horizon. The snapshot's visits must be sorted. Rooms without a known
+// visit are assumed not to change.
 func (m *Model) follow(s *acuity.Snapshot, hours *[Horizon + 1]stretch) *path {
 	p, visits := &path{}, s.Visits
 	for i := range visits {

@@ -67,7 +67,8 @@ func TestSteps(t *testing.T) {
 	}
 }
 
-// For any unit, the verdict on the chart with a step's change has the level and the shortfall that the step states.
+// For any unit, each step improves the level or the shortfall, and a verdict on the chart with the step's change has
+// the level and the shortfall that the step states.
 func TestStepsHelp(t *testing.T) {
 	factors := []string{"labor-standard", "pp-couplet", "csection-intraop", "high-mag", "triage-initial", "pp-recovery-stable", "high-hemorrhage"}
 	rapid.Check(t, func(r *rapid.T) {

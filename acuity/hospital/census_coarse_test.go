@@ -7,7 +7,8 @@ import (
 	"svc/acuity/codes"
 )
 
-// A birth that each census reports with a precision of a day keeps the instant from the first census.
+// A birth that each census reports with a precision of a day keeps the instant from the first census, until a census
+// reports the exact time.
 func TestCoarseBirthIsKept(t *testing.T) {
 	const from, first, second, exact acuity.Instant = 1_772_582_400_000, 1_772_600_000_000, 1_772_607_200_000, 1_772_590_000_000
 	u := New("stmary")
