@@ -260,8 +260,8 @@ func (n *builder) voidAfterCancelledAdmit() {
 	}
 }
 
-// TakenBack returns the time of the newest canceled event that the cancel c can have canceled, judging by its type
-// and time. If there is none, it returns 0.
+// TakenBack returns the time of the newest canceled event whose type and time match the cancel c, or 0 if there is
+// none.
 func (s *Timeline) TakenBack(c *AppliedEvent) acuity.Instant {
 	last := acuity.Instant(0)
 	for i := range s.Events {

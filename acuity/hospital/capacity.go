@@ -23,9 +23,9 @@ type capacity struct {
 	locations *identity.Locations
 }
 
-// freeCapacity makes room before an observation is applied. It drops the oldest identities beyond their limit, closed
-// visits if the observation might not fit, and unused rooms if there are nearly too many. These decisions depend only
-// on facts, so reading the log again has the same result.
+// freeCapacity frees capacity before an observation is applied. It drops the oldest identities beyond their limit,
+// closed visits if the observation might not fit, and unused rooms if there are nearly too many. These decisions
+// depend only on facts, so reading the log again has the same result.
 func (u *State) freeCapacity(o *acuity.Observation) {
 	if u.hours.isPast {
 		return
@@ -152,8 +152,8 @@ func (c *capacity) allowsPatient(in *registry.Intake, v *registry.Visit, id, pat
 	return true
 }
 
-// allowsWaiting reports whether the limits allow one more statement for the holder to. A statement for a known visit
-// is always allowed. Any other statement waits for its visit or patient, and allowsWaiting counts it.
+// allowsWaiting reports whether the limits allow one more statement for the given holder. A statement for a known
+// visit is always allowed. Any other statement waits for its visit or patient, and allowsWaiting counts it.
 func (c *capacity) allowsWaiting(in *registry.Intake, to identity.Holder) bool {
 	if to.V != nil && (!to.V.IsName() || to.V.Joined.Head != nil) {
 		return true

@@ -101,8 +101,8 @@ func (k *clinicalIntake) namedRoom(in *registry.Intake, ref acuity.RoomRef) *reg
 	return r
 }
 
-// storeStatement stores a statement that names a visit, a patient or a resource, together with the visit or patient
-// to which the statement belongs. It refuses the statement if a limit is reached.
+// storeStatement adds a statement that names a visit, a patient or a resource to the statements of the visit or
+// patient to which it belongs. It refuses the statement if a limit is reached.
 func (k *clinicalIntake) storeStatement(in *registry.Intake, i int, s *acuity.Signal, h evidence.ResourceStatement) {
 	to := k.subjectOf(s)
 	if h.Version != nil && !h.Version.IsDescribed() {
