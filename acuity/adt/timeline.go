@@ -30,7 +30,7 @@ type Timeline struct {
 	ClosedAt acuity.Instant // event time of the discharge; 0: not discharged
 
 	Class    byte           // newest patient class; if none was sent, I or O according to the event type
-	Newborn  bool           // whether the events, or another source known to the caller of Primary, identify a newborn
+	Newborn  bool           // whether the visit is a newborn's according to its events; the caller of Build may also set it from other facts
 	Babies   uint8          // number of babies in a multiple birth; 0: unknown
 	Service  string         // newest hospital service
 	Patient  string         // newest patient id from HL7 or JSON

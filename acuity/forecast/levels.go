@@ -15,8 +15,8 @@ const (
 	scenarios = cutsOfR * noises
 )
 
-// The odds of each level are shifted so that levels occur as often as they are forecast. shiftStep is the learning
-// rate; shareClip keeps the odds finite. Both values were chosen by this project.
+// The forecast odds of each level are shifted so that each level is forecast as often as it occurs. shiftStep is the
+// learning rate; shareClip keeps the odds finite. Both values were chosen by this project.
 const (
 	shiftStep = .03
 	shareClip = .01

@@ -207,5 +207,5 @@ func (es *eventStore) mergeNames(from, to *registry.Visit) {
 		es.RecordFact(to)
 		es.Work.MarkVisit(to, registry.Unsaved)
 	}
-	es.Work.RecountWaiting = true // the visit from has only a name left, so housekeeping removes it
+	es.Work.RecountWaiting = true // the source visit has only a name left, so housekeeping removes it
 }

@@ -82,8 +82,8 @@ func (u *State) Twin() *State {
 	t := New(u.registry.Keys.Hospital)
 	t.registry.Work.Plain, t.registry.Limits = u.registry.Work.Plain, u.registry.Limits
 	u.Records(func(key []byte, s facts.Record) {
-		// Restore copies the records of rooms and visits, and stores pointers to other records. Those records that a
-		// unit changes in place are therefore copied here.
+		// Restore copies the records of rooms and visits, and stores pointers to all other records. The records of
+		// these other kinds that a unit changes in place are therefore copied here.
 		switch r := s.(type) {
 		case *facts.DedupState:
 			s = copyOf(r)

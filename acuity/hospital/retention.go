@@ -37,8 +37,8 @@ func (u *State) applyRetention(now acuity.Instant) {
 }
 
 // removeVisits removes the visits that can be removed (see isOver). It checks a visit that has only a name every
-// time. It does not check any other visit until visitRetention has passed since the visit's last fact, because no
-// such visit can be removed earlier.
+// time. It checks any other visit once while the visit is new, and then not until visitRetention has passed since the
+// visit's last fact, because the visit cannot be removed earlier.
 func (u *State) removeVisits(now acuity.Instant) {
 	due := slices.SortedFunc(maps.Keys(u.registry.Unknown), func(a, b *registry.Visit) int { return cmp.Compare(a.ID, b.ID) })
 	due = append(due, u.registry.Fresh...)
