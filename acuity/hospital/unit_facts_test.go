@@ -166,7 +166,8 @@ func TestRejectedInputIsNotSilent(t *testing.T) {
 	}
 }
 
-// A unit restored under different rules reports the differences at once.
+// If a unit is restored from records that were written under different rules, a step is due at once, and that step
+// reports the changed color.
 func TestRestoreUnderOtherRulesIsDueAtOnce(t *testing.T) {
 	u := New(testHospital)
 	feed(u, said4())
@@ -226,7 +227,8 @@ func TestRestoreTakesRecordsAway(t *testing.T) {
 	}
 }
 
-// The first step of each hour drops the visits that have had no facts for a week. No visit is dropped earlier.
+// The first step of each hour removes every visit that was discharged at least a week ago and has had no facts since.
+// No visit is removed earlier.
 func TestVisitIsForgottenAfterAWeek(t *testing.T) {
 	u := New(testHospital)
 	feed(

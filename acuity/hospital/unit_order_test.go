@@ -85,7 +85,7 @@ func TestOrderOfMixedFeedsMeansNothing(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := &world{t: t, now: clockAt(600)}
 		ages := rapid.Permutation(ages()).Draw(t, "ages")
-		own := func() acuity.Instant { // returns a time that no other fact has; of two facts with equal times, the later arrival applies
+		own := func() acuity.Instant { // the time of one fact only, because the order of arrival decides between facts with equal times
 			age := ages[0]
 			ages = ages[1:]
 			return w.now.Add(-age)
@@ -163,8 +163,8 @@ func TestCancelOfStayWithTheStartOfAnother(t *testing.T) {
 	}
 }
 
-// If a census reports the area of a room, the area also applies to patients whom ADT placed there earlier, even if the
-// room was already known.
+// If a census reports the area of a room, the area also applies to a patient whom ADT placed in that room before the
+// census, even if the room was already known.
 func TestAreaOfRoomCountsForWhoIsThere(t *testing.T) {
 	unit, plain := New(testHospital), New(testHospital)
 	plain.registry.Work.Plain = true
@@ -211,7 +211,8 @@ func identify(e *acuity.Event) {
 	}
 }
 
-// A canceled transfer or admission leaves the room unchanged, including its clocks (invariant 4).
+// After a transfer, an admission or a discharge and its cancel, the rooms are the same as before, including their
+// clocks (invariant 4).
 func TestCancelGivesBackWhatWas(t *testing.T) {
 	admit := arrival(clockAt(0), acuity.Event{ID: "a", Type: acuity.A01, Visit: "v", Class: 'I', Place: ldr("L1")})
 	tests := map[string]struct{ before, between []acuity.Observation }{
@@ -250,7 +251,7 @@ func TestCancelGivesBackWhatWas(t *testing.T) {
 	}
 }
 
-// No displayed value changes before Due, and at least one changes at Due (invariant 3).
+// No displayed value changes before the instant that Due returns (invariant 3).
 func TestNothingChangesBeforeItIsDue(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := &world{t: t, now: day}
@@ -271,8 +272,8 @@ func TestNothingChangesBeforeItIsDue(t *testing.T) {
 	})
 }
 
-// If a unit gets more facts of every kind than it may store, its records remain below the size limit and it keeps
-// working.
+// If a visit gets more events and signals than a unit may store, the unit's records remain below the size limit, and
+// new events still take effect.
 func TestRecordsStaySmall(t *testing.T) {
 	u := New(testHospital)
 	feed(u, listing(clockAt(0)))

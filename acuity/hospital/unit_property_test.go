@@ -45,12 +45,13 @@ func difference(a, b string) string {
 	return cut(a) + "\n" + cut(b)
 }
 
-// TestIncrementalIsPlainIsRestored checks that three units behave in the same way: one that caches derived state, one
-// that recomputes everything at each step, and one that is stopped and restored at arbitrary points.
+// TestIncrementalIsPlainIsRestored checks that three units with the same input have the same charts, verdicts and
+// changes: one that caches derived state, one that recomputes everything at each step, and one that is stopped and
+// restored at arbitrary points.
 func TestIncrementalIsPlainIsRestored(t *testing.T) { rapid.Check(t, sameHoweverKept) }
 
-// TestSameAtTheLimits checks that the three units also behave in the same way at the limits, because what is refused
-// or dropped early depends only on facts.
+// TestSameAtTheLimits checks the same three units with very low limits. Which facts a unit refuses or drops depends
+// only on the stored facts, so the three units still have equal charts.
 func TestSameAtTheLimits(t *testing.T) {
 	few := registry.Limits{Rooms: 2, Known: 5, Visits: 4, OfPatient: 2, Bytes: 4000, Statements: 12, Unknown: 2, Waiting: 4, Identities: 6}
 	registry.Usual, few = few, registry.Usual
@@ -58,9 +59,9 @@ func TestSameAtTheLimits(t *testing.T) {
 	rapid.Check(t, sameHoweverKept)
 }
 
-// TestFormerNameJoins checks the following case with and without cached state: an Encounter is first stored under its
-// reference and later gets a visit number. A visit with that reference as its account number is then joined with the
-// visit that is still stored under the reference.
+// TestFormerNameJoins checks, with and without cached state, what happens if an Encounter is first stored under its
+// reference and later gets a visit number. A visit whose account number equals that reference must then be joined
+// with the visit that is still stored under the reference.
 func TestFormerNameJoins(t *testing.T) {
 	encounter := func(visit, patient string) acuity.Event {
 		return acuity.Event{

@@ -100,7 +100,7 @@ func TestManyObservationsLeaveTheInfusion(t *testing.T) {
 	}
 }
 
-// Pending statements are counted, and no statement waits longer than a day.
+// The chart counts the waiting cancels and statements. None of them waits longer than a day.
 func TestWhatWaitsIsCounted(t *testing.T) {
 	u := New(testHospital)
 	about := func(visit, patient string) acuity.Signal {
@@ -126,8 +126,8 @@ func TestWhatWaitsIsCounted(t *testing.T) {
 	}
 }
 
-// If three versions have the same content within minutes, the middle one is dropped, even if their texts were matched
-// again in between.
+// If a sender repeats a statement twice within minutes, the unit drops the second of the three versions, even if the
+// statements are matched again before the third version arrives.
 func TestThinningOutlivesReading(t *testing.T) {
 	wrong := acuity.Signal{Kind: catalogue.KindMedication, Resource: "bag", Status: acuity.SignalRetracted}
 	coded := acuity.Signal{Kind: catalogue.KindObservation, System: codes.SystemLocal, Code: "X1", Patient: "p", Also: []acuity.Coding{{System: codes.LOINC, Code: "X2", Display: ""}}}
@@ -181,8 +181,8 @@ func TestThinningOutlivesReading(t *testing.T) {
 	}
 }
 
-// Statements are assigned to their visit, regardless of when the visit becomes known. Statements
-// about an occupant without a visit remain in the room until that visit is known.
+// A statement about a room is moved to the visit in that room 24 hours after its receipt, independently of other
+// statements. A statement about an occupant without a visit remains in the room.
 func TestStatementsAreSettledOneByOne(t *testing.T) {
 	const hour = 60
 	u := New(testHospital)
@@ -207,7 +207,8 @@ func TestStatementsAreSettledOneByOne(t *testing.T) {
 	}
 }
 
-// Statements about a room belong to a mother rather than a newborn, and to the last patient rather than an earlier one.
+// A statement about a room belongs to the mother who was in the room at that time or, if there was none, to the
+// newborn who arrived last. Patients who have left the room are ignored.
 func TestWhoWasInARoom(t *testing.T) {
 	mother, first, last := &registry.Visit{}, &registry.Visit{}, &registry.Visit{}
 	first.Timeline.Newborn, last.Timeline.Newborn = true, true

@@ -41,7 +41,7 @@ func (u *State) advance(changes []acuity.Change, now acuity.Instant) []acuity.Ch
 	}
 }
 
-// clinicalRequest returns a clinical request about one room.
+// clinicalRequest returns the observation for a clinical request about one room.
 func clinicalRequest(at acuity.Instant, room int32, signals ...acuity.Signal) acuity.Observation {
 	for i := range signals {
 		signals[i].Room = room

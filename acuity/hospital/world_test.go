@@ -27,7 +27,7 @@ func pick[T any](t *rapid.T, label string, from ...T) T {
 	return rapid.SampledFrom(from).Draw(t, label)
 }
 
-// next returns the next observation.
+// next advances the clock by a random time and draws the next observation.
 func (w *world) next() acuity.Observation {
 	w.now = w.now.Add(time.Duration(pick(w.t, "wait", 0, 1, 7, 20, 45, 61, 130, 700, 1500, 11_000)) * time.Minute)
 	if w.t == nil {
@@ -131,8 +131,8 @@ func (w *world) encounter() []acuity.Event {
 	return list
 }
 
-// resource draws a statement from one version of a resource. Its subject is a visit or a patient under any
-// identifier, or is missing.
+// resource draws a statement from one version of a resource. The statement names a visit or a patient, under any of
+// their identifiers, or is a retraction that names only the resource.
 func (w *world) resource() acuity.Signal {
 	s := pick(w.t, "resource",
 		acuity.Signal{Kind: catalogue.KindMedication, System: codes.RxNorm, Code: "6585", Resource: "bag1", StartedAt: w.ago(0, 300)},

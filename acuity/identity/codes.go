@@ -20,7 +20,7 @@ type Matcher struct {
 	Cat    *catalogue.Catalogue // includes the hospital's rules
 	Maps   *terminology.Mappings
 	Reader terminology.Reader
-	// Signals is a cache keyed by the hash of the text. It helps because feeds repeat the same texts many times.
+	// Signals caches the matched signals, keyed by the hash of their text. Feeds repeat the same texts many times.
 	Signals    map[uint64]*terminology.MatchedSignal
 	Identities map[terminology.Identity]*terminology.Identity // one copy of each matched identity
 }
@@ -102,8 +102,8 @@ func (l *Worklist) ApplyMark(in *registry.Intake, i int, m *acuity.CodeMark) {
 	}
 }
 
-// AddUnmappedSignals adds the unmapped codes in the request to the result and the worklist. A condition counts as a
-// diagnosis. The code of a resource is added without a room.
+// AddUnmappedSignals adds the unmapped codes in the request to the result and the worklist, and warns about values
+// that cannot be parsed. A condition counts as a diagnosis. The code of a FHIR resource is listed without a room.
 func (l *Worklist) AddUnmappedSignals(in *registry.Intake) {
 	for i := range in.Statements {
 		h := &in.Statements[i]
@@ -141,7 +141,8 @@ func (l *Worklist) AddUnmappedDiagnosis(in *registry.Intake, d *acuity.Diagnosis
 	}
 }
 
-// countCode counts an unmapped code.
+// countCode adds one occurrence of an unmapped code to the worklist. It also adds the code to the result, unless the
+// code is marked as ignored.
 func (l *Worklist) countCode(in *registry.Intake, system codes.System, code, display string, kind catalogue.SignalKind, room int32) {
 	key := UnmappedKey(system, code, kind)
 	c := l.Codes.Rows[key]
@@ -176,7 +177,8 @@ func (l *Worklist) countCode(in *registry.Intake, system codes.System, code, dis
 	l.Codes.Touch(key)
 }
 
-// drop removes from the worklist the unmapped code that is the name of a Medication.
+// drop removes the name of a Medication from the worklist, which lists the name as an unmapped code until the
+// Medication is stored.
 func (l *Worklist) drop(name string) {
 	key := UnmappedKey(codes.SystemLocal, name, catalogue.KindMedication)
 	if l.Codes.Rows[key] != nil {

@@ -120,8 +120,8 @@ func firstOf(list []identity, i int) int {
 }
 
 // unite decides which identities are the same visit, and chooses the heads. Two visits of the same patient are joined
-// if one names the other, or both name the same visit. A visit without a patient is joined with the visits linked to it
-// if those visits all have the same patient.
+// if one names the other, or both name the same visit. A visit without a patient is joined with the linked visits
+// that ofOnePatient selects.
 func (j *Joins) unite(list []identity, index map[*registry.Visit]int) {
 	one := func(a, b int) {
 		if a, b = firstOf(list, a), firstOf(list, b); a != b {
@@ -180,8 +180,9 @@ func (j *Joins) mayBeMother(v, newborn *registry.Visit) bool {
 	return v.Timeline.OpenedAt != 0 || slices.ContainsFunc(newborn.Joined.Wholes(), func(w string) bool { return j.Names.VisitCalled(w) == v })
 }
 
-// samePatient reports whether two visits have the same patient. A newborn's visit may be sent with the mother's
-// number, so the number alone does not prove that the patient is the mother.
+// samePatient reports whether two visits have the same patient, which requires a common name. A newborn's visit may
+// be sent with the mother's number, so a newborn's visit and another visit have the same patient only if the other
+// visit was never opened.
 func (j *Joins) samePatient(a, b *identity) bool {
 	if !slices.ContainsFunc(a.names, func(n string) bool { return slices.Contains(b.names, n) }) {
 		return false
@@ -250,7 +251,7 @@ func (j *Joins) makeHead(group []*registry.Visit) {
 	}
 }
 
-// moveCensus moves the census facts of a visit to its head, because the next census knows only the head.
+// moveCensus moves the census facts of a visit to its head, because later censuses update only the head.
 func (j *Joins) moveCensus(from, to *registry.Visit) {
 	if from.Facts == nil && len(from.Stays) == 0 {
 		return
@@ -354,7 +355,8 @@ func (j *Joins) buildTimeline(h *registry.Visit, borrowed []adt.Event, how adt.O
 	}
 }
 
-// claim makes the head the owner of a joined visit's statements.
+// claim makes the visit's head the owner of the visit's statements. If the visit is no longer joined, claim makes the
+// visit itself the owner again.
 func (j *Joins) claim(v *registry.Visit) {
 	owner := evidence.Owner{ID: v.Whole().Slot, Kind: registry.ToVisit}
 	if foreign := v.Joined.Head != nil; foreign || v.Joined.HasForeign {
@@ -368,7 +370,7 @@ func (j *Joins) claim(v *registry.Visit) {
 	}
 }
 
-// Disown returns the statements of a joined visit to that visit.
+// Disown makes a joined visit, instead of its head, the owner of the visit's statements.
 func (j *Joins) Disown(v *registry.Visit) {
 	owner := evidence.Owner{ID: v.Slot, Kind: registry.ToVisit}
 	for h := range v.Statements.All {

@@ -19,7 +19,7 @@ type lending struct {
 	*Joins
 	how     adt.Options
 	adults  []*registry.Visit // visits of the patient, ascending by id
-	babies  []*registry.Visit // visits of newborns who have the patient's names or who are the patient
+	babies  []*registry.Visit // visits of newborns with one of the patient's names, ascending by id
 	holders []*registry.Visit // visits that store the events, ascending by id; the first gets the events that belong to no other visit
 	events  []floating
 	lines   map[*registry.Visit]*adt.Timeline // timelines with the events assigned so far
@@ -34,8 +34,8 @@ type floating struct {
 	to      registry.Lent
 }
 
-// lend assigns each event that names only a patient to one of the patient's visits. It does so for the patients of
-// those given visits that store such events.
+// lend assigns each event that names only a patient to one of the patient's visits. It handles the patients of those
+// visits in the list that store such events.
 func (j *Joins) lend(visits []*registry.Visit, how adt.Options) {
 	if j.Holders == 0 {
 		return
@@ -84,8 +84,9 @@ func (l *lending) add(v *registry.Visit) {
 	}
 }
 
-// decide assigns each event and builds the timelines. A cancel belongs to the visit that has the event to cancel, so
-// that event is assigned first. The cancel may then change the assignment of other events.
+// decide assigns each event and builds the timelines. It assigns the cancels last, because a cancel belongs to the
+// visit with the event that it cancels. It then assigns all events once more, because the cancels may change which
+// visits are open.
 func (l *lending) decide() {
 	slices.SortFunc(l.adults, byVisit)
 	slices.SortFunc(l.babies, byVisit)
@@ -171,9 +172,9 @@ func (l *lending) candidates(e *adt.Event) []*registry.Visit {
 	}
 }
 
-// chooseVisit returns the visit of an event: the only open one or, if several are open, the one in the place that the
-// event names. If no visit is open, chooseVisit returns the nearest visit that the event can belong to or, if there
-// is none, the visit for the events that belong to no other visit.
+// chooseVisit returns the visit of an event: the only open one or, if several are open, the one that openVisitAt
+// finds. If no visit is open, chooseVisit returns the nearest visit that the event can belong to or, if there is
+// none, the visit for the events that belong to no other visit.
 func (l *lending) chooseVisit(e *adt.Event) registry.Lent {
 	t := e.CountsAt()
 	of := l.candidates(e)
@@ -196,8 +197,9 @@ func (l *lending) chooseVisit(e *adt.Event) registry.Lent {
 	return registry.Lent{To: cmp.Or(v, l.anonymous())}
 }
 
-// openVisitAt assigns an event to the open visit in the room that the event names. If that room has no open visit, or
-// several, it assigns the event to no visit.
+// openVisitAt returns the only open visit in the room that the event names. For a transfer or its cancel, it tries
+// the prior room first, then the new room. If neither identifies exactly one visit, the event is assigned to no
+// visit.
 func (l *lending) openVisitAt(open []*registry.Visit, e *adt.Event, t acuity.Instant) registry.Lent {
 	places := []*acuity.Location{e.Place}
 	if e.Type == acuity.A02 || e.Type == acuity.A12 {
@@ -217,10 +219,10 @@ func (l *lending) openVisitAt(open []*registry.Visit, e *adt.Event, t acuity.Ins
 	return registry.Lent{None: true}
 }
 
-// nearestVisit returns the visit that an event belongs to if it occurred while no visit was open. Unless the patient
-// is discharged in between, an admission or a transfer belongs to the next visit that opens, because the visit number
-// may arrive later. An update belongs to the previous visit or, if the next one opens within 24 h, to the nearer of
-// the two. A discharge belongs to the previous visit.
+// nearestVisit returns the visit of an event that occurred while no visit was open, or nil if there is none. Unless
+// the patient is discharged in between, an admission or a transfer belongs to the next visit that opens, because the
+// visit number may arrive later. An update belongs to the previous visit or, if the next one opens within 24 h, to
+// the nearer of the two. A discharge belongs to the previous visit.
 func (l *lending) nearestVisit(of []*registry.Visit, e *adt.Event, t acuity.Instant) (best *registry.Visit) {
 	gap := acuity.Instant(-1)
 	consider := func(v *registry.Visit, away acuity.Instant) {
@@ -261,8 +263,9 @@ func (l *lending) dischargedBetween(from, to acuity.Instant) bool {
 }
 
 // visitOfCancelled returns the visit with the event that a cancel refers to. If the cancel does not name the time of
-// that event, only the visits with the latest matching event are considered. If several visits remain, it returns the
-// one in the place that the cancel names.
+// that event, only the visits with the latest matching event are considered. If several visits remain, openVisitAt
+// chooses by the place in the cancel. If no visit has a matching event, the cancel belongs to the visit for the
+// events that belong to no other visit.
 func (l *lending) visitOfCancelled(c *adt.Event) registry.Lent {
 	of := append(slices.Clone(l.candidates(c)), l.anonymous())
 	var found []*registry.Visit

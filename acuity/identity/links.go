@@ -146,8 +146,8 @@ func (j *Joins) eachNeighbor(v *registry.Visit, f func(*registry.Visit)) {
 	}
 }
 
-// touchReachable touches the visits that may be joined with a visit and, if a message names only the patient, the
-// patient's visits.
+// touchReachable touches the visits that may be joined with a visit. If the messages of the visit name only the
+// patient, it also touches the patient's other visits; if not, it touches those whose messages name only the patient.
 func (j *Joins) touchReachable(v *registry.Visit) {
 	alone := len(v.Names) == 0
 	j.eachNeighbor(v, func(o *registry.Visit) {

@@ -242,8 +242,8 @@ func (ns *Names) VisitOfVersion(e *acuity.Event, holder *registry.Visit) *regist
 	return ns.Visits[e.Encounter]
 }
 
-// VisitCalled returns the visit that has the given name, either itself or through an Encounter. It returns nil if there
-// is none.
+// VisitCalled returns the visit that stores the Encounter with the given name or, if there is none, the visit whose
+// id is the name. It returns nil if neither exists.
 func (ns *Names) VisitCalled(name string) *registry.Visit {
 	if v := ns.ByEncounter[name]; v != nil {
 		return v

@@ -97,7 +97,8 @@ func cloneTexts(s *facts.ReferenceState) {
 	}
 }
 
-// dropOldest enforces the caps on Patients and on all other references. It drops the oldest versions and returns them.
+// dropOldest enforces the caps on Patients and on all other references. It drops the references that were stored
+// first, and returns them.
 func (ns *Names) dropOldest() (forgotten []*facts.ReferenceState) {
 	if len(ns.References.Rows) <= CapReferences {
 		return nil
@@ -143,8 +144,8 @@ func (ns *Names) touchPerson(r *acuity.Reference) {
 	}
 }
 
-// refersTo reports whether any statement refers to one of the named references, or to a reference that contains one of
-// them. If so, statements must be matched again.
+// refersTo reports whether any statement refers to one of the named references, or to a reference that in turn refers
+// to one of them. If so, statements must be matched again.
 func (ns *Names) refersTo(names map[string]bool) bool {
 	for range terminology.MaxInside - 1 {
 		inside := maps.Clone(names)
