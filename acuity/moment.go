@@ -22,12 +22,12 @@ type Moment struct {
 // IsExact reports whether the moment is an instant, with a precision of a second or finer.
 func (m Moment) IsExact() bool { return m.Precision <= Second }
 
-// Keep returns the start of an ongoing state after a message has reported the start again. The argument known is the
-// start so far. The argument at is the instant to which the reported time resolved. The argument from is the start of
-// that time's interval, or 0 if the time is exact.
+// Keep returns the start of an ongoing state after a message has reported that start again. Its arguments are the
+// start known so far, the start of the reported time's interval (0 if the reported time is exact), and the instant to
+// which the reported time resolved.
 //
-// A repeated coarse time may resolve to a later instant than before. Keep therefore returns known if it is earlier
-// than the new instant and lies in the interval of the reported time; otherwise, it returns the new instant.
+// A repeated coarse time may resolve to a later instant than before. Keep therefore returns the known start if it is
+// earlier than the new instant and lies in the interval of the reported time; otherwise, it returns the new instant.
 func Keep(known, from, at Instant) Instant {
 	if from != 0 && from <= known && known < at {
 		return known

@@ -132,8 +132,8 @@ type Event struct {
 	Feed       Channel // set by State.Apply from the observation
 
 	// Cancels is the event time of the event that a cancel refers to. It identifies that event and does not affect
-	// the order. If Cancels is 0, the cancel refers to the latest event of its class that is not canceled and not
-	// later than At.
+	// the order of events. If Cancels is 0, the cancel refers to the latest event that this type of cancel can
+	// revert, is not canceled yet, and is not later than At.
 	Cancels          Instant
 	CancelsPrecision Precision
 	// CancelsTo is the first instant after the interval that starts at Cancels; see AtTo. If the time was sent without
@@ -143,9 +143,9 @@ type Event struct {
 
 	Visit   string // pseudonym; HL7, JSON and FHIR share one namespace; empty: the event belongs to the open visit of Patient
 	Patient string // pseudonym; may be empty
-	// MotherVisit is the pseudonym of the mother's visit; may be empty. For a patient whom nothing marks as a
-	// newborn, MotherVisit is the visit that Encounter.partOf names. If that visit has a different patient, that
-	// patient is the mother.
+	// MotherVisit is the pseudonym of the mother's visit; may be empty. If the event does not mark a newborn,
+	// MotherVisit is the visit that Encounter.partOf names. If that visit has a different patient, that patient is
+	// the mother.
 	MotherVisit   string
 	MotherPatient string // pseudonym of the mother (PID-21, NK1 MTH); may be empty
 
@@ -156,7 +156,7 @@ type Event struct {
 	Class         byte             // PV1-2: I O E P R B N …; 0 if not given
 	AdmissionType byte             // PV1-4: L labor and delivery, N newborn …; 0 if not given
 	Service       string           // PV1-10, a code, upper case
-	Newborn       bool             // whether the event marks a newborn: class N, PV1-4 N, PV2-36 Y, or younger than 28 days at At
+	Newborn       bool             // whether the event marks a newborn: class N, PV1-4 N, PV2-36 Y, or a patient younger than 28 days at At
 	Babies        uint8            // birth order in a multiple birth (PID-24, PID-25); 0 if not given
 	Primary       catalogue.Factor // explicit primaryFactor; 0 if not given
 	Reasons       Reasons
@@ -362,9 +362,9 @@ type Reasons uint64
 // Reference is a FHIR Medication, Location or Patient to which other resources refer. It may arrive before or after
 // those resources, in a separate request.
 type Reference struct {
-	// Name is the name by which other resources refer to this one. Statements refer to a Medication as
-	// "Medication/<id>", or by its number, as a code in the local system. Locations are named "Location/<id>", or by
-	// number as the room or the point of care. A Patient is identified by the pseudonym of its reference.
+	// Name is the name by which other resources refer to this one. A Medication is named "Medication/<id>" or, as a
+	// code in the local system, by its number. A Location is named "Location/<id>" or "Location/<number>", in the
+	// room or point-of-care field. A Patient is named by the pseudonym of its reference.
 	Name      string
 	UpdatedAt Instant  // time of the version; 0: not given
 	Codings   []Coding // for a Medication, its codes; for a Patient, [Neonate] and the birth order (see [MultipleBirth])

@@ -124,8 +124,8 @@ func (l *Timelines) indexPart(v *registry.Visit) {
 	}
 }
 
-// neonateFor is the maximum time from a FHIR Patient version that says "neonate" to an admission that still counts as
-// the newborn's own.
+// neonateFor is how long a FHIR Patient version that says "neonate" applies: an admission that is later than this
+// after the version does not count as a newborn\'s.
 const neonateFor = 24 * time.Hour
 
 // indexNames updates the index by patient. It uses the timeline built from the visit's own events.
@@ -153,7 +153,7 @@ func (l *Timelines) indexNames(v *registry.Visit) {
 func (l *Timelines) indexNewborn(v *registry.Visit) {
 	if v.Timeline.Newborn != v.InNewborns {
 		v.InNewborns = v.Timeline.Newborn
-		l.TouchRoomsOf(v) // statements are assigned to a mother before a newborn
+		l.TouchRoomsOf(v) // a statement about a room belongs to a mother rather than to a newborn
 		if v.InNewborns {
 			i, _ := slices.BinarySearchFunc(l.Newborns, v.ID, byVisitID)
 			l.Newborns = slices.Insert(l.Newborns, i, v)
@@ -196,7 +196,7 @@ func (l *Timelines) UpdateMoves() {
 		}
 	}
 	slices.Sort(l.Moves)
-	for _, m := range w.DroppedMoves { // the move may have been added in this step
+	for _, m := range w.DroppedMoves { // dropped after the additions, because a dropped move may be one of them
 		if i, found := slices.BinarySearch(l.Moves, m); found {
 			l.Moves = slices.Delete(l.Moves, i, i+1)
 		}
@@ -206,7 +206,8 @@ func (l *Timelines) UpdateMoves() {
 	w.DroppedMoves, w.AddedMoves = facts.Emptied(w.DroppedMoves), facts.Emptied(w.AddedMoves)
 }
 
-// CountWaiting counts the cancels and statements that were waiting at the last full hour of the hospital's clock.
+// CountWaiting counts the waiting cancels and statements. A cancel stops waiting only at a full hour of the
+// hospital's clock.
 func (l *Timelines) CountWaiting() {
 	if !l.Work.RecountWaiting {
 		return

@@ -28,8 +28,8 @@ func (h Holder) ResourceStatements() evidence.ResourceStatements {
 // IsNameless reports whether the holder stores a retraction that waits for its resource.
 func (h Holder) IsNameless() bool { return h.Unassigned != nil && h.Unassigned.Resource != "" }
 
-// FindOrAdd returns the unassigned statements for a name, adding an empty entry if necessary. It returns nil if the cap
-// is reached.
+// FindOrAdd returns the unassigned statements for a name. If there are none, it adds an empty entry, or returns nil
+// if the maximum number of entries is reached.
 func (ns *Names) FindOrAdd(name registry.SubjectName) *registry.Unassigned {
 	r := ns.BySubject[name]
 	if r == nil && len(ns.BySubject) < ns.Limits.Unknown {

@@ -51,8 +51,10 @@ func RowByID(id string) (acuity.Place, bool) {
 const maxAbove = 4
 
 // resolveReference replaces the name of a FHIR Location with its place. A Location named in the room field provides
-// everything except the bed. A Location named in the point-of-care field provides its own point of care, or the room of
-// a bed within it. If the Location is unknown, its id or number becomes the room name.
+// point of care, room, bed and label, but a bed that the sender gave remains the bed. If that Location is unknown or
+// is not a room, the sender\'s bed becomes the room. If the Location is unknown and the sender gave no bed, the
+// Location\'s id or number becomes the room. A Location named in the point-of-care field provides its point of care.
+// If that Location is itself a bed, it also provides the room, and the sender\'s room becomes the bed.
 func (t *Table) resolveReference(l acuity.Location) acuity.Location {
 	return t.resolveWithin(l, maxAbove)
 }

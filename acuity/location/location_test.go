@@ -47,7 +47,8 @@ func TestFHIRLocations(t *testing.T) {
 	}
 }
 
-// The id of a row encodes the sender's name for the location, ignoring case and spaces.
+// The id of a row encodes the sender's name for the location. Names that differ only in case or spaces have the same
+// id.
 func TestRowIDs(t *testing.T) {
 	for name, c := range map[string]struct {
 		row  acuity.Place

@@ -91,7 +91,8 @@ func (t *Table) ownOf(l acuity.Location) *ownRoom {
 	return t.own[string(appendKey(array[:0], l.PointOfCare, room))]
 }
 
-// Spelling returns how events spell the room with the given id, and reports whether the room is an ADT room.
+// Spelling returns the point of care and the room name of an ADT room, as events spell them, and reports whether the
+// id belongs to an ADT room.
 func (t *Table) Spelling(id int32) (pointOfCare, room string, ok bool) {
 	o := t.slot(id)
 	if o == nil {

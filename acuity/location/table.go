@@ -116,8 +116,8 @@ type cachedAnswer struct {
 	adt.CachedPlace
 }
 
-// find returns what the table knows about a location, cached until the table changes. The cache helps because every
-// event of a visit resolves all locations of the visit again, and few of them are distinct.
+// find returns what the table knows about a location, cached until the table changes. The cache helps because
+// rebuilding a visit's timeline resolves all of its locations again, and most of them are repetitions.
 func (t *Table) find(l *acuity.Location) *cachedAnswer {
 	if f := t.found[*l]; f != nil {
 		return f
@@ -175,13 +175,13 @@ func (t *Table) Resolve(l acuity.Location) Placement {
 		return Placement{InRoom, id}
 	}
 	if room != "" {
-		// The number of a room in the location table counts even if the room is not known, so that the answer does
-		// not change when the first patient arrives.
+		// A room number in the location table counts as a room even before a census or a patient makes the room
+		// known, so that the result does not change when the first patient arrives.
 		if n, ok := roomNumber(room); ok && (t.hasRoom(n) || t.named[n]) && !t.isShared(n) {
 			return Placement{InRoom, n}
 		}
 	}
-	// A row without a room means that the location belongs to this unit.
+	// If the location table has a row for the location that names no room, the location belongs to this unit.
 	if s == nil && adt.IsOutside(l.PointOfCare) {
 		return Placement{Kind: Outside}
 	}
@@ -200,7 +200,8 @@ func (t *Table) Resolve(l acuity.Location) Placement {
 // isShared reports whether several points of care use the room number n (docs/decisions.md#numeric-rooms).
 func (t *Table) isShared(n int32) bool { return t.points[n] == several }
 
-// labelled returns the known room that has the location's label, or noRoom.
+// labelled returns the known room whose label matches a location, or noRoom if none or several match. The argument
+// room is the location's room name.
 func (t *Table) labelled(l *acuity.Location, room string) int32 {
 	t.rebuildIndexes()
 	var array [96]byte

@@ -179,7 +179,8 @@ func TestRoomsThatCollide(t *testing.T) {
 	if one.SameRoom(&a, &b) || !one.SameRoom(&a, &a) {
 		t.Error("two rooms are one")
 	}
-	// If a census lists a room under an id that an ADT room already has, the id then refers to the census room.
+	// If a census lists a room under an id that an ADT room already has, the id now belongs to the census room, and
+	// the ADT room gets another id.
 	id := one.Resolve(a).Room
 	one.SetRoom(id, "Own", "")
 	if one.Resolve(a).Room == id {
@@ -263,7 +264,8 @@ func spot(s string) acuity.Location {
 	return acuity.Location{PointOfCare: parts[0], Room: parts[1], Bed: parts[2]}
 }
 
-// A display name is first compared as a whole and then without the bed (docs/decisions.md#several-locations).
+// A Location's display name is first compared with the labels of rooms as a whole, and then without the bed
+// (docs/decisions.md#several-locations).
 func TestDisplayWithBed(t *testing.T) {
 	place := acuity.Location{Label: "LDR 4, Bed 2", Room: "LDR 4", Bed: "2"}
 	var table Table

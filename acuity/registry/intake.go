@@ -15,7 +15,7 @@ type Intake struct {
 	Observation *acuity.Observation
 	Events      []IntakeEvent
 	Statements  []evidence.Statement // statements in this request
-	// WaitingFor lists the statements that name a patient without a visit.
+	// WaitingFor lists the statements that name an unknown visit, or a patient without a visit.
 	WaitingFor []WaitingStatement
 	Subjects   []StatedSubject // the signals that name both a visit and a patient
 	Room       *Room           // room in a clinical request
@@ -72,7 +72,7 @@ func (in *Intake) AnswerClinical() {
 
 // WaitingStatement is a statement that had no visit when it was applied.
 type WaitingStatement struct {
-	V          *Visit // visit in the statement; nil: the statement names a patient
+	V          *Visit // unknown visit that the statement names; nil: the statement names only a patient
 	Unassigned *Unassigned
 	At         acuity.Instant // time of receipt
 }
@@ -103,7 +103,7 @@ func (in *Intake) ReferenceExists(i int) bool {
 type IntakeEvent struct {
 	V    *Visit
 	ID   string
-	Left bool // whether a census ended the visit's stay in the room where ADT has the visit
+	Left bool // whether ADT has placed the visit in a room, but the visit is now in no room according to a census
 }
 
 // EventPath returns the path of an event in a request. The path of a single event is empty.

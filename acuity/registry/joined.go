@@ -75,11 +75,11 @@ func (j *Joined) Wholes() []string {
 // Lent is the assignment of an event that names only the patient.
 type Lent struct {
 	To   *Visit // visit that gets the event; nil: the visit that stores it
-	None bool   // whether the event is assigned to no visit, because several are open and none is in the place that the event names
+	None bool   // whether the event is assigned to no visit, because several are open and the event's place does not identify one
 }
 
-// Whole returns the head of the visits joined with a visit, or the visit itself if it has no other head. It returns
-// nil for a nil visit.
+// Whole returns the head of the visits joined with a visit. If the visit is the head or is not joined, Whole returns
+// the visit itself. It returns nil for a nil visit.
 func (v *Visit) Whole() *Visit {
 	if v == nil || v.Joined.Head == nil {
 		return v

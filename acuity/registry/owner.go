@@ -28,6 +28,6 @@ const (
 	ToVisit
 	ToOccupant // current occupant of the room
 	ToPast     // former occupant
-	ToRoom     // room that neither ADT nor a census has named
+	ToRoom     // the room itself, because neither ADT nor a census has named the room
 	NotBound   // the owner is not decided yet
 )

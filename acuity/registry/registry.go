@@ -78,8 +78,8 @@ func (g *Registry) Visit(id string) *Visit {
 	return v
 }
 
-// IndexKnown updates the set of unknown visits after the facts of a visit changed, and adds known visits to the
-// housekeeping list.
+// IndexKnown updates the set of unknown visits after the facts of a visit have changed. A known visit is also
+// scheduled for the housekeeping check that removes old visits.
 func (g *Registry) IndexKnown(v *Visit) {
 	if v.IsName() {
 		g.Unknown[v] = struct{}{}
@@ -115,8 +115,8 @@ func (g *Registry) BindingOf(h *evidence.Statement) Binding {
 	return Binding{g.VisitOfStatement(h), h.Owner.Kind}
 }
 
-// TouchOwner touches the room in which an owner of statements is now. The argument r is the room that the statements
-// name, or nil if that room is no longer known.
+// TouchOwner touches the room in which the owner of a statement is now. An owner that is not a visit is in the room
+// that the statement names, which the caller passes; nil means that this room is no longer known.
 func (g *Registry) TouchOwner(r *Room, b Binding) {
 	switch {
 	case b.V != nil:

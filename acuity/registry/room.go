@@ -26,8 +26,8 @@ type Candidate struct {
 	From acuity.Instant
 }
 
-// OccupantEnd returns when the room's occupant was identified as the patient of a visit, or when the patient of
-// another visit replaced the occupant. It returns 0 if neither has happened or there is no occupant.
+// OccupantEnd returns when the room's occupant without a visit was identified as the patient of a visit, or when the
+// patient of another visit replaced the occupant. It returns 0 if neither has happened or there is no such occupant.
 func (r *Room) OccupantEnd() acuity.Instant {
 	if r.Occupant == nil {
 		return 0
@@ -69,16 +69,16 @@ type Room struct {
 	Statements    evidence.Statements // statements about the patients in the room
 	Stays         []RoomStay          // stays of current and former visits, in order of arrival
 	Here          []RoomStay          // current stays
-	Candidates    []Candidate         // visits to which the occupant without a visit may belong
-	OccupantVisit *Visit              // the visit to which the occupant belongs
+	Candidates    []Candidate         // visits whose patient may be the occupant whom a census reported without a visit
+	OccupantVisit *Visit              // visit whose patient is that occupant, chosen from Candidates; nil: none
 	InUnit        bool
 	Belongs       bool               // whether the room belongs to the unit; see CrowdedOut
 	CrowdedOut    bool               // whether the room is left out because too many rooms belong to the unit and this one is not in use
 	Judged        bool               // whether the room was evaluated in this step
 	Compared      bool               // whether the verdict may differ from that of the previous step
 	Before        *score.RoomVerdict // previous verdict of a compared room; nil: the room was not in the unit
-	Cache         *evidence.Cache    // cache of the occupant without a visit, or of the room itself
+	Cache         *evidence.Cache    // evidence cache of the occupant without a visit, or of the room itself
 	Chart         acuity.RoomChart
-	ChartAt       int // index of the chart in the unit's chart, if the room is in the unit
+	ChartAt       int // index of the room's chart in the unit's chart, if the room is in the unit
 	Marks         mark
 }

@@ -8,8 +8,8 @@ import (
 	"svc/acuity"
 )
 
-// mark is a set of marks on a room or a visit. Only Touched makes derive do work; the other marks record the results
-// of that work.
+// mark is a set of marks on a room or a visit. Touched requests that its state be derived again. The other marks
+// record what has changed and what must still be written.
 type mark uint16
 
 // The marks.
@@ -88,7 +88,7 @@ func (w *work) MarkVisit(v *Visit, m mark) {
 	v.Marks |= m
 }
 
-// RecordFact records that a fact names a visit.
+// RecordFact records that a fact about a visit was applied at the current time of the hospital's clock.
 func (g *Registry) RecordFact(v *Visit) {
 	v.Touched = g.Facts.Clock
 	if !v.InRecent {
@@ -96,8 +96,8 @@ func (g *Registry) RecordFact(v *Visit) {
 	}
 }
 
-// TouchedAfter returns the visits with facts after an instant, or all visits if Plain is set. Successive calls must
-// have ascending instants.
+// TouchedAfter returns the visits whose last fact was applied after an instant, or all visits if Plain is set. The
+// instants of successive calls must not decrease.
 func (g *Registry) TouchedAfter(at acuity.Instant) []*Visit {
 	if g.Work.Plain {
 		return slices.Collect(maps.Values(g.Visits))

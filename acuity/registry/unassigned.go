@@ -5,16 +5,18 @@ import (
 	"svc/acuity/evidence"
 )
 
-// Unassigned contains the statements that name a patient but no visit. They are stored until they are 24 h old, and
-// are assigned to a visit of the patient as soon as a feed reports one (docs/decisions.md#subject-visit). A
-// retraction that names only its resource waits in a separate Unassigned.
+// Unassigned contains the statements that name a patient but no visit. As soon as a feed reports a visit of the
+// patient, the statements are assigned to that visit (docs/decisions.md#subject-visit). When they are 24 h old, the
+// assignment becomes final, and statements without a visit are removed. A retraction that names only its resource
+// waits in a separate Unassigned.
 type Unassigned struct {
 	SubjectName
 	Statements evidence.ResourceStatements // in order of arrival, whether assigned to a visit or waiting
 	Marked     bool
 }
 
-// SubjectName is the name of a patient in statements: a number, a reference, or only a resource.
+// SubjectName identifies an Unassigned: by the patient's number (Patient), by a reference to the patient (Subject),
+// by both, or, for a retraction that names no patient, by Resource.
 type SubjectName struct{ Patient, Subject, Resource string }
 
 // Names returns the names of the patient.

@@ -59,7 +59,8 @@ func (v *Visit) CensusFacts() *facts.CensusFacts {
 	return &f
 }
 
-// Feed returns the feed of the event that began the visit's last stay, or the ADT channel if the visit has no stay.
+// Feed returns the feed of the event that began the visit's last stay according to ADT, or the ADT channel if the
+// visit has no such stay.
 func (v *Visit) Feed() acuity.Channel {
 	if n := len(v.Timeline.Stays); n > 0 {
 		return v.Timeline.Stays[n-1].Placing.Feed
@@ -117,7 +118,7 @@ func (v *Visit) IsAt(kind location.Kind) bool {
 }
 
 // OwnerOf returns the visit to which an event stored with this visit is assigned. The result none is true if the
-// event is not assigned to any visit, because several are open.
+// event is assigned to no visit, because several visits are open and the event's place does not identify one.
 func (v *Visit) OwnerOf(id string) (owner *Visit, none bool) {
 	if v == nil {
 		return nil, false
@@ -217,8 +218,8 @@ type Visit struct {
 	Timeline           adt.Timeline
 	Spans              []LocationSpan // stays according to ADT and census together, ascending
 	LastPlaced         acuity.Instant // see locationMerge.lastReported
-	CandidateFor       *Room          // room whose occupant may belong to this visit
-	OccupantOf         *Room          // room whose occupant belongs to this visit
+	CandidateFor       *Room          // room whose occupant without a visit may be this visit's patient
+	OccupantOf         *Room          // room whose occupant without a visit is this visit's patient
 	Mother             *Visit         // visit of a newborn's mother
 	Babies             []*Visit       // newborns of this mother
 	Cache              *evidence.Cache
