@@ -20,7 +20,7 @@ type Snapshot struct {
 	Occupied int32
 	Rooms    int32 // total number of rooms; 0: unknown
 	Boarders int32
-	Class4   [Horizon + 1]int32 // number of rooms with an emergency, now and, if no new facts arrive, at each hour ahead
+	Class4   [Horizon + 1]int32 // number of rooms with a factor of class 4, now and, if no new facts arrive, at each hour ahead
 	Nurses   int32              // -1: unknown
 	Call     Tristate
 	Level    Level

@@ -14,7 +14,7 @@ type Limits struct {
 	Known      int // known rooms; the same cap applies to the places in events: too_many_rooms
 	Visits     int // stored visits; near the cap, closed visits are removed early: too_many_visits
 	OfPatient  int // visits of one patient: too_many_visits_of_patient
-	Bytes      int // approximate size of the events of all visits, in bytes; near the cap, closed visits are removed early: too_many_events
+	Bytes      int // approximate bytes of the events of all visits; near the cap, closed visits are removed early: too_many_events
 	Statements int // statements of all rooms and patients: too_many_statements
 	Unknown    int // visits and patients known only from statements: too_many_references
 	Waiting    int // statements about visits and patients known only from statements: too_many_references

@@ -162,8 +162,8 @@ func mergeEvidence(views []patient, f catalogue.Factor, now acuity.Instant) (fv 
 	return fv, on
 }
 
-// addEvidence adds one piece of evidence and reports whether the piece is shown now. It sets *active if the piece
-// counts now.
+// addEvidence adds one piece of evidence, and reports whether the entry now shows this piece. It sets *active if the
+// piece counts now.
 func (fv *mergedEntry) addEvidence(v *patient, ev *acuity.Evidence, now acuity.Instant, active *bool) (shown bool) {
 	e := v.c.Requirement(ev.Factor, ev.Variant)
 	o, on := v.judgeBy(e, ev, now)
@@ -196,8 +196,9 @@ func (fv *mergedEntry) addEvidence(v *patient, ev *acuity.Evidence, now acuity.I
 }
 
 // findNext sets fv.Next to the next instant at which the shown entry changes. Before that instant, a source can end
-// without changing the entry, because another piece exceeds that source's piece. findNext returns the first instant
-// at which a source ends in this way, or 0 if there is none. It uses the free part of out as scratch memory.
+// without changing the entry, because other evidence for the factor outweighs it. findNext returns the first instant
+// at which a source ends in this way, or 0 if there is none. It also sets fv.doubt if all evidence becomes stale
+// earlier. It uses the free part of out as scratch memory.
 func (fv *mergedEntry) findNext(views []patient, behind []acuity.Evidence, now acuity.Instant, out *roomMemory) (loses acuity.Instant) {
 	used := len(out.evidence)
 	for at := fv.breaks; at > now; {

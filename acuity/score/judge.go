@@ -94,8 +94,8 @@ func (v *Verdict) ShowsSame(o *Verdict) bool {
 }
 
 // findStaffing determines the number of nurses on duty from the latest staffing record that has begun or, if there is
-// none, from the roster. A record that does not mention call staff keeps the previous call state. findStaffing also
-// takes the next planned change of the staffing into account in v.Next.
+// none, from a current roster that the hospital uses as staffing. A record that does not mention call staff keeps the
+// previous call state. findStaffing also takes the next planned change of the staffing into account in v.Next.
 func (v *Verdict) findStaffing(u *acuity.UnitChart, t *axisInput, now acuity.Instant) {
 	begun := 0
 	for i := range u.Staffing {
@@ -131,7 +131,8 @@ func countRostered(u *acuity.UnitChart) int32 {
 	return int32(len(u.Roster.Nurses)) //nolint:gosec // at most capRoster
 }
 
-// countTurnover counts the moves of the last two hours.
+// countTurnover counts the moves of the last two hours. If the staffing is known, it also takes the next change of
+// this count into account in v.Next.
 func (v *Verdict) countTurnover(u *acuity.UnitChart, t *axisInput, now acuity.Instant) {
 	from, _ := slices.BinarySearch(u.Moves, now.Add(-TurnoverWindow)+1)
 	to, _ := slices.BinarySearch(u.Moves, now+1)
@@ -194,7 +195,7 @@ const loadUnit = int64(catalogue.Nurse) * 27_720
 type skill struct {
 	nurses, novices, experts int64
 	rated                    int64 // nurses with a known skill level
-	load                     int64 // largest load of a nurse, in units of loadUnit per nurse
+	load                     int64 // largest load of any nurse: the demand of her rooms, each divided among its nurses; one nurse is loadUnit
 	alone                    bool  // whether a room of class 4 is assigned only novices
 }
 

@@ -54,8 +54,8 @@ func (s silence) evidence() acuity.Evidence {
 	return acuity.Evidence{Factor: s.factor, Kind: acuity.BySignal, Start: s.since, Last: s.since}
 }
 
-// recordBirth records in v that a birth is in progress, and when the birth ends, if ev now demands at least two
-// nurses.
+// recordBirth records in v that a birth is in progress, provided that ev now demands at least two nurses. It also
+// records when that demand ends; 0 means that the end is unknown.
 func (v *patient) recordBirth(ev *acuity.Evidence, now acuity.Instant) {
 	o, on := v.judge(ev, now)
 	if !on || o.Need < 2*catalogue.Nurse {

@@ -8,8 +8,8 @@ import (
 	"svc/acuity/catalogue"
 )
 
-// The lowest scores of the colors, which are defaults of this project. Every room of class 4 is red by construction:
-// 60·0.85 + 20 = 71.
+// The lowest scores of the colors, which are defaults of this project. A room with a factor of class 4 is always red:
+// the factor adds 60·0.85 points, and the demand of at least one nurse adds 20, which is 71 in total.
 const (
 	yellowScore = 20
 	orangeScore = 40
@@ -30,11 +30,12 @@ func colorOf(score int32) acuity.Color {
 }
 
 // leaves maps each class to the fraction of the remaining severity that is left after a factor of that class. The
-// weights are 0, .08, .25, .50 and .85, which are defaults of this project.
+// weight of a class is the rest of 1. The weights are 0, .08, .25, .50 and .85, which are defaults of this project.
 var leaves = [5][2]uint64{{1, 1}, {23, 25}, {3, 4}, {1, 2}, {3, 20}}
 
 // scoreRoom returns a score of up to 40 points for demand and 60 for severity: 20·min(D,2) + 60·(1-Π(1-w)), rounded
-// half up from exact fractions. An additional factor never lowers the score.
+// half up from exact fractions. D is the demand in nurses, and w is the weight of each factor's class. An additional
+// factor never lowers the score.
 func scoreRoom(c *catalogue.Catalogue, rv *RoomVerdict) int32 {
 	num, den, small := uint64(1), uint64(1), true
 	for i := range rv.Factors {

@@ -15,7 +15,7 @@ const (
 	assumedDemand = catalogue.Nurse / 2                               // demand of a patient without a known primary factor
 	maxAdd        = catalogue.Nurse / 4                               // maximum total of a patient's ADDs
 	maxDemand     = 4 * catalogue.Nurse                               // maximum demand of a room
-	doubleAfter   = acuity.Instant(15 * 60_000)                       // time after which two patients in a room count as double occupancy
+	doubleAfter   = acuity.Instant(15 * 60_000)                       // time after which two mothers in a room count as double occupancy
 	signalsStale  = acuity.Instant(48 * time.Hour / time.Millisecond) // time after which a room named only by clinical signals is stale
 )
 
@@ -145,7 +145,8 @@ func sumDemand(c *catalogue.Catalogue, v *patient, factors []FactorVerdict, now 
 	return d
 }
 
-// withAdd adds the ADDs to a demand. ADDs raise a demand below one nurse to at most one nurse.
+// withAdd adds the ADDs, limited to maxAdd, to a demand. A demand below one nurse does not exceed one nurse
+// afterwards.
 func withAdd(d, add catalogue.Demand) catalogue.Demand {
 	add = min(add, maxAdd)
 	if d < catalogue.Nurse {
@@ -228,8 +229,8 @@ func isMoreSpecific(c *catalogue.Catalogue, fv, first *FactorVerdict) bool {
 	return before && !newborn || before == newborn && fv.Need > first.Need
 }
 
-// recordBoarder records in rv whether a patient with factor f has been waiting too long for a room. If not, it
-// records the instant at which the first patient will have waited too long.
+// recordBoarder records in rv whether a patient has had the factor f for so long that the patient counts as a
+// boarder. If not, it records the first instant at which a patient will count as one.
 func recordBoarder(c *catalogue.Catalogue, rv *RoomVerdict, views []patient, f catalogue.Factor, now acuity.Instant) {
 	after := c.Requirement(f, 0).Boarder
 	for i := range views {

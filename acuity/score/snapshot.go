@@ -22,7 +22,8 @@ const QuietAfter = 12 * time.Hour
 // facts arrive, at each hour ahead. The caller adds generation, position and arrivals, which come from the unit's
 // log.
 //
-// The current demands add up to the verdict's required demand, and the scores to its score.
+// The current demands of the visits add up to the demand of the unit, and their current scores to the score of the
+// unit, unless visits are left out because of MaxSnapshotVisits.
 func MakeSnapshot(c *acuity.Chart, now acuity.Instant) acuity.Snapshot {
 	cat := c.Unit.Catalogue()
 	s := acuity.Snapshot{

@@ -6,7 +6,7 @@ import (
 	"svc/acuity"
 )
 
-// chartOf returns a unit whose rooms have the given evidence.
+// chartOf returns the chart of a unit with one occupied room for each given list of evidence.
 func chartOf(t testing.TB, now acuity.Instant, nurses int32, call acuity.Tristate, total int32, rooms ...[]charted) *acuity.Chart {
 	c := &acuity.Chart{Hospital: "h", Unit: acuity.UnitChart{HasCensus: true, TotalRooms: total}}
 	if nurses >= 0 {

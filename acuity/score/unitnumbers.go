@@ -10,7 +10,7 @@ import (
 // hypothetical unit. They do not cover the skill axis, patients without a room, or double occupancy.
 type UnitNumbers struct {
 	Required catalogue.Demand // total demand of all rooms
-	Single   catalogue.Demand // demand of the rooms at 1:1 or more
+	Single   catalogue.Demand // total demand of the rooms that need at least one nurse
 	Score    int64            // total score of all rooms
 	STAT     int32            // number of rooms with a factor of class 4
 	Occupied int32
@@ -59,7 +59,8 @@ func (g *UnitNumbers) readAxes(readings *[acuity.AxisCount]axisReading) acuity.L
 	return top
 }
 
-// SumSnapshot returns the unit numbers for a snapshot.
+// SumSnapshot returns the unit numbers for a snapshot. A snapshot has no rooms, so Single is the total demand of the
+// visits that need at least one nurse.
 func SumSnapshot(s *acuity.Snapshot) UnitNumbers {
 	g := UnitNumbers{
 		STAT: s.Class4[0], Occupied: s.Occupied, Rooms: s.Rooms, Boarders: s.Boarders,
@@ -80,7 +81,7 @@ func SumSnapshot(s *acuity.Snapshot) UnitNumbers {
 // roomCounts are the totals over the rooms of a unit.
 type roomCounts struct {
 	required catalogue.Demand // total demand of all rooms
-	single   catalogue.Demand // demand of the rooms at 1:1 or more
+	single   catalogue.Demand // total demand of the rooms that need at least one nurse
 	score    int64
 	stat     int64 // rooms with a factor of class 4
 	occupied int64 // occupied rooms
@@ -113,7 +114,8 @@ func SumRooms(rooms []RoomVerdict) UnitSums {
 	return s
 }
 
-// IsDue reports whether a room has changed although no new facts have arrived.
+// IsDue reports whether the totals are out of date at the given time, because a room has changed although no new
+// facts have arrived.
 func (s *UnitSums) IsDue(now acuity.Instant) bool { return s.next != 0 && s.next <= now }
 
 // one returns 1 for true and 0 for false.

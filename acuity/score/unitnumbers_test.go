@@ -9,8 +9,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestUnitNumbersAreTheVerdict compares the level from unit numbers with the verdict of the rooms, for units without a
-// roster, waiting patients or shared rooms.
+// TestUnitNumbersAreTheVerdict compares the level computed from UnitNumbers with the level of the verdict computed
+// from the rooms. The units have no roster, no patients without a room and no double occupancy.
 func TestUnitNumbersAreTheVerdict(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		g := UnitNumbers{Nurses: rapid.Int32Range(-1, 8).Draw(t, "nurses"), Call: acuity.Tristate(rapid.IntRange(0, 2).Draw(t, "call"))}

@@ -83,14 +83,14 @@ type RoomVerdict struct {
 	STAT    bool // whether a factor of class 4 is active
 	Assumed bool // whether the demand is a default because no primary factor is known
 	Boarder bool // whether a patient has had the factor triage-admit for at least 120 min
-	Double  bool // whether two patients have been in the room for at least 15 min
+	Double  bool // whether two mothers have been in the room together for at least 15 min
 	Birth   bool // whether a patient has a factor from the Labor or Cesarean section; such a room counts toward the two-nurse minimum
 
 	UnnamedFetus bool // whether a tracing does not identify its fetus, see acuity.PatientChart; false after the birth
 
 	listed  bool           // whether the room counts toward capacity
 	fatigue bool           // whether a factor marks the nurse as fatigued
-	due     acuity.Instant // when Boarder or Double becomes true; 0: never
+	due     acuity.Instant // when Boarder or Double next becomes true; 0: never
 
 	evidence []acuity.Evidence // evidence of all factors, see FactorVerdict.from
 }
@@ -122,9 +122,9 @@ type FactorVerdict struct {
 	Past     bool  // whether the factor had a demand when it began but no longer has one; a past factor is never stale
 	babies   uint8 // largest number of babies in the evidence
 
-	// shown, from and sources locate the factor's evidence within the evidence of the room: the index of the piece
-	// that is shown, the index of the first source's piece, and the number of sources. A room has far fewer than
-	// 65,536 pieces.
+	// These fields locate the factor's evidence within the room's evidence: shown is the index of the piece that is
+	// shown, from is the index of the first source's piece, and sources is the number of sources. A room has far
+	// fewer than 65,536 pieces of evidence.
 	shown, from, sources uint16
 
 	Demand catalogue.Demand // current demand or floor of this factor; for an ADD-only factor, its ADD
@@ -150,7 +150,7 @@ func (rv *RoomVerdict) ActiveFactors(dst []catalogue.Factor) []catalogue.Factor 
 // Has reports whether a factor is active. A nil verdict has no factors.
 func (rv *RoomVerdict) Has(f catalogue.Factor) bool { return rv.Find(f) != nil }
 
-// Find returns an active factor, or nil if the factor is not active.
+// Find returns the verdict of a factor, or nil if the factor is not active. A nil room verdict has no factors.
 func (rv *RoomVerdict) Find(f catalogue.Factor) *FactorVerdict {
 	if rv == nil {
 		return nil

@@ -201,7 +201,8 @@ func seen(v *RoomVerdict) seenRoom {
 	return s
 }
 
-// still returns a room without the instants at which it changes and without private fields.
+// still returns the public part of a room verdict, without Boarder, Double, the staleness of factors, and the
+// instants of the next changes.
 func still(v *RoomVerdict) seenRoom {
 	s := seen(v)
 	s.Next, s.Boarder, s.Double = 0, false, false
@@ -270,7 +271,8 @@ func TestNothingChangesBeforeNext(t *testing.T) {
 	})
 }
 
-// checkRoomNext checks the instants at which a room and its factors change.
+// checkRoomNext checks that the room and each of its factors do not change before their Next, and that they change at
+// Next.
 func checkRoomNext(t *rapid.T, r *acuity.RoomChart, v RoomVerdict, now acuity.Instant) {
 	if v.Next != 0 {
 		before, at := judgeAt(r, v.Next-1), judgeAt(r, v.Next)

@@ -68,8 +68,8 @@ func (k *Statements) bindingFor(r *registry.Room, h *evidence.Statement) registr
 }
 
 // OwnerAt returns the owner of the statements about a room at t: the mother who arrived last or, if no mother is in
-// the room, the newborn who arrived last. If no visit is in the room, the owner is the occupant without a visit, if
-// any.
+// the room, the newborn who arrived last. If no visit is in the room, the owner is the current or a former occupant
+// without a visit, if any.
 func OwnerAt(r *registry.Room, t acuity.Instant) registry.Binding {
 	var newborn *registry.Visit
 	for i := range slices.Backward(r.Stays) { // usually the last stay matches
@@ -99,7 +99,8 @@ func OwnerAt(r *registry.Room, t acuity.Instant) registry.Binding {
 	return registry.Binding{}
 }
 
-// firstOwnerAfter returns the first owner who arrives in the room in the interval (from, to].
+// firstOwnerAfter returns the first mother, or else the occupant without a visit, who arrives in the room in the
+// interval (from, to].
 func firstOwnerAfter(r *registry.Room, from, to acuity.Instant) registry.Binding {
 	first, _ := slices.BinarySearchFunc(r.Stays, from+1, func(s registry.RoomStay, at acuity.Instant) int { return cmp.Compare(s.From, at) })
 	for i := first; i < len(r.Stays) && r.Stays[i].From <= to; i++ {

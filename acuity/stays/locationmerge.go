@@ -91,8 +91,8 @@ func (w *locationMerge) placementAt(t acuity.Instant) (location.Placement, bool)
 	return w.censusSpans[q].Place, !w.censusSpans[q].Absent
 }
 
-// lastReported returns when ADT or a census last reported the place of the visit. It returns 0 if the visit currently
-// has a place according to ADT or to a census.
+// lastReported returns when ADT or a census last reported a place or the departure of the visit. It returns 0 if ADT
+// or a census currently has a place for the visit.
 func (w *locationMerge) lastReported(v *registry.Visit) acuity.Instant {
 	last := acuity.Instant(1)
 	for _, s := range w.adtSpans {
@@ -170,9 +170,9 @@ func (w *locationMerge) arrival(t acuity.Instant) (acuity.Instant, bool) {
 }
 
 // isInOccupiedRoom reports whether the newborn v counts as present at the time of the newest census, although the
-// census does not list it. This is the case if ADT has the newborn in a room that the census reports as occupied, in
-// a room in which its mother was, or in a place that is not a room of the unit. A census lists rooms and rarely lists
-// a newborn separately.
+// census does not list it. This is the case if ADT places the newborn in a room that the census reports as occupied,
+// in a room in which its mother is or was, or in a place that is not a room of the unit. A census lists rooms and
+// rarely lists a newborn separately.
 func (l *Builder) isInOccupiedRoom(v *registry.Visit, w *locationMerge, at acuity.Instant) bool {
 	p, there := w.adtPlacementAt(at)
 	if !there {
@@ -233,8 +233,8 @@ func appendWithMother(own, mothers []registry.LocationSpan, from, to acuity.Inst
 // placePoint is an instant at which ADT reports a visit's place.
 type placePoint struct {
 	At acuity.Instant
-	// About is the time of the event to which a cancel refers, or 0 if the point is not a cancel. A census that is
-	// newer than the canceled event also overrides the cancel.
+	// About is the time of the event to which a cancel refers, or 0 if the point is not a cancel. If that event is
+	// later than a census, the cancel does not override the census, because the census was not affected by the event.
 	About acuity.Instant
 }
 

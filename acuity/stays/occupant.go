@@ -51,9 +51,9 @@ func (l *Builder) ChooseOccupants() {
 	}
 }
 
-// occupantCandidate returns the room where the visit may be the occupant whom the newest census reported without a
-// visit, and the start of the visit's stay there. The room is the one where ADT has the visit at the time of that
-// census, unless ADT last placed the visit there before the occupant's arrival.
+// occupantCandidate returns the room in which the visit may be the occupant whom the newest census reported without a
+// visit, and the start of the visit's stay there. This is the room in which ADT places the visit at the time of that
+// census. There is no such room if ADT last reported the visit there before the occupant's arrival.
 func (l *Builder) occupantCandidate(v *registry.Visit) (*registry.Room, acuity.Instant) {
 	if !l.Facts.HasCensus || v.Timeline.Newborn || wasReportedAt(v, l.Facts.CensusAt) {
 		return nil, 0

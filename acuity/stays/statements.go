@@ -130,8 +130,9 @@ func (k *Statements) reset() {
 // DropResourceStatement drops the record of a resource statement.
 func (k *Statements) DropResourceStatement(h *evidence.ResourceStatement) { k.dropRecord(&h.Statement) }
 
-// FinalizeStatements makes the current owners of a room's statements final once the statements are 24 h old. Statements
-// that belong neither to a visit nor to the room are dropped.
+// FinalizeStatements makes the current owners of a room's statements final once the statements are 24 h old.
+// Statements of the current occupant without a visit remain undecided. Other statements that belong neither to a
+// visit nor to the room are dropped.
 func (k *Statements) FinalizeStatements(r *registry.Room, now acuity.Instant) {
 	if at := r.Statements.Unsettled; at == 0 || at.Add(registry.SettleAfter) > now {
 		return
@@ -142,7 +143,7 @@ func (k *Statements) FinalizeStatements(r *registry.Room, now acuity.Instant) {
 		switch {
 		case h.Settled:
 			return false
-		case h.ReceivedAt.Add(registry.SettleAfter) > now, h.Owner.Kind == registry.ToOccupant: // the occupant may still turn out to be a visit
+		case h.ReceivedAt.Add(registry.SettleAfter) > now, h.Owner.Kind == registry.ToOccupant: // a feed may still report the occupant's visit
 			r.Statements.Unsettled = codes.Soonest(r.Statements.Unsettled, h.ReceivedAt)
 			return false
 		case h.Owner.Kind == registry.ToRoom:
@@ -226,10 +227,10 @@ type statementRecord struct {
 // names, or with the statement's room.
 type HolderName struct {
 	Visit string
-	Named *registry.SubjectName // the patient; nil: the statement does not name a patient
+	Named *registry.SubjectName // nil: the statement is not stored with a patient
 }
 
-// patient returns the name of the patient, or the zero value if the statement does not name a patient.
+// patient returns the name of the patient with whom the statement is stored, or the zero value if there is none.
 func (o *HolderName) patient() registry.SubjectName {
 	if o.Named == nil {
 		return registry.SubjectName{}
@@ -277,7 +278,8 @@ func (k *Statements) RestoreStatements() {
 	k.reset()
 }
 
-// restoreUnassigned assigns a restored statement to the patient whom it names.
+// restoreUnassigned adds a restored statement to the unassigned statements of the patient whom it names or, if it
+// names no patient, to those of its resource.
 func (k *Statements) restoreUnassigned(s *statementRecord) {
 	name := s.holder.patient()
 	if name == (registry.SubjectName{}) {
