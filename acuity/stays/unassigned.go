@@ -13,8 +13,9 @@ import (
 )
 
 // HolderOfResource returns the holder that is to store a new version of a resource. All versions of a resource have
-// the same holder. HolderOfResource either moves the earlier versions to the given holder and returns the given holder,
-// or returns the current holder of the earlier versions.
+// the same holder. If the given holder differs from that of the earlier versions, HolderOfResource moves the earlier
+// versions to the given holder and returns it. If the new version names no visit or patient, or is older than the
+// earlier versions, HolderOfResource returns their holder and moves nothing.
 func (k *Statements) HolderOfResource(h *evidence.ResourceStatement, to identity.Holder) identity.Holder {
 	whole := h.WholeResource()
 	if from, known := k.Names.Resources[whole]; known && from != to {
@@ -64,7 +65,7 @@ func (k *Statements) moveResource(from, to identity.Holder, whole string) {
 	}
 }
 
-// UnassignForgotten makes the statements of dropped visits unassigned.
+// UnassignForgotten unassigns those of a patient's statements whose visit has been dropped.
 func (k *Statements) UnassignForgotten(r *registry.Unassigned) {
 	for i := range r.Statements {
 		h := &r.Statements[i]
@@ -76,8 +77,9 @@ func (k *Statements) UnassignForgotten(r *registry.Unassigned) {
 	}
 }
 
-// AssignUnassigned assigns each statement of the touched patients to the visit of its patient at the statement's
-// time, or to no visit if there is none.
+// AssignUnassigned assigns each statement of the touched patients to the visit that its patient had when the
+// statement was received, or to no visit if there is none. For a version of a resource, the receipt of the newest
+// version counts.
 func (k *Statements) AssignUnassigned() {
 	for _, r := range k.Work.Unassigned {
 		r.Marked = false

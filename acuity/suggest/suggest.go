@@ -31,8 +31,8 @@ const (
 // maxSuggestions is the maximum number of suggestions for one code.
 const maxSuggestions = 3
 
-// advice lists suggestions for codes that the specification omits or misassigns (docs/decisions.md#suggestions). They
-// rank before suggestions from neighboring codes.
+// advice lists suggestions for codes that the specification omits or misassigns (docs/decisions.md#suggestions). Most
+// of them score higher than any suggestion from neighboring codes.
 var advice = []struct {
 	system codes.System
 	codes  []string

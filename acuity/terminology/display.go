@@ -88,8 +88,8 @@ func (l lexicon) scan(text string) meaning {
 		if n <= maxDisplayWord {
 			m = l[string(word[:n])]
 		}
-		// A slash means a combination only between two words of letters that are not units. In "4 mg/250 mL" or
-		// "mcg/min" it does not (docs/decisions.md#combinations).
+		// A slash indicates a combination only between two words that consist of letters and are not units. In "4
+		// mg/250 mL" or "mcg/min", it does not (docs/decisions.md#combinations).
 		if slash && letters && lastLetters && (m.traits|last.traits)&traitUnit == 0 {
 			all.traits |= traitMixed
 		}
@@ -154,8 +154,9 @@ func displayFits(r *catalogue.Route, m meaning) bool {
 }
 
 // ReduceDisplay reduces free text that replaces a code to the words that occur in rules on display names. Those words
-// are kept in order; other words become "x", and numbers become "0". Text without any such word becomes "". The result
-// cannot identify a person, and every rule matches the result if and only if it matches the original.
+// are kept in order; other words become "x", and numbers become "0". If no word of the text occurs in a catalogue
+// route, the result is "". The result cannot identify a person, and every rule matches the result if and only if it
+// matches the original.
 func ReduceDisplay(text string) string {
 	text = codes.CleanDisplay(text)
 	sought := CatalogueIndex().lexicon

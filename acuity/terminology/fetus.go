@@ -200,8 +200,8 @@ func fetusLabelAt(text string, list []fetusToken, i int, device bool) (label byt
 	return label, last
 }
 
-// fetusTokens appends the words of a text to list. Words also end between letters and digits, and between a lowercase
-// and an uppercase letter: "FHR1", "fetusB".
+// fetusTokens appends the words of a text to list. A word also ends between a letter and a following digit, and
+// between a lowercase and a following uppercase letter: "FHR1", "fetusB". It appends at most maxFetusTokens words.
 func fetusTokens(text string, list []fetusToken) []fetusToken {
 	var word [12]byte
 	n, start, before := 0, -1, rune(0)

@@ -164,8 +164,8 @@ func anything(c *catalogue.Catalogue, r *catalogue.Route, code string) []Match {
 	return matches
 }
 
-// TestSignals contains one line for each statement: kind, system, code, display, value, and the factors
-// that it activates. "-" deactivates, "?" is unreadable, "!" is unmapped.
+// TestSignals has one line for each statement: its kind, system, code, display name and value, and then the factors
+// that the statement activates. "-" stands for none, "?" for an unreadable value, and "!" for an unmapped code.
 func TestSignals(t *testing.T) {
 	const critical = "high-critical-med-infusion"
 	const oxygen = "high-oxygen-therapy"

@@ -89,7 +89,7 @@ func MatchText(c *catalogue.Catalogue, w SignalText, maps *Mappings) *MatchedSig
 
 // findRetracted sets TakenBack. A retraction with a value retracts only statements with that value, so TakenBack
 // contains the matches of that value; other statements with the same code remain. A retraction of a medication
-// ignores the value: it ends the medication whatever its rate.
+// applies to the medication whatever its rate, so its value is ignored.
 func (r *MatchedSignal) findRetracted(c *catalogue.Catalogue) {
 	if r.Status != acuity.SignalRetracted || r.Value.Kind == codes.ValueNone || r.State != Matched || r.Kind == catalogue.KindMedication {
 		return
@@ -148,8 +148,8 @@ func fetusOf(w *SignalText, matches []Match) string {
 // Counts reports whether the statement can change evidence; an unreadable statement cannot.
 func (r *MatchedSignal) Counts() bool { return r.Status != acuity.SignalActive || r.State == Matched }
 
-// Known returns the match state used by the worklist of unmapped codes. The end of a medication without a name counts
-// as matched, because the start of the medication had the name.
+// Known returns the match state used by the worklist of unmapped codes. A statement without a display name that ends,
+// pauses or retracts a medication counts as matched, because the statement that started the medication had the name.
 func (r *MatchedSignal) Known() MatchState {
 	if r.State == Unmapped && r.Status != acuity.SignalActive && r.Kind == catalogue.KindMedication && r.Display == "" {
 		return Matched
@@ -157,10 +157,10 @@ func (r *MatchedSignal) Known() MatchState {
 	return r.State
 }
 
-// Identity determines which statements replace each other: the newest statement of an identity counts. All codes for
-// FHR category share one identity, as do all codes for MEWS and all codes for BMI; see codeFold. For any other code,
-// the identity consists of the code, the fetus and whether the code is a medication; it does not include the display
-// name or the start (docs/decisions.md#signal-identity).
+// Identity determines which statements replace each other: the newest statement of an identity counts. For most
+// codes, the identity consists of the code, the fetus and whether the code is a medication; it does not include the
+// display name or the start (docs/decisions.md#signal-identity). All codes for FHR category count as one identity, as
+// do all codes for MEWS and all codes for BMI; package evidence combines them by [MatchedSignal.Concept].
 type Identity struct {
 	Medication bool
 	System     codes.System
@@ -252,7 +252,7 @@ func codingsOf(list []acuity.Coding) Codings {
 	return Codings(b.String())
 }
 
-// Has reports whether one of the codes is among the given names.
+// Has reports whether the codings contain one of the given names as a code.
 func (c Codings) Has(names map[string]bool) bool {
 	for part := range strings.SplitSeq(string(c), "\x00") {
 		if names[part] {

@@ -95,7 +95,7 @@ var (
 	}
 )
 
-// Meaningless words before or after a text never change the reading.
+// Meaningless words before or after a text never change the category or the test result that the text is read as.
 func TestNeutralWordsChangeNothing(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		text := rapid.SampledFrom(clearReadings).Draw(t, "reading")
@@ -112,8 +112,8 @@ func TestNeutralWordsChangeNothing(t *testing.T) {
 	})
 }
 
-// A negation or a word of doubt never makes an unreadable text readable. Directly before a reading, it makes the text
-// unreadable.
+// If a text names no category, an additional negation or word of doubt never makes it name one; the same applies to a
+// positive test result. A reading that directly follows such a word is neither a category nor a positive result.
 func TestDenialNeverReads(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		list := rapid.SliceOfN(rapid.SampledFrom(slices.Concat(clearReadings, neutralWords, denials, []string{";", "III", "2", "I", "normal", "present"})), 0, 8).Draw(t, "words")

@@ -113,7 +113,7 @@ func (h *service) order(ctx context.Context, c *outbound.Command) error {
 	return err
 }
 
-// testDelivery returns the id of the delivery that a webhook test creates.
+// testDelivery returns the id of the delivery that a webhook test creates, or "" for a test of another channel.
 func testDelivery(c *outbound.Command) string {
 	if c.Channel != subscriber.ChannelWebhook {
 		return ""
@@ -156,7 +156,7 @@ func listed(letters *deadletter.Letters) func(hospital string) []readapi.DeadLet
 	}
 }
 
-// readAgain returns the function that retries a dead letter.
+// readAgain returns the function that decodes the observation in a dead letter again, so that ingest can retry it.
 func readAgain(letters *deadletter.Letters) func(ctx context.Context, hospital, id string) (*acuity.Observation, error) {
 	return func(ctx context.Context, hospital, id string) (*acuity.Observation, error) {
 		o, err := letters.Observation(ctx, hospital, id)

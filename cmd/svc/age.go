@@ -76,7 +76,8 @@ func (h *service) watchAges() *projection.Ages {
 	return ages
 }
 
-// watchCurrency publishes how current the views are for readers.
+// watchCurrency publishes, for each view, how far it lags behind the log and how many of its partitions cannot be
+// read.
 func (h *service) watchCurrency() {
 	views := map[string]func(context.Context, int32) view.Currency{
 		"units": h.redis.Currency, "forecasts": h.models().Currency, "lists": h.redis.Lists().Currency,
@@ -96,7 +97,8 @@ func (h *service) watchCurrency() {
 		func(c view.Currency) float64 { return float64(c.Unreadable) })
 }
 
-// watchServers publishes the clocks, memory and disks of the servers, and when certificates expire.
+// watchServers publishes metrics for the Redis clock, the memory of Redis, the disks of the brokers, and the expiry
+// of certificates.
 func (h *service) watchServers() {
 	h.metrics.Ratio("svc_clock_skew_seconds",
 		"How far the Redis clock is ahead of the clock of this process. Absent while Redis does not respond.",

@@ -75,7 +75,7 @@ func runDev(ctx context.Context, o *devserver.Options, w env) error {
 			}
 			h.Run("demo", func(ctx context.Context) error { return demo.Run(ctx, h.notified) })
 		}
-		began = w.Now() // before anything is received; the history of the demo ends now
+		began = w.Now() // before any request is received; the demo's history ends here
 		return []func(context.Context) error{public.Run, front.Run}, nil
 	})
 }

@@ -47,8 +47,8 @@ func each(c *cobra.Command, fn func(*cobra.Command)) {
 	}
 }
 
-// TestFlagsHaveTwoDashes: a flag with one dash is refused with a hint. No flag with a value has a short name, so one
-// dash and a name cannot be read as a sequence of short flags.
+// TestFlagsHaveTwoDashes: a flag with one dash is refused with a hint. No flag has a short name except -h, so a name
+// after one dash can only be a mistake.
 func TestFlagsHaveTwoDashes(t *testing.T) {
 	each(tree(env{}), func(c *cobra.Command) {
 		tried := false

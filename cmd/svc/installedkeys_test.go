@@ -275,7 +275,8 @@ func TestRotationOfTheSecretsKey(t *testing.T) {
 	}
 	during, _ := i.start("ingest", both)
 	i.await(during, "")
-	// Processes without the new key can open the values that this process seals.
+	// Until the reseal, a process with both keys seals with the old key, so processes without the new key can open
+	// the values.
 	if err := during.settings.PutRecipient(t.Context(), math.MaxInt64, &subscriber.Recipient{
 		ID: "rcp_1", Hospital: "north", Label: "Charge nurse", Email: "nurse@north.example", EmailShown: "n***", Version: 2, CreatedAt: time.UnixMilli(1),
 	}); err != nil {
@@ -303,7 +304,8 @@ func TestRotationOfTheSecretsKey(t *testing.T) {
 	if got := address(after); got != "nurse@north.example" {
 		t.Errorf("with the new key alone it reads %q", got)
 	}
-	// If the key is lost, a different key replaces it, and the sealed values must be set again.
+	// If the installation's key is lost, svc secrets reseal --lost sets a different key, and the sealed values must
+	// be entered again.
 	const lastKey = "a third key of the tests, of 32 characters and more"
 	if code, said := i.secrets("reseal --lost", "SVC_SECRETS_KEY", lastKey); code != 1 || !strings.Contains(said, "encrypted with a key that is not configured: 1") {
 		t.Errorf("lost: %d, %s", code, said)
@@ -334,7 +336,8 @@ func TestRotationOfThePseudonymKey(t *testing.T) {
 	if visit(before) != visit(after) {
 		t.Errorf("one visit is %s and %s", visit(before), visit(after))
 	}
-	// An older release used a key before fingerprints were stored.
+	// If an older release used a key without storing its fingerprint, the first start with both keys uses the old key
+	// for pseudonyms.
 	old := newInstallation(t)
 	upgraded, _ := old.start("ingest", func(c *config.Config) { c.PseudonymKey, c.PseudonymsOld = anotherKey, []string{oneKey} })
 	old.await(upgraded, "")
