@@ -246,8 +246,8 @@ func (a *acts) recordAct(w http.ResponseWriter, r *http.Request, o *acuity.Obser
 	return err == nil
 }
 
-// recordNotDone writes an audit record that says that a previously recorded act was refused or may not have been
-// executed.
+// recordNotDone writes an audit record for an act that is already recorded but was refused, or whose result is
+// unknown.
 func (a *acts) recordNotDone(r *http.Request, o *acuity.Observation, action string, subjects ...string) {
 	if a.Audit == nil {
 		return

@@ -123,9 +123,10 @@ func (o object) location(room, place string) acuity.Location {
 	return l
 }
 
-// identify returns the identity of an event: its eventId or, if it has none, a digest of the fields that distinguish
-// it (type, visit, times, location, diagnoses). The digest uses all times as they were sent, because a coarse time
-// may resolve to a different instant when the event is sent again.
+// identify returns the identity of an event: a pseudonym of its eventId or, if it has none, of the fields that
+// distinguish it (type, visit, times, locations, diagnoses). It also returns a digest of the event's content. Both
+// use all times as they were sent, because a coarse time may resolve to a different instant when the event is sent
+// again.
 func (r *reader) identify(eventID string, e *acuity.Event) (id, digest string) {
 	var usual [512]byte // large enough for a typical event
 	k := key{usual[:0]}

@@ -156,8 +156,8 @@ func (r *reader) refusedParts(c *acuity.Change) (parts []httpapi.Detail) {
 	return parts
 }
 
-// refuseWhole reports whether any part of a body was applied. If none was, because every part exceeds a limit, it
-// sends an error response.
+// refuseWhole sends an error response and returns false if nothing in a body was applied because every part exceeds a
+// limit. If not, it returns true.
 func refuseWhole(w http.ResponseWriter, r *http.Request, c *acuity.Change) bool {
 	rule, refused := exceeded(c)
 	if !refused {

@@ -130,8 +130,9 @@ func TestCoarseTimesAreAsLongAsInTheirZone(t *testing.T) {
 	}
 }
 
-// TestOffsetOfTheMessageOnTheDayOfAChange: if a message has the offset of the hospital's zone, a day on which the
-// clocks change is read as in that zone. Any other offset applies unchanged.
+// TestOffsetOfTheMessageOnTheDayOfAChange: if a message has an offset that the hospital's zone also has on that day,
+// its times are read in that zone, so a day on which the clocks change has 23 or 25 hours. With any other offset, its
+// times are read at that offset.
 func TestOffsetOfTheMessageOnTheDayOfAChange(t *testing.T) {
 	zone := zoneOf(t, "America/New_York")
 	at := func(hour, minute int) acuity.Instant {
@@ -157,8 +158,9 @@ func TestOffsetOfTheMessageOnTheDayOfAChange(t *testing.T) {
 }
 
 // TestCancelFindsItsEventWhenTheClockChanges: on days around a clock change, a cancellation withdraws the discharge
-// at the time that the cancellation names, whatever the precision of the two times. A cancellation for the day before
-// or after does not withdraw it. The reference implementation agrees for every order of the messages.
+// at the time that the cancellation names, whatever the precision of the two times. A cancellation that names a time
+// two days earlier or later does not withdraw the discharge, unless a time of month precision covers both. The
+// reference implementation agrees for every order of the messages.
 func TestCancelFindsItsEventWhenTheClockChanges(t *testing.T) {
 	layouts := []string{"20060102150405", "200601021504", "2006010215", "20060102", "200601"}
 	rapid.Check(t, func(t *rapid.T) {
@@ -218,8 +220,9 @@ func TestCancelFindsItsEventWhenTheClockChanges(t *testing.T) {
 	})
 }
 
-// TestCancelOfARepeatedHour: a cancellation finds its event in a repeated hour, whichever offset each message has,
-// because EVN-6 without an offset means both hours. With an offset or a different time, EVN-6 means only that time.
+// TestCancelOfARepeatedHour: if the cancellation's EVN-6 has no offset, it means both occurrences of a repeated hour,
+// so the cancellation finds the discharge whatever the offset of either message. An EVN-6 with an offset means one
+// occurrence only, and one with a different time finds no discharge.
 func TestCancelOfARepeatedHour(t *testing.T) {
 	zone := zoneOf(t, "America/New_York")
 	first, second, later := "20261101014500-0400", "20261101014500-0500", "20261101100000-0500"

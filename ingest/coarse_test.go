@@ -137,8 +137,9 @@ func TestCoarseStartStays(t *testing.T) {
 }
 
 // TestCoarseStartAndEndOfADrugStay: if versions give only the day of the start or end of a drug or a condition, the
-// time that was resolved from the first version remains, in any order of arrival. Otherwise, an earlier infusion
-// would appear to last until a later infusion begins, and the timer of the earlier one would continue.
+// time that was resolved from the first version remains, in any order of arrival. Without this rule, a repeated
+// version would move the end of an infusion close to the start of the next infusion, and the timer of the first one
+// would continue.
 func TestCoarseStartAndEndOfADrugStay(t *testing.T) {
 	drug := func(id, status, updated, from, to string) string {
 		if to != "" {

@@ -84,7 +84,8 @@ func (a *acts) retry(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if got.applied {
-		// If this fails, the dead letter remains on the list, but retrying it again has no further effect.
+		// If the retry cannot be recorded, the dead letter remains on the list, but retrying it again has no further
+		// effect.
 		if err := a.DeadLetterRetried(r.Context(), hospital, id); err != nil {
 			a.Shell.Log.WarnContext(r.Context(), "retry not recorded", "hospital", hospital, "error", err)
 		}

@@ -66,8 +66,9 @@ func roomOfSender() (*acuity.Observation, error) {
 	}, nil
 }
 
-// TestRetryIsOnce: a dead letter that this release can read is appended once, with the identity and facts that its
-// sender sent. The audit record is written first and names the administrator.
+// TestRetryIsOnce: a retry appends the facts of a readable dead letter as its sender sent them. A second retry
+// returns the result of the first one, and its observation is a duplicate. The audit record is written before the
+// facts and names the administrator.
 func TestRetryIsOnce(t *testing.T) {
 	for name, request := range map[string]*acuity.Request{
 		"without an identity":     nil,

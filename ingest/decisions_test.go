@@ -11,9 +11,9 @@ import (
 	"svc/acuity/score"
 )
 
-// message returns an ADT message about visit VN1. clock is the time in EVN-2, on the day of the tests, in the
-// hospital's time zone. words set the rest: "3=" sets field 3 of PV1 (likewise other fields), "evn6=" and "msh7=" set
-// those fields, and any other word is a whole segment.
+// message returns an ADT message about visit VN1. The argument clock is the time in EVN-2, on the day of the tests,
+// in the hospital's time zone. Each of the words sets another part of the message: "3=" sets PV1-3 (likewise for
+// other fields of PV1), "evn6=" and "msh7=" set those fields, and any other word is a whole segment.
 func message(event, clock string, words ...string) string {
 	pv1 := make([]string, 45)
 	pv1[0], pv1[2], pv1[19] = "PV1", "I", "VN1"

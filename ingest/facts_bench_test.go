@@ -40,7 +40,7 @@ func BenchmarkFacts(b *testing.B) {
 			b.Fatal(fault)
 		}
 	}
-	var compressions []int // lengths of the runs of compressions
+	var compressions []int // number of compressions for each hash
 	counting, plain := o, o
 	counting.Pseudonym = func(dst []byte, kind string, value []byte) []byte {
 		const padding = 9 // the minimum number of bytes that SHA-256 adds

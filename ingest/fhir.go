@@ -136,7 +136,9 @@ func (a *fhirAnswer) place(p *Places) {
 	}
 }
 
-// refuseResources marks the FHIR resources whose facts exceed a limit as rejected.
+// refuseResources updates the results of the FHIR resources from the applied change: resources whose facts exceed a
+// limit are rejected, and resources of conditional creates without effect exist. It then sets the counts in the
+// response.
 func (a *fhirAnswer) refuseResources(bundle *fhir.Facts, c *acuity.Change) {
 	for i := range c.Items {
 		if c.Items[i].Outcome == acuity.Rejected {

@@ -136,7 +136,7 @@ func (h *service) openParts(ctx context.Context) (err error) {
 	}); err != nil {
 		return err
 	}
-	h.redis.Ping(ctx) //nolint:errcheck // logged with the option to check; Redis may start later
+	h.redis.Ping(ctx) //nolint:errcheck // Ping logs a failure and which option to check; Redis may start later
 	h.watermark = h.redis.Watermark()
 	seals, err := c.Seals()
 	if err != nil {
@@ -168,8 +168,8 @@ func (h *service) openParts(ctx context.Context) (err error) {
 	return nil
 }
 
-// recordDenied records a refused request to the administration API by a key, or by a person with a token. Refusals
-// for feed keys are only logged, because interface engines retry forever.
+// recordDenied writes an audit record if a request to the administration API was refused because its key or its token
+// lacks the scope. Refusals of other requests are only logged, because interface engines retry forever.
 func (h *service) recordDenied(ctx context.Context, key *access.Key, method, route string, scope access.Scope) {
 	if scope == access.Admin {
 		h.refusals.Add(ctx, audit.Act{

@@ -106,7 +106,7 @@ func TestASVS741SessionsEndOnEveryReader(t *testing.T) {
 		}
 		all := one.settings.Users.Sessions(lastUser(one))
 		end(&all[0], cookie)
-		events, err := io.ReadAll(answer.Body) // if the session did not end, this would take half an hour
+		events, err := io.ReadAll(answer.Body) // returns when the session has ended, or after half an hour
 		answer.Body.Close()
 		if err != nil || !strings.Contains(string(events), "event: gone") {
 			t.Errorf("%s: the stream of the other reader ends with %v: %s", name, err, events)

@@ -114,8 +114,9 @@ func (v *viewSpans) endInput(partition int32, in *stream.Input, at time.Time) (t
 	return applied.TraceID()
 }
 
-// endWrites ends the spans of the inputs that were added to the view of a partition at an instant. It returns the trace
-// id of the oldest such input, or "" if there is none.
+// endWrites ends the spans of the inputs that the view of a partition now includes: those up to the given position.
+// The argument at is the time of the write. endWrites returns the trace id of the oldest such input, or "" if there
+// is none.
 func (v *viewSpans) endWrites(partition int32, position int64, at time.Time) (traceID string) {
 	if v == nil {
 		return ""

@@ -58,8 +58,9 @@ func TestFactsAgain(t *testing.T) {
 	}
 }
 
-// lines describes only events and signals. It omits the intervals of times, because [writer] writes instants. It also
-// omits whether a patient may be a fetus, because that depends on whether the body contains the Encounter.
+// lines describes the events and the signals in f, without other facts. It omits the intervals of times, because
+// [writer] writes instants. It also omits whether a patient may be a fetus, because that depends on whether the body
+// contains the Encounter.
 func lines(f *Facts) string {
 	for i := range f.Signals {
 		s := &f.Signals[i]
@@ -90,7 +91,7 @@ func (w *writer) body(t *testing.T) []byte {
 	return body
 }
 
-// keep removes from f the facts that were not written.
+// keep removes from f everything that the writer did not write.
 func (w *writer) keep(f *Facts) {
 	var events []acuity.Event
 	for _, e := range f.Events {

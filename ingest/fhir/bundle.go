@@ -46,7 +46,8 @@ func (p *parser) refuse(f Fault) {
 	}
 }
 
-// isFull reports whether the lists have reached their limits. If so, it refuses the body.
+// isFull reports whether the maximum number of resource parts, such as codings, is stored. If so, it refuses the body
+// as too large.
 func (p *parser) isFull() bool {
 	if p.stored() < maxStored {
 		return false
@@ -229,8 +230,8 @@ func (p *parser) entry(c, n int32, level int, of string) {
 	}
 }
 
-// item parses one element of a list of resources and counts it. It returns the index of the resource, or -1 if the
-// decoder does not use resources of that kind.
+// item parses one element of a list of resources and counts it. It returns the index of the stored resource, or -1 if
+// the element is not a resource of a kind that the decoder uses.
 func (p *parser) item(c, n int32, level int) int32 {
 	if p.space() != '{' {
 		p.skip()

@@ -59,7 +59,8 @@ func (d *document) issue(r *resource, severity, code, field string) {
 // warnMore is the code of the last listed issue if others are omitted.
 const warnMore = "more_not_listed"
 
-// appendIssue appends an issue, unless it repeats the last one.
+// appendIssue appends an issue, unless it repeats the last one. Beyond the maximum number of issues, a warning with
+// the code warnMore replaces the last one.
 func (d *document) appendIssue(i placedIssue) {
 	if len(d.issues) == maxIssues {
 		d.issues[maxIssues-1] = placedIssue{Issue{Severity: severityWarning, Code: warnMore}, math.MaxInt32, 0}
@@ -91,8 +92,8 @@ func (d *document) reject(r *resource, code, field string) {
 
 func (d *document) warn(r *resource, code, field string) { d.issue(r, severityWarning, code, field) }
 
-// setResult records the result of an entry of the body's Bundle. If Bundles are nested, it ignores the inner ones;
-// the outermost is the first container.
+// setResult records the result of an entry of the body's outermost Bundle, which is the first container. Entries of
+// nested Bundles are ignored. If an entry has several results, the greatest value of Entry counts.
 func (d *document) setResult(container, index int32, became Entry) {
 	if container == 0 && index >= 0 && int(index) < len(d.entries) {
 		d.entries[index] = max(d.entries[index], became)

@@ -138,8 +138,8 @@ func (p *parser) identifierList() (first, last int32) {
 	})
 }
 
-// gather parses a list into a store and returns the range of the new elements: those for which the given function
-// returns true, up to a maximum number.
+// gather reads a list into a store and returns the range of the new elements. The function read reads one element and
+// reports whether to store it. Elements beyond the maximum number are left out.
 func gather[T any](p *parser, store *[]T, most int, read func() (T, bool)) (first, last int32) {
 	begin := len(*store)
 	for l := p.list(); p.next(&l); {

@@ -206,7 +206,7 @@ func (m *mapper) classOf(r *resource) byte {
 	return 'O'
 }
 
-// classify sets the class and the service of the patient, and the hints found in the reasons for the visit.
+// classify sets the class and the service of an event, and the hints found in the reasons for the visit.
 func (m *mapper) classify(r *resource, e *acuity.Event) {
 	e.Class = m.classOf(r)
 	e.Service = m.serviceOf(&r.service)
@@ -223,8 +223,9 @@ func (m *mapper) classify(r *resource, e *acuity.Event) {
 	e.Reasons = adt.ParseReasons(reasons.String())
 }
 
-// start returns the time at which the Encounter began or, if the Encounter is planned for the future, the time of its
-// version.
+// start returns the time at which the Encounter began. If the Encounter is planned and its start is missing or in the
+// future, or if the start of any Encounter is missing or unreadable, start returns the time of the version or, if
+// that is missing, the time of receipt.
 func (m *mapper) start(r *resource, e *acuity.Event, now phase) (acuity.Instant, acuity.Moment) {
 	begun, ok := m.instant(r.during.start)
 	switch {
@@ -279,9 +280,10 @@ func (m *mapper) setRelations(r *resource, e *acuity.Event, patient int32, start
 	m.setWhole(r, e, patient)
 }
 
-// setWhole records the visit of the Encounter that partOf names. That visit is the mother's if the two Encounters are
-// known to have different patients. If this is not known, facts from other messages decide whether it is the
-// mother's.
+// setWhole records the visit of the Encounter that partOf names. If the two Encounters are known to have different
+// patients, this patient is a newborn, and that visit is the mother's. If the birth date shows that this patient is
+// not a newborn, partOf is ignored with a warning. If the patients are not known, facts from other messages decide
+// whether the visit is the mother's.
 func (m *mapper) setWhole(r *resource, e *acuity.Event, patient int32) {
 	t, ok := m.follow(&r.partOf, encounterKind, r)
 	if !ok {

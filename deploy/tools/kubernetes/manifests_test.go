@@ -62,8 +62,8 @@ func render(values string) (map[string]string, error) {
 	return found, err
 }
 
-// known decodes the objects of Kubernetes, of the Gateway API and of the Prometheus Operator. A field that the
-// object's type does not have is an error.
+// known is a decoder for the objects of Kubernetes, of the Gateway API and of the Prometheus Operator. It returns an
+// error for a field that the object's type does not have.
 var known = func() runtime.Decoder {
 	types := scheme.Scheme
 	for _, add := range []func(*runtime.Scheme) error{gateway.Install, monitoring.AddToScheme} {
