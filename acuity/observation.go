@@ -133,7 +133,7 @@ type Event struct {
 
 	// Cancels is the event time of the event that a cancel refers to. It identifies that event and does not affect
 	// the order of events. If Cancels is 0, the cancel refers to the latest event that this type of cancel can
-	// revert, is not canceled yet, and is not later than At.
+	// revert, that is not canceled yet, and that is not later than At.
 	Cancels          Instant
 	CancelsPrecision Precision
 	// CancelsTo is the first instant after the interval that starts at Cancels; see AtTo. If the time was sent without

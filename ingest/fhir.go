@@ -136,9 +136,9 @@ func (a *fhirAnswer) place(p *Places) {
 	}
 }
 
-// refuseResources updates the results of the FHIR resources from the applied change: resources whose facts exceed a
-// limit are rejected, and resources of conditional creates without effect exist. It then sets the counts in the
-// response.
+// refuseResources updates the results of the FHIR resources from the applied change: it marks resources whose facts
+// exceed a limit as rejected, and resources whose conditional create had no effect as existing. It then sets the
+// counts in the response.
 func (a *fhirAnswer) refuseResources(bundle *fhir.Facts, c *acuity.Change) {
 	for i := range c.Items {
 		if c.Items[i].Outcome == acuity.Rejected {

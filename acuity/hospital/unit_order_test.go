@@ -85,7 +85,7 @@ func TestOrderOfMixedFeedsMeansNothing(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := &world{t: t, now: clockAt(600)}
 		ages := rapid.Permutation(ages()).Draw(t, "ages")
-		own := func() acuity.Instant { // the time of one fact only, because the order of arrival decides between facts with equal times
+		own := func() acuity.Instant { // returns a time for one fact only: between equal times, the order of arrival would decide
 			age := ages[0]
 			ages = ages[1:]
 			return w.now.Add(-age)
@@ -138,8 +138,8 @@ func TestOrderOfMixedFeedsMeansNothing(t *testing.T) {
 	})
 }
 
-// A visit that leaves and returns at the same instant has two stays with the same start. Canceling the first stay
-// keeps the second, even if the cancel arrives last.
+// A return that is dated in the future counts at its receipt. A visit that leaves at that instant then has two stays
+// with the same start. Canceling the first stay keeps the second, even if the cancel arrives last.
 func TestCancelOfStayWithTheStartOfAnother(t *testing.T) {
 	now := clockAt(600)
 	event := func(id string, kind acuity.EventType, at acuity.Instant) acuity.Observation {

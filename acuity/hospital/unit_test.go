@@ -131,7 +131,6 @@ func TestVisitTakesItsEvidenceAlong(t *testing.T) {
 	}
 }
 
-// roomVerdict returns the verdict of a room.
 func (u *State) roomVerdict(id int32) *score.RoomVerdict {
 	_, rv := u.scoring.verdicts(u.registry.Room(id))
 	return rv

@@ -35,8 +35,8 @@ const (
 )
 
 // CompareSubject compares the patient in a signal with the patient of a visit. Two different names show that the
-// patients differ only if both are numbers or both are references, as in bornOf. A statement about one fetus may name
-// the fetus or the child instead of the mother, so its result is always Same.
+// patients differ only if both are numbers or both are references, as in bornOf. For a statement about one fetus,
+// CompareSubject always returns Same, because the statement may name the fetus or the child instead of the mother.
 func (ns *Names) CompareSubject(s *acuity.Signal, v *registry.Visit) Sameness {
 	if s.Fetus != "" && isFetal(s) {
 		return Same

@@ -124,8 +124,8 @@ func (l *Timelines) indexPart(v *registry.Visit) {
 	}
 }
 
-// neonateFor is how long a FHIR Patient version that says "neonate" applies: an admission that is later than this
-// after the version does not count as a newborn\'s.
+// neonateFor is how long a FHIR Patient version that says "neonate" applies. An admission that follows the version by
+// more than neonateFor does not count as a newborn's.
 const neonateFor = 24 * time.Hour
 
 // indexNames updates the index by patient. It uses the timeline built from the visit's own events.

@@ -52,9 +52,9 @@ const maxAbove = 4
 
 // resolveReference replaces the name of a FHIR Location with its place. A Location named in the room field provides
 // point of care, room, bed and label, but a bed that the sender gave remains the bed. If that Location is unknown or
-// is not a room, the sender\'s bed becomes the room. If the Location is unknown and the sender gave no bed, the
-// Location\'s id or number becomes the room. A Location named in the point-of-care field provides its point of care.
-// If that Location is itself a bed, it also provides the room, and the sender\'s room becomes the bed.
+// is not a room, the sender's bed becomes the room. If the Location is unknown and the sender gave no bed, the
+// Location's id or number becomes the room. A Location named in the point-of-care field provides its point of care.
+// If that Location is itself a bed, it also provides the room, and the sender's room becomes the bed.
 func (t *Table) resolveReference(l acuity.Location) acuity.Location {
 	return t.resolveWithin(l, maxAbove)
 }

@@ -115,8 +115,8 @@ func (g *Registry) BindingOf(h *evidence.Statement) Binding {
 	return Binding{g.VisitOfStatement(h), h.Owner.Kind}
 }
 
-// TouchOwner touches the room in which the owner of a statement is now. An owner that is not a visit is in the room
-// that the statement names, which the caller passes; nil means that this room is no longer known.
+// TouchOwner touches the room in which the owner of a statement is now. If the owner is not a visit, this is r, the
+// room that the statement names; r is nil if that room is no longer known.
 func (g *Registry) TouchOwner(r *Room, b Binding) {
 	switch {
 	case b.V != nil:

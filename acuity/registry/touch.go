@@ -8,8 +8,8 @@ import (
 	"svc/acuity"
 )
 
-// mark is a set of marks on a room or a visit. Touched requests that its state be derived again. The other marks
-// record what has changed and what must still be written.
+// mark is a set of marks on a room or a visit. Touched requests that the state of the room or visit be derived again.
+// The other marks record what has changed and what must still be written.
 type mark uint16
 
 // The marks.

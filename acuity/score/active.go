@@ -195,10 +195,10 @@ func (fv *mergedEntry) addEvidence(v *patient, ev *acuity.Evidence, now acuity.I
 	return shown
 }
 
-// findNext sets fv.Next to the next instant at which the shown entry changes. Before that instant, a source can end
-// without changing the entry, because other evidence for the factor outweighs it. findNext returns the first instant
-// at which a source ends in this way, or 0 if there is none. It also sets fv.doubt if all evidence becomes stale
-// earlier. It uses the free part of out as scratch memory.
+// findNext sets fv.Next to the next instant at which the shown entry changes, and fv.doubt to an earlier instant at
+// which the entry becomes stale, if there is one. Before fv.Next, a source can end without changing the entry,
+// because other evidence for the factor outweighs it. findNext returns the first instant at which a source ends in
+// this way, or 0 if there is none. It uses the free part of out as scratch memory.
 func (fv *mergedEntry) findNext(views []patient, behind []acuity.Evidence, now acuity.Instant, out *roomMemory) (loses acuity.Instant) {
 	used := len(out.evidence)
 	for at := fv.breaks; at > now; {

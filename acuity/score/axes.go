@@ -244,7 +244,7 @@ const cutUnit = 600
 func (r *axisReading) pressure() fraction {
 	floor, ceiling := 25*int64(r.level), 25*int64(r.level)+25
 	if !r.measured || r.level > r.main {
-		return fraction{floor, 1} // green, or a level that only a secondary condition reached
+		return fraction{floor, 1} // the main variable is unknown, or only a secondary condition reached the level
 	}
 	if r.infinite {
 		return fraction{ceiling, 1}

@@ -30,7 +30,8 @@ func colorOf(score int32) acuity.Color {
 }
 
 // leaves maps each class to the fraction of the remaining severity that is left after a factor of that class. The
-// weight of a class is the rest of 1. The weights are 0, .08, .25, .50 and .85, which are defaults of this project.
+// weight of a class is 1 minus this fraction. The weights are 0, .08, .25, .50 and .85, which are defaults of this
+// project.
 var leaves = [5][2]uint64{{1, 1}, {23, 25}, {3, 4}, {1, 2}, {3, 20}}
 
 // scoreRoom returns a score of up to 40 points for demand and 60 for severity: 20·min(D,2) + 60·(1-Π(1-w)), rounded

@@ -145,8 +145,8 @@ func sumDemand(c *catalogue.Catalogue, v *patient, factors []FactorVerdict, now 
 	return d
 }
 
-// withAdd adds the ADDs, limited to maxAdd, to a demand. A demand below one nurse does not exceed one nurse
-// afterwards.
+// withAdd adds the ADDs, limited to maxAdd, to a demand. If the demand alone is below one nurse, the sum is at most
+// one nurse.
 func withAdd(d, add catalogue.Demand) catalogue.Demand {
 	add = min(add, maxAdd)
 	if d < catalogue.Nurse {

@@ -77,8 +77,8 @@ func (k *Statements) UnassignForgotten(r *registry.Unassigned) {
 	}
 }
 
-// AssignUnassigned assigns each statement of the touched patients to the visit that its patient had when the
-// statement was received, or to no visit if there is none. For a version of a resource, the receipt of the newest
+// AssignUnassigned assigns each statement of the touched patients to the visit that [identity.Names.VisitFor] finds
+// for the time of receipt, or to no visit if there is none. For a version of a resource, the receipt of the newest
 // version counts.
 func (k *Statements) AssignUnassigned() {
 	for _, r := range k.Work.Unassigned {

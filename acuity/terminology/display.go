@@ -88,8 +88,8 @@ func (l lexicon) scan(text string) meaning {
 		if n <= maxDisplayWord {
 			m = l[string(word[:n])]
 		}
-		// A slash indicates a combination only between two words that consist of letters and are not units. In "4
-		// mg/250 mL" or "mcg/min", it does not (docs/decisions.md#combinations).
+		// A slash indicates a combination only between two words of letters, neither of which is a unit
+		// (docs/decisions.md#combinations). It does not in "4 mg/250 mL" or "mcg/min".
 		if slash && letters && lastLetters && (m.traits|last.traits)&traitUnit == 0 {
 			all.traits |= traitMixed
 		}

@@ -19,16 +19,16 @@ type fetusWord uint8
 
 const (
 	noFetusWord   fetusWord = iota
-	fetusNoun               // "twin B", "second twin"
+	fetusNoun               // "twin" in "twin B" and "second twin"
 	fetusNounES             // the same in Spanish, where a lowercase "a" is a preposition
-	fetusLead               // "fetal A", "FHR 2": names a fetus only together with the label after it
-	fetusChannel            // "US 2": like fetusLead, but only in the label of a device
-	fetusFiller             // "fetus no. 2"
-	fetusConnect            // "fetus A and B"
+	fetusLead               // "fetal" in "fetal A", "FHR" in "FHR 2": names a fetus only together with the label after it
+	fetusChannel            // "US" in "US 2": like fetusLead, but only in the label of a device
+	fetusFiller             // "no." in "fetus no. 2"
+	fetusConnect            // "and" in "fetus A and B"
 	fetusOrdinal            // "second"
 	fetusNumber             // "two"
-	fetusTotal              // "twin 1 of 2"
-	fetusAge                // "newborn 2 days"
+	fetusTotal              // "of" in "twin 1 of 2"
+	fetusAge                // "days" in "newborn 2 days", where 2 is not a label
 	fetusLabelled           // noun and label in one word: "twinb"
 )
 

@@ -19,7 +19,6 @@ const (
 	yes
 )
 
-// answerOf returns yes or no.
 func answerOf(b bool) answer {
 	if b {
 		return yes
@@ -61,7 +60,7 @@ func unitFits(given, wanted string) bool {
 	return given == "" || given == wanted || wanted == "" && given == codes.UnitScore
 }
 
-// answerWords is the set of meanings that the words of a value have for conditions.
+// answerWords is a set of the meanings that the words in a value can have for conditions.
 type answerWords uint32
 
 const (

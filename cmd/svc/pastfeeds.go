@@ -20,9 +20,10 @@ const (
 	silentFeedsMost = 50_000
 )
 
-// restoreFeeds counts, from the log, what the feeds received before this process started, which is the time before.
-// This is necessary because the embedded Redis starts empty, and the history of a demo was appended to the log
-// without requests. The argument key is the id of the key that sends the demo's requests. The view must be current.
+// restoreFeeds reads the log to count what the feeds received before this process started. This is necessary because
+// the embedded Redis starts empty, and the history of a demo was appended to the log without requests. The argument
+// before is the time at which this process started, and key is the id of the key that sends the demo's requests. The
+// view must be current.
 func restoreFeeds(ctx context.Context, h *service, key string, before time.Time) error {
 	past, first := outcomes.NewPast(before), before
 	received := func(r stream.Record) error {
