@@ -122,7 +122,8 @@ var ofOccupant = []string{
 	"newborns",
 }
 
-// warnOfOccupant warns about fields that are about a patient if the room has none.
+// warnOfOccupant warns about the fields of a census row that are about a patient. The caller uses it if the room has
+// no patient.
 func (o object) warnOfOccupant() {
 	for _, f := range o.fields {
 		text := string(bytes.Join(bytes.Fields(f.raw), nil))

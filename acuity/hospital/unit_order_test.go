@@ -17,8 +17,8 @@ import (
 	"svc/acuity/score"
 )
 
-// Any permutation of the events of one visit results in the same chart and the same verdict, even if messages are
-// repeated.
+// Any permutation of the events of a mother and her newborn results in the same chart and the same verdict, even if
+// all events are sent a second time.
 func TestOrderOfEventsMeansNothing(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := &world{t: t, now: clockAt(600)}
@@ -56,8 +56,9 @@ func TestOrderOfEventsMeansNothing(t *testing.T) {
 	})
 }
 
-// sameEnd fails the test unless both units have equal verdicts and equal charts. It first calls the functions in the
-// last argument, which clear the parts of the charts that may differ.
+// sameEnd fails the test unless both units have equal verdicts and equal charts. It ignores versions, the times of
+// the last changes and the run of the level. It first calls the functions in the last argument, which clear other
+// parts of the charts that may differ.
 func sameEnd(t *rapid.T, what string, a, b *State, but ...func(*acuity.Chart)) {
 	end := func(u *State) (chart, verdict string) {
 		c, v := *u.Chart(), u.scoring.verdict

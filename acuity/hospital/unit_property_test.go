@@ -157,7 +157,7 @@ func runOf(changes []acuity.Change) acuity.LevelRun {
 	return run
 }
 
-// checkLimits compares the counters of a unit with its contents.
+// checkLimits compares the counters of a unit with its contents, and fails the test if the unit exceeds its limits.
 func (u *State) checkLimits(t *rapid.T) {
 	kept, bytes, used := 0, 0, 0
 	for _, r := range u.registry.Rooms {

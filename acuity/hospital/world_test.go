@@ -14,8 +14,8 @@ import (
 	"svc/acuity/registry"
 )
 
-// world draws observations for a small hospital with many conflicts: two or three rooms and visits, overlapping times
-// and matching cancels.
+// world draws observations for a small hospital with many conflicts: the same rooms and visits occur often, times
+// overlap, and cancels match earlier events.
 type world struct {
 	t    *rapid.T
 	now  acuity.Instant
@@ -90,7 +90,9 @@ func factor(id string) catalogue.Factor {
 	return f
 }
 
-// encounter draws the events of one version of an Encounter for one of two visits, with or without the visit number.
+// encounter draws the events of one version of an Encounter: an admission, up to two transfers and, for some
+// versions, a discharge. A version that was entered in error has a single void event. The visit has a number or only
+// the Encounter's reference.
 func (w *world) encounter() []acuity.Event {
 	e := acuity.Event{
 		Resource: pick(w.t, "encounter", "E1", "E2", "E3"), UpdatedAt: pick(w.t, "updated", 0, w.ago(-1, 300)),

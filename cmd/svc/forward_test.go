@@ -29,7 +29,7 @@ func reader(to string) *service {
 	return h
 }
 
-// TestOneAddressServesAll compares the routes of a forwarding reader with those of all roles.
+// TestOneAddressServesAll checks that a forwarding reader serves the operations of all roles.
 func TestOneAddressServesAll(t *testing.T) {
 	h := reader("http://127.0.0.1:1")
 	if !h.forwardWrites() {
