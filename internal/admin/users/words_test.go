@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// TestWordsOfBodies: the documented values of fields are the values that svc accepts.
+// TestWordsOfBodies: the values that the API documentation lists for a field are exactly the values that svc accepts.
 func TestWordsOfBodies(t *testing.T) {
 	var roles []string
 	for _, role := range Roles() {

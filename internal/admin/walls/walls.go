@@ -25,7 +25,7 @@ type Wall struct {
 	Label     string            // name that administrators gave the wall
 	Hash      [sha256.Size]byte // hash of the link's token
 	CreatedAt time.Time
-	ExpiresAt time.Time // when the link expires; zero: not until it is used
+	ExpiresAt time.Time // when the unused link expires; zero: never
 	UsedAt    time.Time // when a screen used the link; zero: not yet
 }
 

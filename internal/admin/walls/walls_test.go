@@ -20,7 +20,8 @@ import (
 
 var noon = time.Date(2031, 4, 5, 12, 0, 0, 0, time.UTC)
 
-// world serves the endpoints with a fake settings log. If away is set, writes to the log return it as their error.
+// world serves the wall endpoints with an in-memory register in place of the settings log. If away is set, every
+// write of a wall and every write to the audit log returns it as the error.
 type world struct {
 	office *Office
 	acts   []string

@@ -11,7 +11,7 @@ import (
 	"svc/schemas"
 )
 
-// Victim is the hospital whose records are damaged. It needs a few hundred inputs.
+// Victim is the hospital whose records the [Faults] damage. The output must contain a few hundred inputs of Victim.
 const Victim = "h001"
 
 // Output is the output of a processor: the changelog, the snapshots and the view.
@@ -62,8 +62,9 @@ func (l *Output) Change(partition int32, place int) *acuity.Change {
 	return c
 }
 
-// Pair returns the partition and the indexes of two consecutive changes of the victim. Both changes were caused by
-// inputs, not timers, and want returns true for them.
+// Pair returns the victim's partition and the indexes of two consecutive changes of the victim for which want returns
+// true. Both changes were caused by inputs, not by timers. The test fails if the second half of the victim's changes
+// contains no such pair.
 func (l *Output) Pair(want func(c, next *acuity.Change) bool) (partition int32, place, next int) {
 	l.TB.Helper()
 	partition, places := l.ChangesOf(Victim)
@@ -99,8 +100,8 @@ func (l *Output) EditSnapshot(partition int32, place int, edit func(s *schemas.S
 	l.Snapshots[partition][place].Value = value
 }
 
-// SnapshotOf returns the partition and the index of a snapshot of the victim, and the version of the first change at
-// or after the snapshot's hour.
+// SnapshotOf returns the partition and the index of a snapshot of the victim, and the version of the victim's first
+// change that was applied at or after the snapshot's hour.
 func (l *Output) SnapshotOf() (partition int32, place int, version int64) {
 	l.TB.Helper()
 	partition, changes := l.ChangesOf(Victim)
@@ -126,8 +127,8 @@ func (l *Output) SnapshotOf() (partition int32, place int, version int64) {
 
 func anyPair(_, _ *acuity.Change) bool { return true }
 
-// renumber increases the versions of the victim's changes by the given number, starting with the change at the given
-// index.
+// renumber adds a number, which may be negative, to the version of each of the victim's changes, beginning at an
+// index of the partition.
 func (l *Output) renumber(partition int32, from int, by int64) {
 	for i := from; i < len(l.Changes[partition]); i++ {
 		if string(l.Changes[partition][i].Key) == Victim {

@@ -82,8 +82,8 @@ func ReadPlain(b *testing.B, bed *Kafka, l *inputlog.Log) PlainRead {
 	return PlainRead{rate, CPU(b) - spent}
 }
 
-// Report reports the cost of b.N iterations next to the cost of the plain read. n is the number of records per
-// iteration, unit is the plural name of the metric's unit, and spent is the CPU time of all iterations.
+// Report reports the cost of b.N iterations next to the cost of the plain read. Each iteration processes n items, and
+// unit is the plural noun for these items, such as "records". spent is the CPU time of all iterations.
 func (a PlainRead) Report(b *testing.B, n float64, unit string, spent time.Duration, heap *Peak) {
 	b.Helper()
 	rate := n * float64(b.N) / b.Elapsed().Seconds()

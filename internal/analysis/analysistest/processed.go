@@ -22,11 +22,11 @@ type Processed struct {
 	Inputs  [][]stream.Record  // by partition
 	Foreign map[int32][]string // additional hospitals in the view, by partition
 
-	cut map[stream.Position]*acuity.Snapshot // snapshots, by the partition and index of the change
+	cut map[stream.Position]*acuity.Snapshot // hourly snapshots, by the partition and index of the change that follows each of them
 }
 
-// Live applies observations as a live processor does. It commits after every fourth observation. Before some
-// observations, it fires the timers that are due at a simulated wall clock.
+// Live applies observations as a live processor does. It commits after every fourth observation. Before every third
+// observation, it fires the timers that are due one second before the observation was received.
 func Live(tb testing.TB, list []*acuity.Observation) *Processed {
 	tb.Helper()
 	l := &Processed{
@@ -91,8 +91,8 @@ func (l *Processed) commit(n int32, task stream.Task, at time.Time) {
 	task.Committed()
 }
 
-// AgeChanges stores each hourly snapshot in the change at which it was taken, as releases without a snapshots topic
-// did. It returns the number of snapshots.
+// AgeChanges copies each hourly snapshot into the change that follows it. Releases without a snapshots topic stored
+// the snapshots in these changes. AgeChanges returns the number of snapshots.
 func (l *Processed) AgeChanges() int {
 	l.TB.Helper()
 	for at, snapshot := range l.cut {

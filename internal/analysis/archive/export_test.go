@@ -30,7 +30,7 @@ import (
 	"svc/schemas"
 )
 
-// rowsOf reads the observations of an export in any format, in the order of the manifest.
+// rowsOf reads the observations of an NDJSON or Parquet export, in the order of the manifest.
 func rowsOf(tb testing.TB, dir string, m *archive.Manifest) (rows []tables.ObservationRow) {
 	tb.Helper()
 	for _, f := range m.Files {
@@ -62,8 +62,8 @@ func rowsOf(tb testing.TB, dir string, m *archive.Manifest) (rows []tables.Obser
 	return rows
 }
 
-// An export contains each record of the log once and in order, in every format. Undecodable records are counted and
-// listed.
+// An export as NDJSON or Parquet contains each decodable record of the log once and in order. Its manifest counts and
+// lists the other records.
 func TestExportHoldsTheLog(t *testing.T) {
 	b := analysistest.NewKafka(t)
 	list := analysistest.Shifts(3000, 4, time.Minute)
@@ -117,7 +117,7 @@ func TestExportHoldsTheLog(t *testing.T) {
 	}
 }
 
-// texts returns the rows as JSON, so that an empty list equals a missing one.
+// texts returns the rows as JSON, in which a nil list and an empty list are equal.
 func texts(t *testing.T, rows []tables.ObservationRow) (all []string) {
 	t.Helper()
 	for i := range rows {
@@ -130,8 +130,8 @@ func texts(t *testing.T, rows []tables.ObservationRow) (all []string) {
 	return all
 }
 
-// A file contains the records of one hospital and one day, and a late record starts a new file. The records may
-// arrive in any order.
+// Each file contains the records of one hospital and one day. If a record arrives after the file for its day has been
+// completed, the export starts a second file for that day.
 func TestExportEndsDays(t *testing.T) {
 	b := analysistest.NewKafka(t)
 	list := analysistest.Shifts(900, 2, 20*time.Minute) // 12 days, in one segment of each partition
@@ -318,7 +318,7 @@ func leave(t *testing.T, dir, name, content string) {
 	}
 }
 
-// A stream contains the same rows as the files.
+// Stream writes one line for each record of the log.
 func TestExportStream(t *testing.T) {
 	b := analysistest.NewKafka(t)
 	list := analysistest.Shifts(500, 2, time.Minute)
@@ -333,8 +333,8 @@ func TestExportStream(t *testing.T) {
 	}
 }
 
-// Changes are exported as they were recorded. State records are counted but not exported. The same applies to
-// repeated changes: copies in a checkpoint, and changes that a processor wrote twice.
+// Each change is exported once, as it was recorded. The export counts the other records as state: state records,
+// copies of changes in a checkpoint, and changes that a processor wrote twice.
 func TestExportVerdicts(t *testing.T) {
 	for name, read := range map[string]func(first, r stream.Record) []stream.Record{
 		"as written": func(_, r stream.Record) []stream.Record { return []stream.Record{r} },

@@ -48,7 +48,8 @@ type importedRow struct {
 	Record []byte        `parquet:"record" json:"record"`
 }
 
-// Run checks the export, writes it and returns its manifest.
+// Run verifies the exported files against their digests, passes their records to Put, and returns the manifest of the
+// export. If the system already has observations, Run returns [ErrNotEmpty].
 func (im *Import) Run(ctx context.Context) (*Manifest, error) {
 	m, err := ReadManifest(im.Dir)
 	if err != nil {

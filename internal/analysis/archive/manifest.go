@@ -16,8 +16,8 @@ import (
 	"svc/internal/stream"
 )
 
-// Plan lists the contents of an export. It is created when the export starts, and does not include records that are
-// written to the topic later.
+// Plan defines an export by its options and by the offsets of each partition. It is created when the export starts,
+// so records that are written to the topic later are not exported.
 type Plan struct {
 	Topic     string        `json:"topic"` // name, with its prefix
 	Table     string        `json:"table"`

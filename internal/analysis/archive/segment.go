@@ -71,8 +71,8 @@ func (e *exporter) writeSegment(ctx context.Context, p Piece) (*segment, error) 
 	return s, nil
 }
 
-// read passes the records of a piece to w, and returns their counts. It skips a change that repeats an earlier
-// change.
+// read passes the records of a piece to w, and returns a segment with their counts. It counts a change that repeats
+// an earlier change, but does not pass it to w.
 func (e *exporter) read(ctx context.Context, p Piece, w segmenter) (*segment, error) {
 	s := &segment{Piece: p}
 	at := p.From
@@ -101,7 +101,8 @@ func (e *exporter) read(ctx context.Context, p Piece, w segmenter) (*segment, er
 	return s, nil
 }
 
-// fillRow fills a row from a record, and counts the outcome. It returns false if the record does not become a row.
+// fillRow fills a row from a record, and counts the outcome in s. It returns the record's hospital, or false if the
+// record does not become a row.
 func fillRow[R any](e *exporter, s *segment, t *tables.Table[R], r *stream.Record, row *R) (hospital string, wanted bool) {
 	hospital, has := t.Hospital(r)
 	switch {
@@ -135,7 +136,7 @@ type Table struct {
 	stream func(e *exporter, w io.Writer) (segmenter, error)
 }
 
-// segmenter writes the rows of one segment.
+// segmenter writes rows, either those of one segment to files or those of all segments to one writer.
 type segmenter interface {
 	// writeRecord writes the row of a record, if there is one, and counts the outcome.
 	writeRecord(counted *segment, r *stream.Record) error
@@ -184,7 +185,7 @@ type segmentOf[R any] struct {
 	open     map[string]*outFile[R]
 	ended    []*outFile[R]
 	idle     []tables.Sink[R] // writers of completed files, for reuse
-	due      time.Time        // when the first open file must be completed
+	due      time.Time        // earliest time at which an open file must be completed
 	last     *outFile[R]
 }
 
@@ -268,10 +269,10 @@ func (s *segmentOf[R]) openFile(hospital string, r *stream.Record) (*outFile[R],
 	return f, err
 }
 
-// due returns the instant after which a file is completed.
+// due returns the time at which the file must be completed: lateWithin after the end of its day.
 func (f *outFile[R]) due() time.Time { return f.day.Add(24*time.Hour + lateWithin) }
 
-// endDays completes the files of past days.
+// endDays completes the open files that are due at the given time.
 func (s *segmentOf[R]) endDays(now time.Time) error {
 	s.due, s.last = time.Time{}, nil
 	for _, dir := range slices.Sorted(maps.Keys(s.open)) {

@@ -45,7 +45,7 @@ func Models() []string {
 	return list
 }
 
-// origin is an hour from which the model forecasts.
+// origin is an observed hour, with the forecasts that the model and the baselines made in that hour.
 type origin struct {
 	snapshot *acuity.Snapshot
 	age      int // number of observed hours that the model has learned from
@@ -57,7 +57,7 @@ type origin struct {
 	levels   [forecast.Horizon][3]chances
 }
 
-// ErrTooFew means that no hour is left after the warm-up.
+// ErrTooFew means that no forecast counts, because the number of observed hours is not above [Options.Warmup].
 var ErrTooFew = errors.New("too few observed hours")
 
 // Run measures the forecasts over the given hours, which must be in ascending order. If an hour occurs more than
@@ -125,8 +125,9 @@ func (r *run) slot(hour int32) int {
 	return int(t.Weekday())*24 + t.Hour()
 }
 
-// addHour compares an hour with the earlier forecasts of it. It then trains the model and the baselines on the hour,
-// and records their forecasts of the hours after it.
+// addHour compares an observed hour with the earlier forecasts for it. It then trains the model and the baselines on
+// the hour, and records their forecasts for the hours after it. An unobserved hour is not compared, and all earlier
+// forecasts are discarded.
 func (r *run) addHour(s *acuity.Snapshot) {
 	unit := score.SumSnapshot(s)
 	required := float64(unit.Required) / float64(catalogue.Nurse)
@@ -170,8 +171,9 @@ func (r *run) counts(o *origin) bool {
 	return o.age >= r.options.Warmup && o.snapshot.Hour >= r.options.From && o.snapshot.Hour < r.options.To
 }
 
-// compare scores the forecast that an origin made for one of the following hours. It computes levels with the nurses
-// on duty at the origin, because a forecast cannot know who will be called in.
+// compare scores the forecast that an origin made for the hour of s. It compares the forecast level with two levels:
+// the level that occurred, and the level that the hour would have had with the nurses on duty at the origin. A
+// forecast cannot know who will be called in.
 func (r *run) compare(o *origin, s *acuity.Snapshot, required float64, unit *score.UnitNumbers, came acuity.Level) {
 	h := int(s.Hour-o.snapshot.Hour) - 1
 	held := *unit

@@ -73,8 +73,8 @@ func TestCounts(t *testing.T) {
 		"after the warm-up": {backtest.Options{Warmup: 240}, false, (720-240)*8 - 28},
 		"from an hour":      {backtest.Options{Warmup: 24, From: first + 700}, false, 20*8 - 36},
 		"up to an hour":     {backtest.Options{Warmup: 24, From: first + 300, To: first + 310}, false, 10 * 8},
-		// An unobserved hour removes one to eight forecasts from each of the eight origins before it, and all
-		// forecasts of its own.
+		// The eight origins before the unobserved hour lose their forecasts for that hour and for all later hours,
+		// which are 1 to 8 forecasts each. The unobserved hour itself makes no forecasts.
 		"around a gap": {backtest.Options{Warmup: 24, From: first + 290, To: first + 310}, true, 10*8 - 36 + 9*8},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -89,8 +89,9 @@ func TestCounts(t *testing.T) {
 	}
 }
 
-// TestErrorsByHand: for weeks, a unit needs two nurses by day and one by night. Persistence has an error only if the
-// origin and the forecast hour are in different halves of the day.
+// TestErrorsByHand: for six weeks, a unit needs one nurse in the first half of each day and two in the second half.
+// Persistence is wrong only if the origin and the forecast hour are in different halves of a day. Methods that know
+// the daily pattern make almost no errors.
 func TestErrorsByHand(t *testing.T) {
 	list := make([]acuity.Snapshot, 6*168)
 	for i := range list {
@@ -126,7 +127,7 @@ func TestErrorsByHand(t *testing.T) {
 	}
 }
 
-// TestNothingLeaks: later hours do not change the measures for earlier hours.
+// TestNothingLeaks: no forecast uses later hours, so hours after the last compared hour do not change the report.
 func TestNothingLeaks(t *testing.T) {
 	list := unit(2, 40*24)
 	o := backtest.Options{Warmup: 10 * 24, To: list[500].Hour}
@@ -163,8 +164,8 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// TestGateBites: the numbers of a unit follow no pattern, so no forecast can be 10% better than the best baseline,
-// and the gate must not pass.
+// TestGateBites: every hour, all patients of a unit are replaced, so it does not help the forecast to know the
+// current patients. The forecast is then not 10% better than the best baseline, and the gate must not pass.
 func TestGateBites(t *testing.T) {
 	list := unit(3, 60*24)
 	for i := range list { // every hour, all patients leave and new ones arrive

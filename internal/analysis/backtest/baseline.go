@@ -107,7 +107,7 @@ func (l *lastWeek) ahead(*[forecast.Horizon]int) [forecast.Horizon]float64 {
 // mean.
 type blend struct {
 	hourOfWeek
-	past   []blendPast // forecasts made in the last eight hours
+	past   []blendPast // forecasts made at the last eight observed hours
 	square [forecast.Horizon]float64
 	cross  [forecast.Horizon]float64
 }

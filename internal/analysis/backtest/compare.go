@@ -175,8 +175,8 @@ func (c *Comparison) add(f *Foreign, o *origin, h int, required, occupied float6
 	}
 }
 
-// finish computes the measures. show contains the indexes of the methods in the main tables; finish includes the same
-// baselines.
+// finish computes the errors of the methods, and svc's gain over the external model. show contains the indexes in
+// Models() of the methods in the main tables of the report; the comparison includes the same baselines.
 func (c *Comparison) finish(f *Foreign, show []int) {
 	names := slices.Insert(Models(), 1, f.name)
 	indices := []int{0, 1}

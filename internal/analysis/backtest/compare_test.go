@@ -16,7 +16,8 @@ import (
 	"svc/internal/analysis/backtest"
 )
 
-// foreign returns a CSV file with forecasts for a list of hours, by an external model that equals persistence.
+// foreign returns a CSV file with the forecasts that an external model makes at each of the given hours. The model
+// equals persistence: each forecast is the value at the hour itself.
 func foreign(list []acuity.Snapshot, columns string) string {
 	var file strings.Builder
 	file.WriteString(columns + "\n")
@@ -95,7 +96,8 @@ func TestCompared(t *testing.T) {
 	}
 }
 
-// TestComparedInPart: both models are measured only on the hours that the external model forecasts.
+// TestComparedInPart: if the external model forecasts only some of the hours, both models are compared only on those
+// hours. If none of its forecasts is for a measured hour, the backtest fails.
 func TestComparedInPart(t *testing.T) {
 	list := unit(6, 30*24)
 	r := run(t, list, backtest.Options{Warmup: 240, Models: []string{"blend"}, Compare: readForeign(t, foreign(list[500:600], "at,hours_ahead,nurses"))})

@@ -77,7 +77,7 @@ func TestGates(t *testing.T) {
 			if !r.Gate.Passed {
 				t.Errorf("gate: %q", r.Gate.Faults)
 			}
-			for h, b := range r.Band { // over half a year, the wider limits for short periods hardly matter
+			for h, b := range r.Band { // half a year is long enough for the limits of long periods
 				if b < .75 || b > .85 {
 					t.Errorf("%d h: %.3f within the band", h+1, b)
 				}
@@ -118,8 +118,8 @@ func TestBandLimits(t *testing.T) {
 	}
 }
 
-// TestOthers measures units on which the forecast need not pass the gate: other seeds, a large unit, and a unit that
-// sends only censuses. docs/forecast.md contains the results.
+// TestOthers measures units for which only the limits in measure apply, not the gate: other seeds, a large unit, and
+// a unit that sends only census feeds. docs/forecast.md contains the results.
 func TestOthers(t *testing.T) {
 	if !*year {
 		units := []madeUnit{{"census-only", 1, 12}}

@@ -30,7 +30,7 @@ func (r *Report) HTML(to io.Writer) error {
 		*Report
 		First, Last                                                             string
 		Ours                                                                    Errors
-		WithinOneAll, BandAll                                                   float64 // shares of all forecasts, 1 to 8 hours ahead
+		WithinOneAll, BandAll                                                   float64 // WithinOne and Band over all forecasts, 1 to 8 hours ahead
 		PictureSample, PictureErrors, PictureWeeks, PictureLevels, PictureCurve template.HTML
 	}{
 		r, r.From.In(r.zone).Format(form), r.To.In(r.zone).Format(form), r.Models[0],
@@ -246,7 +246,7 @@ func (r *Report) drawWeeks() template.HTML {
 	return p.html()
 }
 
-// drawCurve draws how often orange occurred, by the forecast probability of orange.
+// drawCurve draws how often orange or red occurred, by the forecast probability of orange or red.
 func (r *Report) drawCurve() template.HTML {
 	if len(r.Curve) < 2 {
 		return ""

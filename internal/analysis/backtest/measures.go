@@ -191,7 +191,8 @@ func (r *Report) addSample(h int, hour int32, f *forecast.Ahead, required float6
 // warned is the probability at or above which a level counts as forecast, as in the API.
 const warned = .5
 
-// leads collects how long in advance the forecast announced each onset of orange.
+// leads collects, for each time that the unit became orange or red, how many hours in advance the forecast announced
+// this.
 type leads struct {
 	last  acuity.Level
 	known bool
@@ -200,9 +201,10 @@ type leads struct {
 
 func (l *leads) gap() { l.known = false }
 
-// observe records the level of an hour. past contains the earlier hours with forecasts. If the unit became orange or
-// red in this hour, the lead is the number of consecutive hours directly before it at which orange or red was
-// forecast for it.
+// observe records the level of an hour. past contains the earlier hours with forecasts, oldest first. If the unit
+// became orange or red in this hour, and the oldest of these forecasts counts, observe also records the lead. The
+// lead is the number of consecutive hours directly before this hour at which orange or red was forecast for this
+// hour.
 func (l *leads) observe(level acuity.Level, past []origin, hour int32, counts func(*origin) bool) {
 	if l.known && level >= acuity.LevelOrange && l.last < acuity.LevelOrange && len(past) > 0 && counts(&past[0]) {
 		lead := 0

@@ -98,14 +98,14 @@ type Week struct {
 	off   float64
 }
 
-// Bin counts how often orange occurred after forecasts of similar probability.
+// Bin counts how often orange or red occurred after forecasts of similar probability.
 type Bin struct {
 	Forecast  float64 `json:"forecast"`
 	Came      float64 `json:"came"`
 	Forecasts int     `json:"forecasts"`
 }
 
-// Sample is one hour of the chart.
+// Sample compares the nurses required in one hour with the forecast that was made four hours earlier.
 type Sample struct {
 	At   time.Time `json:"at"`
 	P10  float64   `json:"p10"`
@@ -212,7 +212,7 @@ const wideAtFirst = .04
 
 // bandLimits returns the accepted coverage of the band, from 0 to 1, for n hourly forecasts that were made the given
 // number of hours ahead. The errors of overlapping forecasts are correlated, so n forecasts count as n/ahead
-// independent ones. From 27 weeks on, the limits are bandShare ± bandOff for every number of hours ahead.
+// independent ones. From 28 weeks on, the limits are bandShare ± bandOff for every number of hours ahead.
 func bandLimits(ahead int, n float64) (least, most float64) {
 	off := bandErrors * math.Sqrt(bandShare*(1-bandShare)*float64(ahead)/max(1, n))
 	if off <= bandOff {

@@ -11,9 +11,9 @@ import (
 	"svc/internal/analysis/simulate"
 )
 
-// TestForecastAtEveryHour: in two time zones, a unit has a consistent forecast at each hour of a Sunday and of a
-// weekday, and the forecast includes staffing plans. Each simulated period includes a change to or from daylight
-// saving time.
+// TestForecastAtEveryHour: at each hour of a Sunday and of a weekday, the forecast for a unit is consistent and
+// reflects the planned staffing. The test runs in two time zones, and each simulated period includes a change to or
+// from daylight saving time.
 func TestForecastAtEveryHour(t *testing.T) {
 	const days = 5
 	for zone, weekdays := range map[string][]time.Time{
