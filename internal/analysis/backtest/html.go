@@ -30,7 +30,7 @@ func (r *Report) HTML(to io.Writer) error {
 		*Report
 		First, Last                                                             string
 		Ours                                                                    Errors
-		WithinOneAll, BandAll                                                   float64 // WithinOne and Band over all forecasts, 1 to 8 hours ahead
+		WithinOneAll, BandAll                                                   float64 // WithinOne and Band over all hours ahead
 		PictureSample, PictureErrors, PictureWeeks, PictureLevels, PictureCurve template.HTML
 	}{
 		r, r.From.In(r.zone).Format(form), r.To.In(r.zone).Format(form), r.Models[0],

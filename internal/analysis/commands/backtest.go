@@ -49,7 +49,7 @@ type backtestCommand struct {
 	models, warmup, zone string // values of the flags, not yet parsed
 }
 
-// errGate means that a forecast is not good enough.
+// errGate means that --gate is set and the forecast did not pass the gate.
 var errGate = errors.New("forecast quality is below the limits")
 
 // BacktestCommand returns the command svc backtest, which measures the forecast of a hospital on the recorded hours.
@@ -107,8 +107,8 @@ func (b *backtestCommand) run(ctx context.Context) error {
 	return nil
 }
 
-// readForeign reads the forecasts of an external model. It is called before the hours are read, which is slow, so
-// that an error in the file is reported at once.
+// readForeign reads the forecasts of an external model. It must be called before the hours are read, so that an error
+// in the file is reported without waiting for that slow step.
 func (b *backtestCommand) readForeign() error {
 	if b.compare == "" {
 		return nil
@@ -154,8 +154,8 @@ func (b *backtestCommand) faults() (faults []error) {
 	return faults
 }
 
-// parseHour parses a date in a zone, or an instant on the hour, and returns the hour. It returns 0 for an empty
-// string.
+// parseHour parses a date in a zone, or an instant, and returns its hour in hours since the Unix epoch. It returns 0
+// for an empty string.
 func parseHour(text string, zone *time.Location) (int32, error) {
 	t, err := parseInstant(text, zone)
 	return acuity.At(t).Hour(), err
@@ -235,8 +235,7 @@ func (b *backtestCommand) readObservations(ctx context.Context) ([]*acuity.Snaps
 	return b.read(hours.FromInputs(log.Inputs(ctx, b.options.Hospital), b.options.Hospital))
 }
 
-// readSnapshots reads the recorded hours. They were written in transactions, which the client of
-// internal/analysis/inputlog cannot read.
+// readSnapshots reads the recorded hours. They were written in transactions, which an [inputlog.Log] cannot read.
 func (b *backtestCommand) readSnapshots(ctx context.Context) ([]*acuity.Snapshot, error) {
 	cluster, err := stream.Dial(ctx, b.kafka())
 	if err != nil {

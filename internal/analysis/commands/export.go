@@ -33,7 +33,7 @@ func ExportCommand(w cli.Env) *cobra.Command {
 	o.spanFlags()
 	formatFlag(c, &o.format, tables.Parquet)
 	c.Flags().StringVar(&o.out, "out", "", "`folder` with a subfolder for each topic; - is standard output")
-	c.Flags().Int64Var(&o.segment, "segment", 100_000, //nolint:mnd // about a minute or less
+	c.Flags().Int64Var(&o.segment, "segment", 100_000, //nolint:mnd // a segment takes at most about a minute
 		"`offsets` per file, which is also the most that an interruption can lose")
 	cli.Require(c.Flags(), "topic", "out")
 	o.Check = func() []error {

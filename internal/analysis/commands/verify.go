@@ -201,8 +201,8 @@ func (c *verifyOptions) follow(ctx context.Context) error {
 	})
 }
 
-// runRounds repeats the verification until ctx ends. It prints the first difference of each hospital once, and a
-// failed round does not end it.
+// runRounds repeats the verification until ctx ends, even after a failed round. It prints the first difference of
+// each hospital once.
 func (c *verifyOptions) runRounds(ctx context.Context, v *verify.Verify, seen *VerifyMetrics) error {
 	named := map[string]bool{}
 	for {

@@ -83,9 +83,9 @@ func (l *Log) Inputs(ctx context.Context, hospital string) iter.Seq2[Input, erro
 // errEnough ends a read when the caller does not need more inputs.
 var errEnough = errors.New("stop reading")
 
-// One goroutine reads records and another one applies them. batchRecords and batchBytes limit the size of a batch
-// that the first passes to the second; batchesAhead is the number of batches that may wait. With these values,
-// neither goroutine waits for single records, and the batches use little memory.
+// An [Ahead] passes values in batches from the goroutine that reads them to the one that applies them. batchRecords
+// and batchBytes limit the size of a batch, and batchesAhead is the number of batches that may wait. With these
+// values, neither goroutine waits for single values, and the batches use little memory.
 const (
 	batchRecords = 256
 	batchBytes   = 1 << 20 // bytes of values in a batch
@@ -95,8 +95,8 @@ const (
 // Ahead passes values from a producing goroutine to a consuming one. Only the consumer may call the methods of an
 // Ahead, and it must call Stop.
 type Ahead[T any] struct {
-	// Progress is called when the consumer begins a batch, with the number of values in the batch and 0. It may be
-	// nil.
+	// Progress is called when the consumer begins a batch. done is the number of values in the batch, and total is 0.
+	// Progress may be nil.
 	Progress func(done, total int64)
 
 	batches chan []T

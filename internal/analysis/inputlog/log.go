@@ -162,7 +162,7 @@ func (l *Log) requestOffsets(ctx context.Context, partitions int, question func(
 const (
 	readBytes = 1 << 20
 	readQueue = 512                   // records
-	readWait  = 20 * time.Millisecond // maximum wait of the last request, which asks for records after the span
+	readWait  = 20 * time.Millisecond // how long a broker waits for new records at the end of the log
 )
 
 // ErrGone means that retention has deleted records in the span.

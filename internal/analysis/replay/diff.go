@@ -133,8 +133,8 @@ func (d *Diff) compare(ctx context.Context, s stream.Span, in inputs, write func
 	return p.run(in, sum)
 }
 
-// heldFrom returns, for each hospital, the instant from which on the topic contains all changes of the hospital.
-// Earlier changes may have been compacted.
+// heldFrom returns, for each hospital, the instant from which the topic contains all changes of the hospital, or 0 if
+// no change is missing. Earlier changes may have been compacted.
 func (d *Diff) heldFrom(ctx context.Context, recorded stream.Span) (map[string]acuity.Instant, error) {
 	held, version := map[string]acuity.Instant{}, map[string]int64{}
 	err := d.Changes.Read(ctx, recorded, func(r stream.Record) error {
@@ -181,7 +181,8 @@ func (p *partitionDiff) unit(hospital string) (u *diffUnit, err error) {
 	return u, nil
 }
 
-// foldInput reads the recorded changes up to the given input, and then applies the input to both refolds.
+// foldInput reads the recorded changes up to the one that the given input caused, and then applies the input to the
+// refolds of both sides.
 func (p *partitionDiff) foldInput(in *inputlog.Input) error {
 	for p.applied < in.Offset {
 		if more, err := p.readRecorded(); err != nil {
@@ -216,8 +217,9 @@ func (p *partitionDiff) readRecorded() (bool, error) {
 	return true, err
 }
 
-// fold calls take for the refold of each side, and adds the steps of the resulting changes to the timeline. take must
-// apply an input to the refold, or let its time pass, and pass each change to the callback.
+// fold calls take for the refold of each side, or only once if both sides use the same refold. It adds the steps of
+// the resulting changes to the timeline. take must apply an input to the refold, or advance the refold to an instant,
+// and must pass each change to the callback.
 func (u *diffUnit) fold(take func(*Refold, func(*acuity.Change))) error {
 	u.made = u.made[:0]
 	take(u.recording, func(c *acuity.Change) { u.made = append(u.made, stepOf(u.recording.unit, c, recordedSide)) })

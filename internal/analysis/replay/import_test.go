@@ -17,7 +17,7 @@ import (
 )
 
 // Importing exported observations into an empty system reproduces the log: every record has the same bytes, and every
-// hour has the same verdict. Import refuses a system that has observations.
+// hospital has the same changes and verdicts. Import refuses a system that has observations.
 func TestExportThenImport(t *testing.T) {
 	list := analysistest.Shifts(2000, 4, time.Minute)
 	b := analysistest.NewKafka(t)

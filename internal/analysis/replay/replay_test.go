@@ -14,7 +14,8 @@ import (
 	"svc/schemas"
 )
 
-// refold computes all changes of a hospital from the log.
+// refold recomputes the changes of a hospital from the log, up to an instant. It also returns the chart at that
+// instant.
 func refold(tb testing.TB, l *inputlog.Log, hospital string, until acuity.Instant) (changes []acuity.Change, chart *acuity.Chart) {
 	tb.Helper()
 	f, err := replay.NewRefold(hospital, nil)

@@ -169,8 +169,8 @@ func writeFile[R any](name string, f tables.Format, rows func(write func(*R) err
 // log.
 type inputs func(each func(*inputlog.Input) error) error
 
-// foldPartitions calls fold for each partition, at most atOnce concurrently. A requested hospital without any record in
-// the log is an error, because its name is probably wrong.
+// foldPartitions calls fold for each partition of the requested hospitals, at most atOnce concurrently. If the log
+// has no record of a requested hospital, the name is probably wrong, and foldPartitions returns an [AbsentError].
 func (r *Rerun) foldPartitions(ctx context.Context, atOnce int, fold func(ctx context.Context, s stream.Span, in inputs) error) error {
 	spans, err := r.spans(ctx)
 	if err != nil {
@@ -247,7 +247,8 @@ func (r *Rerun) wants(key []byte) bool {
 	return len(r.Hospitals) == 0 || slices.Contains(r.Hospitals, schemas.InputHospital(key))
 }
 
-// spans returns the spans to read: those of the hospitals' partitions, each from the start of its partition.
+// spans returns the spans to read, one for each partition that contains requested hospitals. If the first
+// observations of such a partition have been deleted, it returns [inputlog.ErrGone].
 func (r *Rerun) spans(ctx context.Context) ([]stream.Span, error) {
 	all, err := r.Inputs.Spans(ctx, time.Time{}, r.To)
 	if err != nil {

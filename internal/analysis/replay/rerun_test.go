@@ -184,8 +184,8 @@ func diff(l *analysistest.Processed, b *analysistest.Kafka, rules replay.Overrid
 	return rows, summary
 }
 
-// A replay with unchanged rules finds no difference. An incorrectly recorded level is reported for its hour. With a
-// different rule, axes and rooms differ.
+// A replay with unchanged rules finds no difference. If the recorded level of one change is wrong, the replay reports
+// the hour of that change. With a different rule, axes and rooms differ.
 func TestReplayDiff(t *testing.T) {
 	list := analysistest.Shifts(2400, 3, 40*time.Second)
 	l := analysistest.Live(t, list)
@@ -249,7 +249,8 @@ func TestReplayDiffLeavesNoFile(t *testing.T) {
 	}
 }
 
-// A rule in a file takes precedence over every rule for the same factor in the log.
+// The log contains a rule for a factor, and a file restores the catalogue's rule for that factor. A replay with this
+// file has the same results as a replay of a log without the rule.
 func TestReplayRulesWin(t *testing.T) {
 	b := analysistest.NewKafka(t)
 	list := analysistest.Shifts(600, 1, time.Minute)

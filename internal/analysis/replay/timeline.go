@@ -89,7 +89,7 @@ type timeline struct {
 
 const anHour = acuity.Instant(60 * 60 * 1000)
 
-// addStep applies the recorded steps up to the instant of s, and then s, which a fold has computed.
+// addStep applies the recorded steps up to the instant of s, and then s itself, which was computed by a refold.
 func (t *timeline) addStep(s *step) {
 	for len(t.recorded) > 0 && t.recorded[0].at <= s.at {
 		t.applyStep(&t.recorded[0], false)
@@ -101,8 +101,8 @@ func (t *timeline) addStep(s *step) {
 	t.applyStep(s, s.side == recordedSide && s.at >= t.held)
 }
 
-// applyStep applies a step to its side of the comparison. If axesOnly is true, it ignores the level and the rooms of
-// the step, because the recorded steps contain them.
+// applyStep applies a step to its side of the comparison. If axesOnly is true, it applies only the axes, because the
+// level and the room colors of that side come from the recorded changes.
 func (t *timeline) applyStep(s *step, axesOnly bool) {
 	t.closeHours(s.at)
 	if !axesOnly {
@@ -132,7 +132,8 @@ func (t *timeline) setValue(of subject, s side, value uint8, at acuity.Instant) 
 	c.worst[s] = max(c.worst[s], value)
 }
 
-// elapse advances to an instant. If the sides differ, it adds the elapsed time to apart.
+// elapse advances the subject to an instant. If the values of the two sides differ, it adds the elapsed time to
+// apart.
 func (c *standing) elapse(to acuity.Instant) {
 	if to > c.since {
 		if c.now[0] != c.now[1] {

@@ -20,7 +20,7 @@ func at(t time.Time) clock { return clock(t.Unix()) }
 
 func (c clock) time() time.Time { return time.Unix(int64(c), 0).UTC() }
 
-// written returns the time that messages contain for an instant of the unit's time.
+// written converts an instant of the unit's time to the time that its messages contain.
 func (u *unit) written(t clock) time.Time {
 	if u.options.Clock == nil {
 		return t.time()

@@ -33,8 +33,8 @@ func TestCourse(t *testing.T) {
 	})
 }
 
-// If the speed of a unit changes, the requests contain real times, to the millisecond. Everything else in the
-// requests is unchanged.
+// A change of the unit's speed changes only the times of its requests and the times in their bodies. Each request is
+// sent at the real time that the course returns for the unit's time.
 func TestUnitInMotion(t *testing.T) {
 	turn := start.Add(24 * time.Hour)
 	course := simulate.Course{{Unit: turn, Real: turn, Speed: 60}}

@@ -8,14 +8,14 @@ type faults struct {
 	steady  bool
 	outages [][2]clock
 	signals []signal // signals in the open clinical request
-	last    clock    // arrival time of the latest message that was not late
+	last    clock    // arrival time of the latest message, before delays are added
 }
 
 // Faults of the interface. The values are assumed.
 const (
 	outagesYear              = 4
 	outageLeast, outageMost  = 5 * hour, 28 * hour
-	chanceLate               = .025 // probability that a message is charted late
+	chanceLate               = .025 // probability that a message arrives late
 	lateMedian, lateSpread   = 40 * minute, .8
 	chanceTwice              = .06 // probability of a second copy; this and the next three apply only to the chaos profile
 	chanceWrong              = .05
@@ -59,8 +59,9 @@ func (f *faults) outage(t clock) (o [2]clock, away bool) {
 	return f.outages[i], true
 }
 
-// arrives returns the arrival time of a message that is sent now. The message takes a few seconds, may be late and,
-// during an outage, arrives after the end of the outage.
+// arrives returns the arrival time of a message that is sent now. Each message takes a few seconds. A message may
+// also be late, unless the simulation is steady, and the chaos profile delays some messages so that their order
+// changes. If a message would arrive during an outage, it arrives shortly after the outage.
 func (f *faults) arrives(u *unit) clock {
 	f.last = max(f.last, u.now+f.between(transitLeast, transitMax))
 	t := f.last
@@ -78,7 +79,7 @@ func (f *faults) arrives(u *unit) clock {
 	return t
 }
 
-// forward sends a body as a message, which may be late or wait for the end of an outage.
+// forward sends a body as a message, with the delays of arrives. In the chaos profile, some messages arrive twice.
 func (f *faults) forward(u *unit, path string, body any) {
 	if u.muted {
 		return
@@ -112,7 +113,8 @@ func (f *faults) number(u *unit) string {
 	return u.numbered('E', u.events)
 }
 
-// sendMistake sends a wrong event and the cancellation of that event, before the caller sends the correct event.
+// sendMistake sends a wrong event and the cancellation of that event, before the caller sends the correct event. It
+// sends nothing if the event has no cancellation, happened earlier, or concerns a newborn.
 func (f *faults) sendMistake(u *unit, e *event) {
 	cancel := map[string]string{"A01": "A11", "A02": "A12", "A03": "A13"}[e.kind]
 	if cancel == "" || e.at != u.now || e.mother != "" {

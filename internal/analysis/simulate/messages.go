@@ -23,7 +23,8 @@ type diagnosis struct {
 
 func icd(code, display string) diagnosis { return diagnosis{code: code, display: display} }
 
-// diagnose adds a diagnosis to the woman's chart and sends it.
+// diagnose adds a diagnosis to the woman's chart, unless the chart already contains it. If she is in a room, diagnose
+// also sends the diagnosis.
 func (v *visit) diagnose(d diagnosis) {
 	if v.has(d.code) {
 		return
@@ -87,7 +88,8 @@ func (v *visit) newborn(kind string, b *baby) event {
 	}
 }
 
-// introduce sends the admission of a woman who arrived before the start, as the initial load of a new interface does.
+// introduce sends the admission of a woman who arrived before the start of the simulation, the admissions of her
+// babies, and her running medications. The initial load of a new interface sends the same messages.
 func (v *visit) introduce() {
 	if v.room == nil {
 		return

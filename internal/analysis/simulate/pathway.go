@@ -1,6 +1,6 @@
 package simulate
 
-// Stages of a stay: medians and standard deviations of log-normal time spans.
+// Stages of a stay: the medians of log-normal time spans, and the standard deviations of their logarithms.
 const (
 	// The duration of the evaluation in triage is assumed.
 	evaluation, evaluationSpread = 100 * minute, .50
@@ -110,7 +110,8 @@ func (v pathway) beginLabor() {
 	})
 }
 
-// waitLabor admits the woman to a labor room. If no room is free, she remains in triage as a boarder until one is.
+// waitLabor moves the woman to a labor room, and calls then. Until a labor room is free, she remains in her current
+// room; a woman in triage becomes a boarder there.
 func (v pathway) waitLabor(then func()) {
 	if len(v.labor.free) == 0 && v.class != 'I' {
 		v.enter("A01", v.room, 'I', "triage-admit")
@@ -253,8 +254,8 @@ func (v pathway) waitPostpartum() {
 	})
 }
 
-// goHome discharges the woman at a morning's rounds: on the day on which she is ready or, if she is ready more than
-// eight hours after that day's rounds, on the next day.
+// goHome discharges the woman around the morning rounds of the day on which she is ready. If she is ready more than
+// eight hours after these rounds, it discharges her on the next morning.
 func (v pathway) goHome(ready clock) {
 	ready = max(ready, v.now+3*hour)
 	rounds := float64(roundsHour)
@@ -270,7 +271,7 @@ func (v pathway) goHome(ready clock) {
 	v.after(max(home, v.now+hour)-v.now, v.discharge)
 }
 
-// beginAntepartum begins a stay before birth that is not labor.
+// beginAntepartum begins the stay of a pregnant woman who is not in labor.
 func (v pathway) beginAntepartum() {
 	v.triage.requestRoom(func(r *room) {
 		v.enter("A04", r, 'O', "triage-medical-eval")
@@ -303,7 +304,7 @@ func (v pathway) waitAntepartum() {
 	})
 }
 
-// beginReadmission begins a stay after an earlier birth.
+// beginReadmission begins the stay of a woman who returns with complications a few days after birth.
 func (v pathway) beginReadmission() {
 	v.postpartum.requestRoom(func(r *room) {
 		kind := "pp-complications-stable"
@@ -324,7 +325,8 @@ func (v pathway) beginReadmission() {
 	})
 }
 
-// beginOverflow places a patient of another service in a free postpartum room.
+// beginOverflow places a patient of another service in a postpartum room. If fewer than a quarter of these rooms are
+// free, the patient does not come to the unit.
 func (v pathway) beginOverflow() {
 	if len(v.postpartum.free) < v.postpartum.all/4 {
 		v.remove()

@@ -29,7 +29,7 @@ func (v *visit) drawHistory() {
 	add(.018, icd("O99.513", "Diseases of the respiratory system complicating pregnancy, third trimester"))
 	add(.004, icd("O44.13", "Complete placenta previa with hemorrhage, third trimester"))
 	add(.004, icd("O36.4XX0", "Maternal care for intrauterine death, not applicable or unspecified"))
-	add(.070, icd("O09.523", "Supervision of elderly multigravida, third trimester")) // this code is not mapped either
+	add(.070, icd("O09.523", "Supervision of elderly multigravida, third trimester")) // no rule maps it, so it appears on the worklist
 	if !v.first && v.is(chanceTrialOfLabor*2) {
 		v.diagnoses = append(v.diagnoses, icd("O66.41", "Failed attempted vaginal birth after previous cesarean delivery"))
 	}
@@ -70,7 +70,8 @@ func (v *visit) drawComplaint() {
 	v.sendSignals()
 }
 
-// drawComplications draws the complications of a labor with the given duration.
+// drawComplications draws the complications of a labor with the given duration and schedules them. It also schedules
+// the treatment of the woman's risks.
 func (v *visit) drawComplications(span clock) {
 	v.treatRisks()
 	if v.is(.55) {
@@ -98,8 +99,9 @@ func (v *visit) drawComplications(span clock) {
 	}
 }
 
-// treatRisks schedules the treatment of the woman's risks after her admission: an infusion of insulin or labetalol,
-// or magnesium until about a day after birth (ACOG Practice Bulletin 222).
+// treatRisks schedules the infusions for the woman's risks. Severe pre-eclampsia is treated with magnesium until
+// about a day after birth (ACOG Practice Bulletin 222), and sometimes with labetalol; type 1 diabetes is treated with
+// insulin.
 func (v *visit) treatRisks() {
 	switch {
 	case v.has("O14.13"):
@@ -119,7 +121,7 @@ func (v *visit) treatRisks() {
 	}
 }
 
-// recordBirth records the birth of the babies.
+// recordBirth records a birth: it sends the diagnoses and the newborns, and schedules complications.
 func (v *visit) recordBirth(cesarean bool) {
 	v.born, v.cesarean = v.now, cesarean
 	mode, outcome := icd("O80", "Encounter for full-term uncomplicated delivery"), icd("Z37.0", "Single live birth")
