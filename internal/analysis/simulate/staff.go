@@ -30,8 +30,8 @@ var (
 	recountHours = []float64{11, 15, 23, 3}
 )
 
-// These constants define a staffing plan by births per year. The plan is assumed, based on the needs of the simulated
-// unit: about 4.6 nurses per 1,000 births a year.
+// These constants define a staffing plan by births per year. The plan is assumed. It exceeds the needs of the
+// simulated unit, which are about 4.6 nurses per 1,000 births a year.
 const (
 	gridForBirths = .0049
 	gridLeast     = 0.6
@@ -119,8 +119,8 @@ func (s *staff) changeShift(u *unit) {
 	s.sendRoster(u)
 }
 
-// recount calls in a nurse if too few are on duty and one is on call, or sends one home if too many are on duty. It
-// then reports the staff and the assignments.
+// recount may call in a nurse if too few are on duty and one is on call, and sends one home if too many are on duty.
+// It then reports the staff and the assignments.
 func (s *staff) recount(u *unit) {
 	short := u.need() - float64(s.onDuty)
 	switch {

@@ -205,7 +205,7 @@ func (u *unit) vacate(r *room) {
 	u.schedule(u.now+turnaround, func() { u.assignClean(r) })
 }
 
-// repair closes a free postpartum room for a day.
+// repair closes a free postpartum room for a day, if at least two are free.
 func (u *unit) repair() {
 	p := &u.postpartum
 	if len(p.free) < 2 {
@@ -219,7 +219,8 @@ func (u *unit) repair() {
 	})
 }
 
-// assignClean assigns a clean room to the next patient in the queue.
+// assignClean assigns a clean room to the next patient in the queue or, if the queue is empty, adds it to the free
+// rooms.
 func (u *unit) assignClean(r *room) {
 	p := r.pool
 	if len(p.waiting) == 0 {

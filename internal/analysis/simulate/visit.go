@@ -195,7 +195,7 @@ func (v *visit) signal(s signal) {
 	}
 }
 
-// sendSignals sends the open request for the woman's room.
+// sendSignals sends the signals of the open request for the woman's room. If she has no room, it drops the signals.
 func (v *visit) sendSignals() {
 	list := v.faults.signals
 	v.faults.signals = list[:0]
@@ -205,8 +205,8 @@ func (v *visit) sendSignals() {
 	v.faults.forward(v.unit, pathClinical, &clinicalBody{v.room.id, list})
 }
 
-// watch starts measuring the woman's vital signs, at intervals that become longer after twelve hours. It replaces an
-// earlier watch.
+// watch starts measuring the woman's vital signs, at intervals of about every. If her room and primary factor have
+// not changed for twelve hours, the intervals increase to about later. A new watch replaces an earlier one.
 func (v *visit) watch(every, later clock) {
 	v.watched++
 	turn := v.watched
@@ -225,7 +225,8 @@ func (v *visit) watch(every, later clock) {
 	v.after(v.span(8*minute, .5), again)
 }
 
-// measureVitals measures one set of vital signs.
+// measureVitals measures one set of vital signs and, in labor, the fetal heart rate. If the early-warning score is
+// high, a nurse acknowledges it some minutes later.
 func (v *visit) measureVitals() {
 	score := v.count(.45)
 	if v.ill {

@@ -210,7 +210,7 @@ func (m Moment) MarshalJSON() ([]byte, error) {
 func (m *Moment) UnmarshalJSON(b []byte) error {
 	var at *time.Time
 	if err := json.Unmarshal(b, &at); err != nil {
-		return err //nolint:wrapcheck // the error has the cause and the position
+		return err //nolint:wrapcheck // the error contains the cause and the position
 	}
 	if *m = 0; at != nil {
 		*m = Moment(at.UnixMilli())

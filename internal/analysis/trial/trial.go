@@ -201,8 +201,8 @@ func (s *pastSum) add(row *replay.DiffRow) {
 	s.changes[key] += took
 }
 
-// sorted returns the sums and the hours with the longest differences. Among the sums, those of the level come first,
-// then longer ones before shorter ones. The hours are newest first.
+// sorted returns the sums, and the hours with the longest differences. The sums for the level precede those for
+// rooms, and longer ones precede shorter ones. The hours, at most worstHours, are sorted newest first.
 func (s *pastSum) sorted() (changes []integrations.PastChange, worst []integrations.PastHour) {
 	for key, took := range s.changes {
 		c := key

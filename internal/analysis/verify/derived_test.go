@@ -9,8 +9,8 @@ import (
 	"svc/internal/testkit/loadgen"
 )
 
-// If a derivation from the facts of a unit differs from the unit, the difference names the field and the version. It
-// replaces a difference that was found at a later version.
+// A unit differs from the values that are derived from its facts. The difference names the field and the version of
+// the derivation, and replaces a difference that verify has already reported at a later version.
 func TestDerivedAnew(t *testing.T) {
 	v := &Verify{deriving: make(chan struct{}, 1)}
 	u := newUnitCheck(&partitionCheck{v: v}, "h000")

@@ -14,8 +14,8 @@ import (
 	"svc/schemas"
 )
 
-// After the first difference of a hospital, verify does not compare its changes any longer. It must not store them
-// either, because svc verify --continuous runs indefinitely.
+// After the first difference of a hospital, verify no longer compares the hospital's changes. It must not store these
+// changes either, because svc verify --continuous runs indefinitely.
 func TestNoChangeIsKeptAfterADifference(t *testing.T) {
 	value, err := schemas.ChangeCodec.Encode(nil, &acuity.Change{Version: 1})
 	if err != nil {

@@ -60,7 +60,9 @@ func (h hourSet) has(s *acuity.Snapshot) bool {
 	return slices.ContainsFunc(h[s.Generation], func(span facts.HourSpan) bool { return span.From <= s.Hour && s.Hour <= span.To })
 }
 
-// compareSnapshot compares the snapshot of a computed change with the snapshots topic.
+// compareSnapshot compares the snapshot of a computed change with the recorded one. If the snapshots topic does not
+// contain the snapshot yet, finishSnapshots looks for it later. A snapshot that retention may have deleted is not
+// compared.
 func (u *unitCheck) compareSnapshot(c *acuity.Change, in stream.Position, seconds []int32) {
 	if u.p.deletedSnapshot(c.AppliedAt) {
 		u.snapshots.optional.add(c.Snapshot)
@@ -144,7 +146,8 @@ func total(seconds []int32) (sum int64) {
 }
 
 // finishSnapshots looks for the awaited snapshots in the records that have been read since. It then reports recorded
-// snapshots that were not computed from the log. Records of changes that are not folded yet remain in the queue.
+// snapshots that occur twice, or that were not computed from the log. Snapshots for inputs that are not folded yet
+// remain in the queue.
 func (u *unitCheck) finishSnapshots() {
 	s := &u.snapshots
 	s.awaited = slices.DeleteFunc(s.awaited, u.takeSnapshot)

@@ -26,7 +26,7 @@ type unitCheck struct {
 	p         *partitionCheck
 	unit      *hospital.State
 	fold      *replay.Refold
-	state     map[string][]byte // newest records of the state, by key
+	state     map[string][]byte // newest state records, by key
 	queue     []recorded        // changes that are read but not yet compared
 	snapshots snapshotCheck
 	last      recorded // last compared change
@@ -159,7 +159,7 @@ func (u *unitCheck) compareChange(c *acuity.Change, in stream.Position) {
 	}
 }
 
-// skipCopies drops the copies of the newest change. Checkpoints write such copies.
+// skipCopies drops copies of the last compared change from the queue. Checkpoints write such copies.
 func (u *unitCheck) skipCopies() {
 	for len(u.queue) > 0 && u.seen && u.queue[0].Version == u.last.Version && string(u.queue[0].value) == string(u.last.value) {
 		u.queue = u.queue[1:]
@@ -187,9 +187,9 @@ func (u *unitCheck) compareUnheld(c *acuity.Change, in stream.Position) {
 	}
 }
 
-// alignVersion sets the fold's version so that its next change has the version of r, which follows compacted changes.
-// The versions can differ, because without the compacted changes, it is unknown whether a timer fired before or after
-// a late input.
+// alignVersion sets the version of the fold so that its next change gets the version of r, the first recorded change
+// after the compacted ones. The versions can differ, because without the compacted changes, it is unknown whether a
+// timer fired before or after a late input.
 func (u *unitCheck) alignVersion(r *recorded) {
 	u.together = true
 	if u.version()+1 == r.Version {
@@ -210,7 +210,8 @@ func (u *unitCheck) alignVersion(r *recorded) {
 	u.unit, u.fold = again, replay.RefoldOf(again)
 }
 
-// differenceAt returns a difference at the position of a change.
+// differenceAt returns a difference at the version of a change. If an input caused the change, the difference also
+// contains the position of the input.
 func (u *unitCheck) differenceAt(fault Fault, c *acuity.Change, in stream.Position, detail string) *Difference {
 	d := &Difference{Fault: fault, Key: u.Hospital, Version: c.Version, Detail: detail}
 	if c.Cause == acuity.CauseIngest {
@@ -258,7 +259,8 @@ func (u *unitCheck) changeFollows(offset int64) bool {
 	}
 }
 
-// compareDue performs the comparisons that are due after a change: the view and, once a day, a complete derivation.
+// compareDue performs the comparisons that are due after a change: it compares the view, if the change has the
+// version of the view, and starts a complete derivation with the first change of each day of the log.
 func (u *unitCheck) compareDue(c *acuity.Change) {
 	if u.view != nil && u.view.Version == c.Version {
 		u.compareView(u.view)
@@ -270,8 +272,8 @@ func (u *unitCheck) compareDue(c *acuity.Change) {
 	}
 }
 
-// compareRest compares the recorded changes that remain after the last input. Timers may have caused them; any other
-// change is reported.
+// compareRest compares the recorded changes that remain after the last input with the changes that timers cause. It
+// reports every recorded change that no timer explains.
 func (u *unitCheck) compareRest() {
 	for u.Difference == nil {
 		if u.skipCopies(); len(u.queue) == 0 {

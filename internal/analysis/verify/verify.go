@@ -50,8 +50,8 @@ type Verify struct {
 	Patience time.Duration
 
 	Hospitals []string // empty: all
-	// Held is the instant from which on the changelog contains every change. Earlier changes may have been compacted,
-	// so they are computed but not compared.
+	// Held is the instant from which the changelog contains every change. Earlier changes may have been compacted, so
+	// they are computed, but may be missing from the changelog.
 	Held acuity.Instant
 	// Plain selects the reference implementation [hospital.NewPlain], which derives everything from the facts at
 	// every step and is about a hundred times slower. If Plain is false, everything is derived from the facts once
@@ -216,7 +216,8 @@ func (p *partitionCheck) runRound(ctx context.Context, shared *inputlog.Share) e
 	return p.compareAll(ctx, views)
 }
 
-// fold applies the inputs whose changes the processor has already written.
+// fold applies the inputs whose changes the processor has already written, and inputs that are so old that their
+// changes may have been compacted.
 func (p *partitionCheck) fold(ctx context.Context, shared *inputlog.Share, s stream.Span) error {
 	said := inputlog.ReadInputs(ctx, p.v.Inputs.Read, s, p.only)
 	said.Progress = shared.AddProgress

@@ -178,8 +178,8 @@ var further = map[string]planted{
 	}, verify.MissingState},
 	"a view that was left behind": {func(l *analysistest.Processed) (string, int64) {
 		v := l.Views[victim]
-		// With only an old version, newer fields would count as stale. The whole view is therefore replaced by the
-		// view after the first input of the hospital.
+		// If only the version of the view were older, verify would report the newer fields as stale, not the view.
+		// The whole view is therefore replaced by the view after the first input of the hospital.
 		*v = verify.View{Version: 0, Rooms: map[int32]string{}, Site: map[string]string{}}
 		v.Version = 1
 		first := analysistest.Live(l.TB, analysistest.Shifts(2400, 3, 40*time.Second)[:firstOf(victim)])
@@ -258,7 +258,8 @@ func TestVerifyFindsFaults(t *testing.T) {
 	}
 }
 
-// Changes that compaction has removed are not a difference. After them, verify compares changes again.
+// Compaction has removed changes before an instant. If Held is set to this instant, verify reports no difference, and
+// compares the later changes. If Held is not set, verify reports the first removed change as missing.
 func TestVerifyAfterCompaction(t *testing.T) {
 	list := analysistest.Shifts(2400, 3, 40*time.Second)
 	l := analysistest.Live(t, list)
