@@ -8,9 +8,8 @@ import (
 	"testing"
 )
 
-// colloquial matches words for which comments use a standard word, such as "notified" for "told",
-// or "again" for "anew". Words that also have a technical meaning, such as "letter" or "take", are
-// not checked.
+// colloquial matches words that have a standard equivalent, which comments must use instead: for example, "notified"
+// instead of "told". Words that also have a technical meaning, such as "letter" or "take", are not checked.
 var colloquial = regexp.MustCompile(`(?i)\b(?:told|said|heard|anew|whoever|somebody|nobody|anybody|beside)\b`)
 
 // plainPackages are the packages whose comments must use only standard words. A package below one of them must be

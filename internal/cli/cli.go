@@ -143,8 +143,9 @@ func (f *frame) prepare(c *cobra.Command) {
 	}
 }
 
-// chooseBelow is the run function of a command that only groups subcommands. It returns an error that names the
-// subcommands; the root command prints its help instead.
+// chooseBelow is the run function of a command that only groups subcommands. The root command without arguments
+// prints its help. In all other cases, chooseBelow returns an error that names the possible subcommands or the
+// unknown command.
 func chooseBelow(c *cobra.Command, args []string) error {
 	switch {
 	case len(args) == 0 && !c.HasParent():

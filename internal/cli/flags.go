@@ -42,7 +42,7 @@ func Require(flags *pflag.FlagSet, names ...string) {
 func ServerFlags(flags *pflag.FlagSet, names ...string) { annotate(flags, noteServers, "true", names) }
 
 // Idle marks flags that have no effect in this run. Their environment variables are ignored. If such a flag is given,
-// the command is refused with the reason.
+// the command fails with the reason as its error.
 func Idle(flags *pflag.FlagSet, reason string, names ...string) {
 	annotate(flags, noteIdle, reason, names)
 }

@@ -16,7 +16,7 @@ import (
 	"svc/internal/receiver/receivertest"
 )
 
-// lines is an output that signals each write on more, so that a test can wait for output.
+// lines is an output that signals each write on the channel more, so that a test can wait for output.
 type lines struct {
 	mu   sync.Mutex
 	text bytes.Buffer

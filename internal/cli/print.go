@@ -125,7 +125,7 @@ type Progress struct {
 
 	mu    sync.Mutex
 	begun time.Time
-	first int64 // amount that an earlier run had already done
+	first int64 // amount done at the first call to Tell; the rate does not include it
 	told  time.Time
 	ended bool
 }

@@ -207,7 +207,7 @@ func (s *sending) read(ctx context.Context, queue chan<- payload) error {
 	return s.source(each)
 }
 
-// deliver sends one payload. It retries until the server responds, an error is final, or --retry-for has passed.
+// deliver sends one payload. After an error, it retries, unless the error is final or --retry-for has passed.
 func (s *sending) deliver(ctx context.Context, line line, p payload) error {
 	first := s.Now()
 	for wait := 50 * time.Millisecond; ; wait = min(2*wait, 2*time.Second) {

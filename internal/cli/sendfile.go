@@ -38,8 +38,8 @@ func readFile(ctx context.Context, name string, fn func(payload) error) error {
 
 const byteOrderMark = "\xef\xbb\xbf"
 
-// readPayloads calls fn with every payload of a file. The first character shows whether the file contains JSON or
-// HL7.
+// readPayloads calls fn with every payload of a file. The first character, after white space and byte order marks,
+// shows whether the file contains JSON or HL7.
 func readPayloads(in io.Reader, fn func(payload) error) error {
 	text := bufio.NewReader(in)
 	for {

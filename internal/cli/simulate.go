@@ -72,7 +72,7 @@ func (o *simulateOptions) run(ctx context.Context, w Env) error {
 		return err
 	}
 	if !o.to.json {
-		w.Stdout = w.Stderr // all output is about the sending, so standard output stays empty
+		w.Stdout = w.Stderr // the summary goes to standard error, too
 	}
 	start := o.unit.Start.Format(time.RFC3339)
 	fmt.Fprintf(w.Stderr, "%s unit, seed %d, from %s for %v\n", o.unit.Profile, o.unit.Seed, start, o.unit.For)
@@ -128,7 +128,7 @@ func (o *simulateOptions) send(requests iter.Seq[simulate.Request], now time.Tim
 	return nil
 }
 
-// print writes the requests as lines to standard output.
+// print writes the requests as lines to standard output. If a pace is set, it waits until each request is due.
 func (o *simulateOptions) print(ctx context.Context, requests iter.Seq[simulate.Request], w Env) error {
 	const looked = 1024 // number of lines between two checks of ctx
 	out := bufio.NewWriterSize(w.Stdout, 1<<20)
@@ -211,8 +211,8 @@ func (o *simulateOptions) faults(now time.Time) (faults []error) {
 	return faults
 }
 
-// validSpeed reports whether a simulated unit may run at a speed, which is a multiple of real time. At the limits, a
-// shift lasts at least half a minute, and the clock advances visibly.
+// validSpeed reports whether a simulated unit may run at a speed, which is a multiple of real time. At the highest
+// speed, a shift of twelve hours still lasts half a minute. At the lowest, the unit's clock still advances visibly.
 func validSpeed(speed float64) bool { return speed >= .1 && speed <= 1440 }
 
 var errSpeed = errors.New("--speed: must be from 0.1 to 1440, or max for as fast as possible")

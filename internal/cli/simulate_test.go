@@ -96,7 +96,8 @@ func TestSimulateTo(t *testing.T) {
 	}
 }
 
-// TestSimulateStops: canceling the context ends the wait for real time.
+// TestSimulateStops: if the context is canceled while svc simulate waits until the next request is due, the command
+// ends without an error.
 func TestSimulateStops(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	stopping := writerFunc(func(p []byte) (int, error) {

@@ -116,8 +116,8 @@ func TestRedisURL(t *testing.T) {
 	}
 }
 
-// TestKeysAreGood: a key that is short, empty or malformed is refused, whether a flag, a variable or a file supplies
-// it. An older key may be weak, so that it can be replaced.
+// TestKeysAreGood: a key that is too short or not random is refused, whether a flag, a variable or a file supplies
+// it. An empty file is refused, too. An older key need not be random, so that a weak key can be replaced.
 func TestKeysAreGood(t *testing.T) {
 	file := func(content string) string {
 		path := filepath.Join(t.TempDir(), "key")

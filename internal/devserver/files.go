@@ -17,7 +17,8 @@ import (
 	"svc/internal/seal"
 )
 
-// Key files in the data folder. The first key computes pseudonyms, and the second seals settings.
+// Key files in the data folder. pseudonymKey contains the key that computes pseudonyms, and secretsKey contains the
+// key that seals settings.
 const (
 	pseudonymKey = "pseudonym.key"
 	secretsKey   = "secrets.key"
@@ -121,8 +122,8 @@ func lockData(dir string) (unlock func(), err error) {
 	return func() { lock.Close() }, nil //nolint:errcheck // the process ends, which releases the lock
 }
 
-// checkWritable returns an error if a file in the folder cannot be written. The lock does not show that, because it
-// is an empty file.
+// checkWritable returns an error if a file in the folder cannot be written, for example because the disk is full.
+// Creating the lock does not detect this, because the lock is an empty file.
 func checkWritable(dir string) error {
 	f, err := os.CreateTemp(dir, "try-*")
 	if err != nil {

@@ -38,8 +38,8 @@ func viewOf(hospitalID string, unit *hospital.State) (*View, error) {
 	return v, err
 }
 
-// firstField returns the first field in which the served view differs from the expected one, and how. Both results
-// are empty if the views are equal.
+// firstField returns the first field in which the served view differs from the expected one, and the fault of that
+// field. Both results are empty if the views are equal.
 func firstField(served, ought *View) (field string, fault Fault) {
 	if served.Unit != ought.Unit {
 		if served.Unit == "" {
@@ -88,7 +88,8 @@ func (u *unitCheck) compareView(served *View) {
 	}
 }
 
-// readViews reads the views of the partition's hospitals.
+// readViews reads the views of the partition's hospitals. It immediately compares each view whose version the fold
+// has already reached. The other views are compared when the fold reaches their versions.
 func (p *partitionCheck) readViews(ctx context.Context) (map[string]*View, error) {
 	if p.v.View == nil {
 		return nil, nil
@@ -111,7 +112,7 @@ func (p *partitionCheck) readViews(ctx context.Context) (map[string]*View, error
 		}
 		views[h] = view
 		u := p.unit(h)
-		if u.view = view; u.version() == view.Version { // no input has arrived since the last round
+		if u.view = view; u.version() == view.Version { // the fold has already reached the version of the view
 			u.compareView(view)
 			u.view = nil
 		}
@@ -119,7 +120,8 @@ func (p *partitionCheck) readViews(ctx context.Context) (map[string]*View, error
 	return views, nil
 }
 
-// compareAll compares the state and the view of each hospital after the last committed change.
+// compareAll compares each hospital after the last committed change: the unit with a complete derivation, the state,
+// and the view.
 func (p *partitionCheck) compareAll(ctx context.Context, views map[string]*View) error {
 	for _, hospital := range slices.Sorted(maps.Keys(p.units)) {
 		u := p.units[hospital]
@@ -140,8 +142,8 @@ func (p *partitionCheck) compareAll(ctx context.Context, views map[string]*View)
 // askAgain is the interval at which a lagging view is read again.
 const askAgain = 50 * time.Millisecond
 
-// checkServed checks that the view has the version of the last compared change, or a newer one. It waits for at most
-// Patience, because a processor writes the view after the commit.
+// checkServed checks that the view has the version of the last folded change, or a newer one. If the view lags,
+// checkServed waits for at most Patience, because a processor writes the view after the commit.
 func (p *partitionCheck) checkServed(ctx context.Context, u *unitCheck, view *View) error {
 	want := u.version()
 	if want == 0 {
@@ -179,9 +181,9 @@ func (p *partitionCheck) checkServed(ctx context.Context, u *unitCheck, view *Vi
 	return nil
 }
 
-// derivation rebuilds a unit from its facts, as a processor does when it starts, and compares the result with the
-// unit to which the inputs were applied. A rebuild takes as long as thousands of inputs. It therefore runs in a
-// separate goroutine, on a copy of the records.
+// derivation is a comparison that runs in a separate goroutine, because it takes as long as the application of
+// thousands of inputs. It rebuilds a unit from a copy of its facts, as a processor does when it starts, and compares
+// the result with the unit to which the inputs were applied.
 type derivation struct {
 	done  chan struct{}
 	found *Difference // nil: none
@@ -193,7 +195,8 @@ type factRecord struct {
 	value []byte
 }
 
-// startDerivation waits for the previous derivation and then starts a new one.
+// startDerivation waits for the previous derivation and then starts a new one. It does not start one if the hospital
+// already has a difference, or if Plain is set, because a plain unit derives everything at every step.
 func (u *unitCheck) startDerivation() {
 	u.waitDerivation()
 	if u.Difference != nil || u.p.v.Plain {

@@ -78,7 +78,7 @@ type rehearsal struct {
 	*People
 	ctx    context.Context //nolint:containedctx // the value lives only during one call to Step
 	memory []byte
-	ended  []outbound.Entry   // delivered messages that are an input of the next step
+	ended  []outbound.Entry   // messages that the last step delivered; they are an input of the next step
 	next   time.Time          // when the next step is due, as the last step has reported
 	acks   []outbound.Command // pending acknowledgments; at most one per alert
 	asked  string             // alert for which acks was last computed
@@ -108,7 +108,8 @@ func (r *rehearsal) run(now time.Time, changes []notifier.LevelChange) {
 	}
 }
 
-// step runs one step of the notifier as of a past instant, and adds the results to r.out.
+// step runs one step of the notifier as of a past instant, and adds the results to r.out. It marks the pending
+// messages as delivered, and schedules the acknowledgment of a new alert.
 func (r *rehearsal) step(at time.Time, in notifier.Happening) {
 	in.Hospital, in.Memory, in.Ended, r.ended = r.hospital, r.memory, r.ended, nil
 	s := r.past.Step(r.ctx, at, in)

@@ -50,8 +50,8 @@ func (r runs) AlertRun(e outbound.AlertRun) {
 func (runs) Link(string, outbound.AckLink) {}
 func (runs) Written(context.Context)       {}
 
-// TestPast: past level changes produce alerts with the times of those changes. The first regular step after them
-// sends only messages that are due at its own time.
+// TestPast: past level changes produce alerts, messages and acknowledgments with the times of those changes. The
+// first regular step after them sends only messages that are due at the time of that step.
 func TestPast(t *testing.T) {
 	const days = 60
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
