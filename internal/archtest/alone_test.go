@@ -12,7 +12,8 @@ import (
 )
 
 // TestAlone checks that code that is tested without the race detector starts no goroutines. Neither the packages
-// listed in the Makefile variable ALONE nor their tests may contain a go statement, a WaitGroup or a parallel test.
+// listed in the Makefile variable ALONE nor their tests may contain a go statement, or a call to a method named Go,
+// AfterFunc or Parallel.
 func TestAlone(t *testing.T) {
 	makefile, err := os.ReadFile("../../Makefile")
 	if err != nil {

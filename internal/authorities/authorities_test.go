@@ -51,7 +51,7 @@ func TestRead(t *testing.T) {
 	}
 }
 
-// TestReadWithSystem expects the system's authorities in addition to those in the file, and nil without a file.
+// TestReadWithSystem expects nil without a file, and an error for a file without a certificate.
 func TestReadWithSystem(t *testing.T) {
 	if pool, err := ReadWithSystem(""); pool != nil || err != nil {
 		t.Errorf("without a file: %v, %v", pool, err)

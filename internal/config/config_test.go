@@ -70,7 +70,7 @@ func TestConfigPrecedence(t *testing.T) {
 	}
 }
 
-// TestConfigFaultsTogether: all errors are reported at once, without secrets.
+// TestConfigFaultsTogether: all errors are reported at once, and none of them contains a secret.
 func TestConfigFaultsTogether(t *testing.T) {
 	_, err := parseConfig(t, "run", everything, []string{"--partitions", "0", "--kafka-tls-cert", "config.go"}, environment(
 		"SVC_LISTEN", "nonsense", "SVC_KAFKA", "nohost", "SVC_REDIS", "redis:hunter2", "SVC_PSEUDONYM_KEY", "hunter2",

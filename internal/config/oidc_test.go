@@ -28,7 +28,7 @@ func TestOIDCRoles(t *testing.T) {
 	}
 	for text, good := range map[string]bool{
 		"": true, "https://login.example/realms/a": true, "http://127.0.0.1:9": true, "http://login.example": false, "login.example": false, "https://": false, "ftp://x": false,
-		"http://[::1": false, // not a valid address, and once caused a panic
+		"http://[::1": false, // malformed; must not cause a panic
 	} {
 		if err := c.setOIDCIssuer(text); (err == nil) != good {
 			t.Errorf("issuer %q: %v", text, err)

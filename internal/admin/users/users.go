@@ -63,7 +63,7 @@ type User struct {
 	// Subject is a keyed HMAC of the person's identity at the identity provider; nil means that the person signed in
 	// with a link.
 	Subject    []byte
-	Epoch      int64 // increased to end all sessions of the user; never decreases
+	Epoch      int64 // counter; each increase ends all sessions of the user
 	Disabled   bool
 	CreatedAt  time.Time
 	Until      time.Time // zero: no end

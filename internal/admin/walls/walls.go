@@ -126,8 +126,9 @@ type Office struct {
 	turns audit.Turns
 }
 
-// Make creates a wall and the token of its link. It returns [ErrTooMany] if the hospital has [Most] walls. The write
-// fails if anything has changed since the walls were counted, so the limit applies across instances.
+// Make creates a wall and the token of its link. It returns [ErrTooMany] if the hospital has [Most] walls. If the
+// hospital's settings change after the walls were counted, Make counts them again. The limit therefore applies across
+// instances.
 func (o *Office) Make(ctx context.Context, by, hospital, label string) (w Wall, token string, err error) {
 	err = o.turns.Do(ctx, hospital, func() error {
 		seen := o.Seen()

@@ -64,7 +64,7 @@ func (b *Kafka) Log() *inputlog.Log {
 	return l
 }
 
-// Shifts returns n observations of the given number of hospitals. The times of receipt are step apart.
+// Shifts returns n observations of the given number of hospitals. Each is received one step after the previous one.
 func Shifts(n, hospitals int, step time.Duration) []*acuity.Observation {
 	feeds := loadgen.New(hospitals, 12, Morning, step)
 	list := make([]*acuity.Observation, n)

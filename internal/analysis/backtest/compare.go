@@ -23,7 +23,7 @@ type Foreign struct {
 // target identifies a forecast by when it was made and by the hour that it predicts.
 type target struct {
 	hour  int32 // hour at which the forecast was made, in hours since the Unix epoch
-	ahead int   // hours; from 1
+	ahead int   // number of hours from then to the predicted hour, from 1
 }
 
 type foreignForecast struct {
@@ -37,7 +37,7 @@ type Comparison struct {
 	Forecasts int      `json:"forecasts"` // number of compared forecasts of each model
 	Missing   int      `json:"missing"`   // number of forecasts that the external model lacks
 	Unused    int      `json:"unused"`    // number of the file's lines for hours that were not measured
-	Models    []Errors `json:"models"`    // svc's model, the external model, the baselines
+	Models    []Errors `json:"models"`    // errors of svc's model, the external model and the baselines, in this order
 	Census    []Errors `json:"census"`    // errors for the occupied rooms, if the external model forecasts them
 	Gain      float64  `json:"gain"`      // fraction by which svc's error is smaller than the external model's
 

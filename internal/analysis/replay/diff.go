@@ -43,7 +43,7 @@ type DiffSummary struct {
 	First        acuity.Instant // instant of the first verdict; 0: there was none
 }
 
-// Write writes the rows.
+// Write writes the rows to out, and returns a summary of them.
 func (d *Diff) Write(ctx context.Context, out Output) (*DiffSummary, error) {
 	var sum diffSum
 	_, err := writeRows(ctx, &d.Rerun, out, func(ctx context.Context, s stream.Span, in inputs, write func(*DiffRow) error) error {
@@ -105,7 +105,7 @@ type recordedStep struct {
 
 const never = acuity.Instant(1<<63 - 1)
 
-// compare writes the rows of one partition, and adds up their summary.
+// compare writes the rows of one partition, and adds the partition's summary to sum.
 func (d *Diff) compare(ctx context.Context, s stream.Span, in inputs, write func(*DiffRow) error, sum *diffSum) error {
 	p := &partitionDiff{d: d, write: write, units: map[string]*diffUnit{}, applied: -1}
 	if d.Changes.Read == nil {

@@ -9,7 +9,7 @@ import (
 
 // The methods in this file are used only by the tests of package replay_test.
 
-// Chart returns the current unit. It is valid until the next call to Apply or ElapseTo, and must not be changed.
+// Chart returns the current chart, which is valid until the next call to Apply or ElapseTo and must not be changed.
 func (f *Refold) Chart() *acuity.Chart { return f.unit.Chart() }
 
 // ElapseTo calls fn with every change that the live processor would have made up to an instant of its clock.

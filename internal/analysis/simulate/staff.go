@@ -13,7 +13,7 @@ type staff struct {
 	chance
 	grid   float64 // planned nurses per shift
 	nurses []nurse
-	first  int // index in nurses of the first nurse on duty; the next onDuty-1 nurses are also on duty
+	first  int // index in nurses of the first nurse on duty; the next onDuty nurses are on duty, too, one as charge nurse
 	onDuty int
 	call   bool
 }

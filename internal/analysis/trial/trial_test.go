@@ -15,7 +15,7 @@ import (
 	"svc/readapi/web/integrations"
 )
 
-// TestPastSum: the rows of levels and rooms are summed, but not the rows of axes.
+// TestPastSum: the sums contain the rows for the level and for rooms, but not those for axes.
 func TestPastSum(t *testing.T) {
 	at := func(hour int) tables.Moment {
 		return tables.Moment(time.Date(2031, 4, 5, hour, 0, 0, 0, time.UTC).UnixMilli())
