@@ -57,7 +57,7 @@ type origin struct {
 	levels   [forecast.Horizon][3]chances
 }
 
-// ErrTooFew means that no forecast counts, because the number of observed hours is not above [Options.Warmup].
+// ErrTooFew means that no forecast counts, because there are at most [Options.Warmup] observed hours.
 var ErrTooFew = errors.New("too few observed hours")
 
 // Run measures the forecasts over the given hours, which must be in ascending order. If an hour occurs more than
@@ -172,8 +172,8 @@ func (r *run) counts(o *origin) bool {
 }
 
 // compare scores the forecast that an origin made for the hour of s. It compares the forecast level with two levels:
-// the level that occurred, and the level that the hour would have had with the nurses on duty at the origin. A
-// forecast cannot know who will be called in.
+// the level that occurred, and the level that the hour would have had with the nurses on duty at the origin. The
+// second level is compared because a forecast cannot know who will be called in.
 func (r *run) compare(o *origin, s *acuity.Snapshot, required float64, unit *score.UnitNumbers, came acuity.Level) {
 	h := int(s.Hour-o.snapshot.Hour) - 1
 	held := *unit

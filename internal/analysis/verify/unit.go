@@ -259,8 +259,8 @@ func (u *unitCheck) changeFollows(offset int64) bool {
 	}
 }
 
-// compareDue performs the comparisons that are due after a change: it compares the view, if the change has the
-// version of the view, and starts a complete derivation with the first change of each day of the log.
+// compareDue performs the comparisons that are due after a change. If the change has the version of the view, it
+// compares the view. After the first change of each day of the log, it starts a complete derivation.
 func (u *unitCheck) compareDue(c *acuity.Change) {
 	if u.view != nil && u.view.Version == c.Version {
 		u.compareView(u.view)
