@@ -53,15 +53,15 @@ func (r *runner) after(before *waiting) *waiting {
 	return pass(h.after(from))
 }
 
-// idle reports whether the queue has no event to send: none is in flight, and the hospital has none after the cursor.
-// Events that the ledger has not yet acknowledged do not count, because the ledger will append them after its current
-// end.
+// idle reports whether the queue has no event to send: no attempt is in flight, and the ledger has no event of the
+// hospital after the cursor. An event that the ledger has not yet acknowledged does not count, because its offset
+// will be after the current end of the ledger.
 func (r *runner) idle() bool {
 	return r.head == nil && !r.busy && r.queue.Cursor+1 >= r.e.h.floor && len(r.e.h.after(r.queue.Cursor)) == 0
 }
 
-// dropRead drops, from the events that were read from the ledger, those up to and including the given offset, because
-// their deliveries are final.
+// dropRead removes the events up to and including the given offset from the events that were read from the ledger.
+// The queue no longer needs the removed events.
 func (r *runner) dropRead(at int64) {
 	for len(r.own) > 0 && r.own[0].at <= at {
 		r.e.h.owner.n.memory -= r.own[0].size()

@@ -144,7 +144,7 @@ func (c *command) test() {
 	})
 }
 
-// retry sends one delivery again.
+// retry sends one delivery of a webhook, an e-mail or an SMS again.
 func (c *command) retry() {
 	h, o := c.h, c.order.Command
 	c.order.Progress.Count, c.order.Progress.Delivery = 1, o.Delivery
@@ -177,7 +177,8 @@ func (c *command) retry() {
 }
 
 // scan reads the hospital's ledger entries in a separate goroutine, beginning one minute before the instant since,
-// and calls fn for each entry. Afterwards, the notifier's loop calls done.
+// and calls fn for each entry. Afterwards, the notifier's loop calls done, or ends the command as failed if the
+// ledger could not be read.
 func (c *command) scan(since time.Time, fn func(at int64, entry any), done func()) {
 	owner := c.h.owner
 	go func() {

@@ -32,8 +32,8 @@ type endpoint struct {
 	reported  outbound.Health
 }
 
-// newEndpoint returns an endpoint with its state from the ledger. An endpoint without state in the ledger starts with
-// the events in memory.
+// newEndpoint returns an endpoint with its state from the ledger. If known is nil, the ledger has no state for the
+// endpoint, and its queue starts with the oldest event in memory.
 func newEndpoint(h *hospital, hook *subscriber.Webhook, known *foldedEndpoint) *endpoint {
 	now := h.owner.n.clock.readTime()
 	e := &endpoint{h: h, id: hook.ID, recordAt: h.owner.end, openAt: -1}
@@ -51,7 +51,7 @@ func newEndpoint(h *hospital, hook *subscriber.Webhook, known *foldedEndpoint) *
 		Disabled: r.Disabled, Noticed: endpointqueue.Notice(r.Noticed), //nolint:gosec // the ledger has only valid notices
 	}
 	e.version = r.Version
-	if e.recordAt = known.at; known.at < 0 { // the record precedes the part of the ledger that was read, so it is written again
+	if e.recordAt = known.at; known.at < 0 { // the record precedes the part of the ledger that was read, so the state is stored again
 		e.write()
 	}
 	e.recordSet = now

@@ -58,8 +58,9 @@ func (f *fold) apply(offset int64, entry any) {
 	}
 }
 
-// late reports whether an entry belongs to an earlier ownership than one of the entries before it, which means that a
-// process wrote it after having been suspended.
+// late reports whether an entry's term is lower than that of an earlier entry. Such an entry was written by a
+// previous owner of the partition that was suspended and then resumed. If the entry is not late, late stores its term
+// as the ownership's number.
 func (f *fold) late(term int64) bool {
 	if term < f.ownership.number {
 		return true

@@ -216,8 +216,9 @@ func (h *hospital) after(at int64) []*waiting {
 	return h.log[i:]
 }
 
-// trim removes from memory the events that no endpoint waits for. An endpoint that is disabled or further behind
-// reads its events from the ledger.
+// trim removes from memory the first events of the hospital if no endpoint waits for them and they are at least
+// keepRecent old. An endpoint that is disabled, or so far behind that its events are no longer in memory, reads them
+// from the ledger.
 func (h *hospital) trim(now time.Time) {
 	least := nothing
 	for _, e := range h.endpoints {
@@ -303,7 +304,8 @@ func (h *hospital) write(stored func()) {
 	})
 }
 
-// rewrite appends old records again, so that a restore can start at a later offset.
+// rewrite appends records that are older than rewriteAge to the ledger again, so that a restore can start at a later
+// offset.
 func (h *hospital) rewrite(now time.Time) {
 	if h.owner.stopping {
 		return

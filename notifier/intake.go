@@ -19,8 +19,8 @@ type Change struct {
 	events      []outbound.Event
 }
 
-// Changes accepts committed changes of a partition, in order. through is the offset after the last record that was
-// read. If behind is true, the topic has more records.
+// Changes accepts committed changes of a partition, in order. through is the offset after the last record that the
+// caller has read from the verdicts topic, and behind reports whether the topic has more records.
 func (n *Notifier) Changes(partition int32, changes []Change, through int64, behind bool) (err error) {
 	changes = slices.Clone(changes)
 	for i := range changes {
@@ -156,7 +156,7 @@ func (n *Notifier) RefillLists(ctx context.Context, partition int32, written fun
 				e.reported = outbound.Health{}
 				e.report()
 			}
-			h.askPeople = true // the step writes the alert run and its link to the lists
+			h.askPeople = true // the next step of People writes the open alert run and its link to the lists
 			h.consider()
 		}
 	}))

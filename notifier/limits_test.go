@@ -41,7 +41,8 @@ func TestLimits(t *testing.T) {
 	})
 }
 
-// TestLateEventsAreNotTried: an endpoint that was down for three days does not get a request for each expired event.
+// TestLateEventsAreNotTried: events that expired while an endpoint was down are not sent to the endpoint once it is
+// up again.
 func TestLateEventsAreNotTried(t *testing.T) {
 	const late = 200
 	bubble(t, func(t *testing.T, r *rig) {
@@ -66,7 +67,7 @@ func TestLateEventsAreNotTried(t *testing.T) {
 	})
 }
 
-// TestReplayAtHalfTheRate: a replay runs at half the rate, in parallel with new events.
+// TestReplayAtHalfTheRate: a replay sends events at half the endpoint's maximum rate.
 func TestReplayAtHalfTheRate(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		r.hook("north", "whk_1", func(w *subscriber.Webhook) { w.RatePerSecond = 2 })
@@ -88,8 +89,8 @@ func TestReplayAtHalfTheRate(t *testing.T) {
 	})
 }
 
-// TestRestoreIsShort: a restore does not start earlier because of an idle queue, no matter how old the queue's record
-// is.
+// TestRestoreIsShort: a restore reads little more than the last hour of the ledger, even if some queues have been
+// idle for longer.
 func TestRestoreIsShort(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		r.hook("north", "whk_busy")

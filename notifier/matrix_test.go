@@ -54,8 +54,8 @@ func TestMatrixDownAnHour(t *testing.T) {
 	})
 }
 
-// TestMatrix500AndPoison: after a 5xx answer, an event is retried. An event that keeps failing is skipped once
-// another event is accepted.
+// TestMatrix500AndPoison: after a 5xx response, an event is sent again. An event that always gets 5xx is skipped
+// after half an hour, once the endpoint accepts the next event.
 func TestMatrix500AndPoison(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		r.hook("north", "whk_1")
@@ -320,7 +320,8 @@ func TestMatrixRotatedMidFlight(t *testing.T) {
 	})
 }
 
-// TestMatrixClockJump: if the clock jumps forward or back, no event is delayed by more than an hour.
+// TestMatrixClockJump: the system clock jumps 48 hours forward or back while an endpoint is down. The notifier still
+// sends requests to the endpoint, and after a restart with the correct clock, the event arrives within about an hour.
 func TestMatrixClockJump(t *testing.T) {
 	for name, jump := range map[string]time.Duration{"back": -48 * time.Hour, "ahead": 48 * time.Hour} {
 		t.Run(name, func(t *testing.T) {
@@ -365,7 +366,8 @@ func TestMatrix500ChangesAMinute(t *testing.T) {
 	})
 }
 
-// TestLogHoldsNoPathAndNoBody: the log of attempts contains hosts but no other part of a URL.
+// TestLogHoldsNoPathAndNoBody: the log contains the host of a webhook's URL, but neither the path of the URL nor the
+// body of an event.
 func TestLogHoldsNoPathAndNoBody(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		r.hook("north", "whk_1")

@@ -64,9 +64,9 @@ func TestIdleEndpointsAreSmall(t *testing.T) {
 	})
 }
 
-// TestHospitalsWithoutEndpointsAreSmall: the notifier does not keep events of hospitals without endpoints in memory,
-// not even for the few seconds in which it reads a long log. An endpoint that is added later gets the subsequent
-// events.
+// TestHospitalsWithoutEndpointsAreSmall: the notifier keeps no events of a hospital without endpoints in memory, not
+// even for the few seconds for which it keeps all events of other hospitals. An endpoint that is added later gets
+// only the events after that.
 func TestHospitalsWithoutEndpointsAreSmall(t *testing.T) {
 	const hospitals, changes = 300, 60
 	bubble(t, func(t *testing.T, r *rig) {

@@ -54,8 +54,9 @@ func (o *ownership) addChanges(all []Change, through int64, behind bool) {
 	})
 }
 
-// low returns the ledger offset from which a restore may start: that of the oldest record of a queue or a hospital,
-// or that of the oldest pending message or command, whichever is lower.
+// low returns the ledger offset from which a restore may start. It is the offset of the oldest entry that is still
+// needed: the record of a queue or a hospital, a pending message or command, or the input of a step whose result is
+// not stored yet.
 func (o *ownership) low() int64 {
 	low := o.end
 	for _, h := range o.hospitals {
@@ -248,7 +249,8 @@ func (n *Notifier) Revoke(ctx context.Context, partitions []int32) {
 	}
 }
 
-// Lost ends ownerships of partitions that another process already owns. Nothing more is written for them.
+// Lost ends the ownerships of partitions that another process already owns. After that, this process writes nothing
+// for these partitions.
 func (n *Notifier) Lost(partitions []int32) {
 	for _, p := range partitions {
 		n.call(n.withOwnership(p, (*ownership).lose))

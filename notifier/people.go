@@ -147,8 +147,8 @@ type message struct {
 	over  bool
 }
 
-// post stores a message and sends it. A message that is already in the ledger is left unchanged, because a step that
-// is repeated after a crash posts the same messages again.
+// post stores a message and, if the message is pending, sends it. A pending message that is already in the ledger is
+// left unchanged, because a step that is repeated after a crash posts the same messages again.
 func (h *hospital) post(e *outbound.Entry, command string) {
 	d := &e.Delivery
 	if h.messages[d.ID] != nil || h.sent[d.ID] && d.State == outbound.Pending {

@@ -74,8 +74,8 @@ func (a *Alert) short(t *texts, key string) string {
 	return t.text(key+count(n), "nurses", t.nurses(n))
 }
 
-// axis returns the text for the problem on the axis that drives the level. The text applies only if the level is
-// above green.
+// axis returns the text that describes the problem on the axis that drives the level. At green, no axis drives the
+// level, so callers check driven first.
 func (a *Alert) axis(t *texts) string { return t.text("axis." + a.Effect.Driving.String()) }
 
 // why returns the reason for the alert, displayed next to the level, or "" for Raised and Lowered.
@@ -93,10 +93,12 @@ func (a *Alert) why(t *texts) string {
 	return ""
 }
 
-// driven reports whether an axis drives the level, which is never the case at green.
+// driven reports whether the alert names the axis that drives the level. A Cleared alert and an alert at green do
+// not.
 func (a *Alert) driven() bool { return a.Reason != policy.Cleared && a.Level > acuity.LevelGreen }
 
-// summary returns the reason and the problem as one line, as in the subject of the e-mail: "2 nurses short".
+// summary returns why the alert was sent, if that is displayed, and the problem, such as "Level changing often, 2
+// nurses short". The subject of the e-mail contains the summary.
 func (a *Alert) summary(t *texts) string {
 	summary := a.why(t)
 	if a.driven() {
@@ -112,7 +114,8 @@ func (a *Alert) summary(t *texts) string {
 	return summary
 }
 
-// line returns the summary for the surge.alert event. All events are in English.
+// line returns the summary field of the surge.alert event, which is always in English: the reason, the level and the
+// problem.
 func (a *Alert) line() string {
 	line := fmt.Sprintf("Alert %s: level %s", a.Reason, a.Level)
 	if a.Reason == policy.Digest {
@@ -172,7 +175,8 @@ func (a *Alert) Event(hospital string, decision int64, part string) (outbound.Ev
 	return e, nil
 }
 
-// EventID returns the id of the decision's surge.alert event. All messages about the decision share this id.
+// EventID returns the id of the decision's surge.alert event, which [Alert.Event] returns if part is "". The ids of
+// the e-mails and SMS about the decision are derived from this id.
 func (a *Alert) EventID(hospital string, decision int64) string {
 	return event.ID(hospital, hospital+"/policy/state", decision, outbound.Alert, a.decided())
 }

@@ -187,7 +187,8 @@ func TestSMSFits(t *testing.T) {
 	})
 }
 
-// TestAxisGoesBeforeTheName: an SMS that is too long loses its axis before the unit's name is truncated.
+// TestAxisGoesBeforeTheName: if an SMS is too long, the text of the axis is omitted before the unit's name is
+// truncated.
 func TestAxisGoesBeforeTheName(t *testing.T) {
 	a := raised()
 	a.Effect.Driving = acuity.AxisReserve

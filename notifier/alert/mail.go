@@ -82,7 +82,7 @@ var mailPage = template.Must(template.New("mail").Parse(`<!DOCTYPE html>
 </body></html>
 `))
 
-// Message is the text for one recipient.
+// Message is the content of one e-mail or SMS.
 type Message struct {
 	Subject string `json:"subject,omitempty"` // only for e-mail
 	Text    string `json:"text"`

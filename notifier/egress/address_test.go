@@ -58,8 +58,8 @@ func verdictOf(a netip.Addr) verdict {
 	return v
 }
 
-// TestWrappings: an address that embeds an IPv4 address is restricted at least as strictly as that
-// address, and a relay cannot reach a private network.
+// TestWrappings: an IPv4-mapped IPv6 address has the same verdict as its IPv4 address. An IPv6 address from which a
+// relay extracts an IPv4 address is allowed only if that IPv4 address is public.
 func TestWrappings(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		v4 := netip.AddrFrom4([4]byte(rapid.SliceOfN(rapid.Byte(), 4, 4).Draw(t, "address")))

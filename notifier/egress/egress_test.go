@@ -137,7 +137,8 @@ func TestListsAreOfOneHospital(t *testing.T) {
 	}
 }
 
-// TestDevelopmentAllowsNoMore: svc dev may call this machine but no other private address.
+// TestDevelopmentAllowsNoMore: under the rules for svc dev, only loopback allows plain HTTP and any port. For all
+// other addresses, the usual rules apply.
 func TestDevelopmentAllowsNoMore(t *testing.T) {
 	names := &egresstest.Names{}
 	g := guard(t, names, true)

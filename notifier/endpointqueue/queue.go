@@ -99,8 +99,9 @@ type Verdict struct {
 	Since  time.Time // when the failure in Notice began
 }
 
-// Resume restores a queue from the ledger. position is the ledger offset of its head, and attempts are the earlier
-// attempts to send the head. If a wrong clock set NextAt too far ahead, Resume reduces it.
+// Resume restores the state of a queue that does not survive a restart. position is the ledger offset of the queue's
+// head, and attempts are the earlier attempts to send the head. If a wrong clock has set NextAt more than an hour
+// ahead, Resume reduces it to an hour from now.
 func (q *Queue) Resume(now time.Time, position int64, attempts []sending.Attempt) {
 	if most := now.Add(mostAsked); q.NextAt.After(most) {
 		q.NextAt = most
@@ -115,7 +116,8 @@ func (q *Queue) Resume(now time.Time, position int64, attempts []sending.Attempt
 	}
 }
 
-// blame records whether the receiver or the event caused a failed attempt.
+// blame counts a failed attempt as a rejection of the event if the status says so, and records whether all attempts
+// so far got a 5xx response.
 func (h *head) blame(class sending.Class, status int) {
 	h.only5xx = h.only5xx && fault(class, status)
 	if refused(class, status) {
@@ -241,7 +243,8 @@ func (q *Queue) checkFailing(now time.Time, r sending.Result) Notice {
 	return q.Noticed
 }
 
-// Enable re-enables a queue at an administrator's request. If the failure continues, its notices are repeated.
+// Enable re-enables a queue at an administrator's request. If the endpoint continues to fail, administrators get the
+// notices about the failure again.
 func (q *Queue) Enable(now time.Time) {
 	if q.Disabled == "" {
 		return

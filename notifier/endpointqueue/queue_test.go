@@ -27,15 +27,14 @@ func status(code int) sending.Result {
 
 func refused() sending.Result { return sending.Result{Class: sending.ClassRefused} }
 
-// run drives a queue with events at positions 1, 2, … and with the given results. The clock advances by at most an
-// hour at a time.
+// run drives a queue on a simulated clock. Each attempt moves the clock to the instant at which the attempt is due.
 type run struct {
 	t   *testing.T
 	l   endpointqueue.Queue
 	now time.Time
 }
 
-// attempt waits until the next attempt is due and ends it with a result.
+// attempt waits until the next attempt is due, and records that the attempt ended with the given result.
 func (r *run) attempt(position int64, result sending.Result) endpointqueue.Verdict {
 	if due := r.l.Due(50); due.After(r.now) {
 		r.now = due
@@ -113,8 +112,8 @@ func TestRejectedAtTheThirdRefusal(t *testing.T) {
 	}
 }
 
-// TestPoison: after ten attempts over half an hour have all returned 5xx, an event is skipped as poison once the next
-// event has been accepted.
+// TestPoison: an event gets only 5xx responses, in at least ten attempts over at least half an hour. The queue then
+// sends the next event as a probe. Once the endpoint accepts a probe, the first event is skipped as poison.
 func TestPoison(t *testing.T) {
 	r := run{t: t, now: start}
 	for !r.l.Probing() {

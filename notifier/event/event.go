@@ -153,7 +153,7 @@ func Level(effect *acuity.Effect, cause acuity.Cause) LevelData {
 
 var causes = map[acuity.Cause]string{acuity.CauseIngest: "ingest", acuity.CauseTime: "time"}
 
-// nameInSentence returns the name of a room as it appears at the start of a sentence: "Room 301", "LDR 4".
+// nameInSentence returns the name of a room for use in a summary, such as "Room 301" or "LDR 4".
 func nameInSentence(effect *acuity.Effect) string {
 	name := NameRoom(effect.RoomID, effect.RoomLabel)
 	if first := name[0]; '0' <= first && first <= '9' {
@@ -197,9 +197,10 @@ func Body(e *outbound.Event, envelope Envelope) ([]byte, error) {
 // Stamp formats an instant as all events do: UTC, milliseconds.
 func Stamp(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z") }
 
-// ID returns the id of an event. It depends only on what the event is about: the key and version of the record, the
-// event name, and the room, if any. For an alert, key and version are the policy's key and the decision's number; for
-// a test, they are the key of the command and 0.
+// ID returns the id of an event. The id depends only on what the event is about: the key and version of the record,
+// the event name, and the subject. For a room, subject is the room's id. For an alert, key and version are the
+// policy's key and the decision's number, and subject is the content of the decision. For a test, key and version are
+// the key of the command and 0.
 func ID(hospital, key string, version int64, event, subject string) string {
 	return digest("evt_", Protocol, hospital, key, strconv.FormatInt(version, 10), event, subject)
 }

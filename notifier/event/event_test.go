@@ -199,7 +199,8 @@ func TestSummaryNamesRoom(t *testing.T) {
 	}
 }
 
-// TestLevelIsReadBack: the effect that is read from an event after a restart equals that of the change.
+// TestLevelIsReadBack: LevelOf returns the effect and the cause from which a level event was created, because a
+// notifier that restarts knows them only from the event.
 func TestLevelIsReadBack(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		want := acuity.Effect{

@@ -225,7 +225,7 @@ func TestSameMessageID(t *testing.T) {
 	}
 }
 
-// TestRefusals: only the relay's answer to a message can be final.
+// TestRefusals: a failure is final only if the relay has refused the message itself.
 func TestRefusals(t *testing.T) {
 	busy := &smtp.SMTPError{Code: 451, EnhancedCode: smtp.EnhancedCode{4, 3, 0}, Message: "try again"}
 	gone := &smtp.SMTPError{Code: 550, EnhancedCode: smtp.EnhancedCode{5, 1, 1}, Message: "charge@mercy.example does not exist"}
@@ -301,8 +301,8 @@ func TestAddressNotUnderstood(t *testing.T) {
 	}
 }
 
-// TestConformance runs the suite for all channels over TLS, against a relay that misbehaves in ways that real relays
-// do not.
+// TestConformance runs the conformance suite for all channels against this sender. The suite's connections misbehave
+// in ways in which a real relay does not.
 func TestConformance(t *testing.T) {
 	certificate, roots := certificate.SelfSigned(t, "localhost", time.Now().Add(time.Hour))
 	r := &relay{}

@@ -53,7 +53,7 @@ func ClassOf(ctx context.Context, err error) sending.Class {
 }
 
 // RetryAfter parses the header Retry-After (RFC 9110, 10.2.3), which contains seconds or a date. The result is at
-// most one hour, or 0 without the header.
+// most one hour. It is 0 if the header is missing or invalid, or if the date has passed.
 func RetryAfter(header http.Header, now time.Time) time.Duration {
 	text := strings.TrimSpace(header.Get("Retry-After"))
 	if seconds, err := strconv.ParseUint(text, 10, 63); err == nil {

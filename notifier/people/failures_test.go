@@ -11,7 +11,8 @@ import (
 	"svc/internal/outbound/subscriber"
 )
 
-// TestSMTP451 checks a row of the failure matrix: the mail is retried until it expires.
+// TestSMTP451 checks a row of the failure matrix: an e-mail that the relay refuses temporarily is retried until the
+// relay accepts it or the e-mail expires.
 func TestSMTP451(t *testing.T) {
 	busy := func(string) error { return &smtp.SMTPError{Code: 451, Message: "try again"} }
 	t.Run("then taken", func(t *testing.T) {
@@ -39,7 +40,8 @@ func TestSMTP451(t *testing.T) {
 	})
 }
 
-// TestSMTP550 checks a row of the failure matrix: the mail fails at once, and T1 gets an SMS.
+// TestSMTP550 checks a row of the failure matrix: an e-mail that the relay refuses permanently fails at once, and the
+// recipient gets an SMS instead.
 func TestSMTP550(t *testing.T) {
 	run(t, func(r *rig) {
 		r.relay.answers(func(string) error { return &smtp.SMTPError{Code: 550, Message: "no such user"} })
@@ -53,7 +55,8 @@ func TestSMTP550(t *testing.T) {
 	})
 }
 
-// TestSMS4xx checks a row of the failure matrix: the SMS fails, and the alert escalates if no channel is left.
+// TestSMS4xx checks a row of the failure matrix: an SMS that the provider refuses fails. If no channel to the
+// recipient is left, the alert escalates.
 func TestSMS4xx(t *testing.T) {
 	t.Run("e-mail arrived", func(t *testing.T) {
 		run(t, func(r *rig) {

@@ -30,8 +30,9 @@ func (r *rig) subjects(to string) []string {
 	return all
 }
 
-// TestDigestIsNotTheLastWord: a unit flaps and then stays red. The digest names green and the worst level. Red is
-// raised later and needs its own acknowledgment.
+// TestDigestIsNotTheLastWord: a unit alternates between red and green, and then stays red. The digest, which is sent
+// at green, names green and red as the worst level. The final change to red is a new raise with its own
+// acknowledgment.
 func TestDigestIsNotTheLastWord(t *testing.T) {
 	run(t, func(r *rig) {
 		r.level(red)
@@ -71,8 +72,8 @@ func TestDigestIsNotTheLastWord(t *testing.T) {
 	})
 }
 
-// TestLastWordReads simulates random units. The last message to a recipient who is in all tiers never names a level
-// below the current level. Acknowledgments and crashes of the process do not change this.
+// TestLastWordReads simulates random units. The last message to a recipient who is in all tiers must never name a
+// level below the current level, even after acknowledgments and crashes of the process.
 func TestLastWordReads(t *testing.T) {
 	names := []string{"[GREEN]", "[YELLOW]", "[ORANGE]", "[RED]"}
 	for seed := range uint64(25) {

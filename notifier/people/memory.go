@@ -27,7 +27,8 @@ import (
 type memory struct {
 	Format  int            `json:"format"`
 	History policy.History `json:"history"`
-	// Last is the last change of the level, or nil if none was observed. Version is the version of that change.
+	// Last is the last change of the level, or nil if none was observed. Version and Cause are the version and the
+	// cause of that change.
 	Last    *acuity.Effect `json:"last,omitempty"`
 	Version int64          `json:"version,omitempty"`
 	Cause   acuity.Cause   `json:"cause,omitempty"`
@@ -214,8 +215,8 @@ func (m *memory) unaddressed() bool {
 		!slices.ContainsFunc(m.Sent, func(s sent) bool { return s.Decision >= m.History.Raise && s.open() })
 }
 
-// reopens reports whether the raise must be sent again, because it has not reached any recipient and one of its
-// messages, which could not be decrypted before, can now be decrypted.
+// reopens reports whether the raise must be sent again: none of the messages since the raise has arrived or is
+// pending, and one that could not be decrypted can now be decrypted.
 func (m *memory) reopens(opens func(*sent) bool) bool {
 	could := false
 	for i := range m.Sent {

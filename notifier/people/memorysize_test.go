@@ -11,9 +11,8 @@ import (
 	"svc/internal/outbound/subscriber"
 )
 
-// TestMemoryFitsTheLedger: the state of a hospital with many recipients and weeks of alerts is
-// small enough for the ledger. If all messages fit, all are kept; if not, the oldest are dropped
-// first.
+// TestMemoryFitsTheLedger: the encoded state of a hospital with many recipients and weeks of alerts is small enough
+// for the ledger. If the state is too large with all messages, the oldest messages are dropped first.
 func TestMemoryFitsTheLedger(t *testing.T) {
 	const ledgerMost = 64 << 10
 	at := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)

@@ -54,9 +54,9 @@ func (s *step) recordUnopened(waiting []outbound.Entry) {
 	}
 }
 
-// updateReach sets two fields of the history: Unreached if no message of the alert has arrived or may still arrive,
-// and Unaddressed if the raise must be sent again because an address can now be decrypted. It returns true if one of
-// the two has changed.
+// updateReach sets Unreached in the history if no message of the last alert, unless it is an escalation, has arrived
+// or may still arrive. It sets Unaddressed if the raise must be sent again because an address can now be decrypted.
+// It returns true if one of the two fields has changed.
 func (s *step) updateReach() bool {
 	h, before := &s.memory.History, s.memory.History
 	if h.Episode == "" || !h.AckedAt.IsZero() {
@@ -98,8 +98,8 @@ func (s *step) applyAcknowledgment(c *outbound.Command) bool {
 	return true
 }
 
-// applyReceipt applies a provider's receipt for an SMS that the provider had accepted. Only a failure changes the
-// state. It returns true if the SMS is remembered.
+// applyReceipt applies a provider's receipt for an SMS. Only a receipt that reports a failure changes the state.
+// applyReceipt returns true if the SMS is remembered.
 func (s *step) applyReceipt(c *outbound.Command) bool {
 	one := s.memory.find(c.Delivery)
 	switch {
@@ -145,8 +145,9 @@ func (s *step) applyEnd(d *outbound.Delivery) bool {
 	return true
 }
 
-// recordMissed records that a message did not arrive. A message of the last alert is sent over another channel, if
-// there is one. Messages of older alerts are obsolete.
+// recordMissed records that a message did not arrive. If the message belongs to the last alert, recordMissed replaces
+// it with a message over the fallback channel, unless there is no such channel or it has been used. Messages of older
+// alerts are not replaced.
 func (s *step) recordMissed(one *sent) {
 	m := s.memory
 	h := &m.History

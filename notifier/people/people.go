@@ -38,8 +38,8 @@ type Seals interface {
 	Open(name string, sealed []byte) ([]byte, error)
 }
 
-// AlertRunList stores the alert runs for the lists and for the page behind the acknowledgment link. Its methods do
-// not block. A run that cannot be written may be missing until the next step.
+// AlertRunList stores the alert runs for the lists and for the page behind the acknowledgment link. Only Written
+// blocks. If the store is unavailable, a run may be missing until the next step.
 type AlertRunList interface {
 	AlertRun(e outbound.AlertRun)
 	// Link records which alert run a token belongs to.
@@ -249,7 +249,7 @@ func (d *Alerting) rooms(ctx context.Context, hospital string, version int64) *a
 	return rooms
 }
 
-// expires returns how long a tier's messages are worth sending.
+// expires returns how long after an alert the messages of a tier are still sent.
 func expires(tier *subscriber.Tier) time.Duration {
 	preset := subscriber.DefaultTier(tier.Hospital, tier.ID)
 	return time.Duration(cmp.Or(tier.ExpireMinutes, preset.ExpireMinutes, 30)) * time.Minute

@@ -70,8 +70,8 @@ func TestNoAlertsWhileCatchingUp(t *testing.T) {
 	})
 }
 
-// TestRaisedBeforeAnyRecipient: a recipient who is added while the unit is orange gets the raise. The raise does not
-// name a previous level.
+// TestRaisedBeforeAnyRecipient: the unit becomes orange while no tier has a recipient. A recipient who is added
+// afterwards gets the raise, whose previous level is green.
 func TestRaisedBeforeAnyRecipient(t *testing.T) {
 	run(t, func(r *rig) {
 		duty := map[string][]string{}
@@ -99,8 +99,8 @@ func TestRaisedBeforeAnyRecipient(t *testing.T) {
 	})
 }
 
-// TestFlapping checks a row of the failure matrix: webhooks get each of 500 changes per minute. People get a raise,
-// one digest, and a raise above the level of the digest.
+// TestFlapping checks a row of the failure matrix: webhooks get each of 500 changes within a minute. Recipients get
+// only three alerts: a raise to orange, a digest that is sent at green, and a second raise to orange.
 func TestFlapping(t *testing.T) {
 	run(t, func(r *rig) {
 		r.settings.webhooks = []*subscriber.Webhook{
@@ -346,8 +346,8 @@ func TestRoomsDoNotHoldUp(t *testing.T) {
 	}
 }
 
-// TestRoomsOfTheChange: an alert shows the rooms as of its change, even if a process that has not seen the change
-// sends it later.
+// TestRoomsOfTheChange: an alert shows the rooms as of the change that caused it, even if the process that sends the
+// alert was started after the change.
 func TestRoomsOfTheChange(t *testing.T) {
 	run(t, func(r *rig) {
 		var asked []int64

@@ -27,8 +27,8 @@ type step struct {
 	out      notifier.Step
 }
 
-// mostDecisions is the maximum number of decisions in one step; a raise, a digest and an escalation already make
-// three.
+// mostDecisions is the maximum number of decisions in one step. A raise, a digest and an escalation in one step are
+// already three decisions.
 const mostDecisions = 8
 
 // Step implements [notifier.People].
@@ -191,8 +191,8 @@ func (s *step) addEvent(a *alert.Alert, decision int64, hooks []string) {
 	}
 }
 
-// supersede withdraws the waiting messages that a newer alert makes obsolete: all messages, or, for an escalation,
-// only those to the same recipient over the same channel.
+// supersede withdraws the waiting alert messages that a newer alert makes obsolete. An escalation withdraws only the
+// messages to the same recipient over the same channel; any other alert withdraws all.
 func (s *step) supersede(reason policy.Reason, to []policy.Addressee) {
 	for i := range s.waiting {
 		d := &s.waiting[i].Delivery

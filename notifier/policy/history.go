@@ -13,9 +13,9 @@ import (
 	"svc/internal/outbound/subscriber"
 )
 
-// History is what [Step] needs to know about earlier levels and alerts of one hospital. The zero value is a unit at
-// green without alerts. Its size is limited, however often the level changes. It is stored as JSON; the tags are the
-// field names of earlier releases.
+// History is the state of one hospital's alerts that [Step] needs: earlier levels and alerts. The zero value is a
+// unit at green without alerts. The size of a History is bounded, no matter how often the level changes. It is stored
+// as JSON; the tags are the field names of earlier releases.
 type History struct {
 	Level acuity.Level
 	Under [3]time.Time // when the level fell below that of tier T1, T2 or T3; zero if it is not below
@@ -76,8 +76,8 @@ func (h *History) flaps(now time.Time) bool {
 	return h.DigestAt.IsZero() && len(h.Changes) == FlapChanges && now.Sub(h.Changes[0]) <= FlapWithin
 }
 
-// Worst returns the highest level among the changes that led to a digest, including the level before the first
-// change.
+// Worst returns the highest of the current level and the levels before the remembered changes. It is the worst level
+// that a digest names.
 func (h *History) Worst() acuity.Level {
 	worst := h.Level
 	for _, level := range h.Before {
@@ -92,8 +92,9 @@ func (h *History) below(level acuity.Level, now time.Time) bool {
 	return level > acuity.LevelGreen && h.Level < level && !now.Before(h.Under[level-1].Add(LowerAfter))
 }
 
-// dropOldChanges drops the changes before a Lowered alert, so that a level that falls step by step does not cause a
-// digest. An open digest remains until the level is quiet.
+// dropOldChanges drops the remembered changes after a Lowered or Cleared alert, so that a level that falls step by
+// step does not cause a digest. If a digest is open and the level is not quiet yet, it keeps the changes and the
+// digest.
 func (h *History) dropOldChanges(now time.Time) {
 	if !h.flapping(now) {
 		h.closeDigest()
@@ -155,13 +156,14 @@ func (h *History) ApplyDecision(hospital string, d Decision, to []Addressee, now
 	if d.Reason == Raised {
 		h.Unaddressed = len(to) == 0
 	}
-	// The alert is unreached if it had addressees but no message was sent. Addressees who are skipped because they
-	// did not get the raise do not count. An escalation is never unreached: the next round follows at its regular
-	// time.
+	// The alert is unreached if it has addressees but no message is sent. An addressee who gets no message because
+	// the raise was not sent to the addressee does not count. An escalation is never unreached: the next round
+	// follows at its regular time.
 	h.Unreached = !sent && slices.ContainsFunc(to, func(a Addressee) bool { return a.Reason != NotNotified }) && d.Reason != Escalated
 }
 
-// RemoveReached removes a recipient from Reached because the message failed permanently.
+// RemoveReached removes a recipient and channel from Reached, because no message has reached the recipient over that
+// channel.
 func (h *History) RemoveReached(recipient string, channel subscriber.Channel) {
 	h.Reached = slices.DeleteFunc(slices.Clone(h.Reached), func(r Reached) bool { return r == Reached{recipient, channel} })
 }

@@ -213,8 +213,9 @@ func testOlderLists(t *testing.T, s Server) {
 			pulse(t, d, now(), 8)
 			fatal(t, read())
 
-			// The next owner of the partition either finds everything that the previous owner had committed, or
-			// rewrites the lists. In the meantime, the lists are as current as the previous owner reported.
+			// The lists are complete up to position 8. A next owner that starts at position 8 keeps the lists; one
+			// that starts at position 9 must rewrite them. In both cases, reads succeed, because the previous owner
+			// reported the lists as current.
 			for reached, lacks := range map[int64]bool{8: false, 9: true} {
 				next := deliveries(t, b)
 				pulse(t, next, now(), reached)

@@ -46,7 +46,7 @@ func (f *follower) read(ctx context.Context, b *view.View, hospital string) erro
 	return nil
 }
 
-// show formats the state on one line.
+// show formats the follower's state on one line.
 func (f *follower) show() string {
 	parts := make([]string, 0, len(f.rooms))
 	for _, id := range slices.Sorted(maps.Keys(f.rooms)) {
@@ -55,7 +55,8 @@ func (f *follower) show() string {
 	return f.chart + "; " + strings.Join(parts, ", ")
 }
 
-// testSince tests that a read returns the changes since a state as long as the view has them, and all rooms otherwise.
+// testSince tests ReadSince with a token of an earlier version. If the view still has all later changes, the result
+// contains only the rooms that changed. In all other cases, it contains all rooms.
 func testSince(t *testing.T, s Server) {
 	v := start(t, s.URL, "g1")
 	at := func(generation string, version int64) view.Token {
@@ -123,8 +124,9 @@ func testSince(t *testing.T, s Server) {
 	want(at("g1", 9), "all of 9 at 0: north at 9; [{7 room 7 at 9}] -[]")
 }
 
-// testFollowers tests two owners that write in turns, while Redis sometimes loses all data. At each version, readers
-// that follow the changes must have the committed state.
+// testFollowers has two owners write the same hospital alternately, while Redis sometimes loses all data. Meanwhile,
+// several readers follow the changes. At each version that a reader reports, its state must equal the committed
+// state.
 func testFollowers(t *testing.T, s Server) {
 	const versions, readers, ids = 600, 4, 12
 	owners := [2]*fixture{start(t, s.URL, "g1"), start(t, s.URL, "g1")}
@@ -188,7 +190,7 @@ func testFollowers(t *testing.T, s Server) {
 	owner := owners[0]
 	owner.whole(0, wholes[0])
 	for n := 1; n <= versions; n++ {
-		if n%120 == 0 { // the other owner continues
+		if n%120 == 0 { // every 120 versions, the other owner takes over
 			owner = owners[n/120%2]
 			owner.whole(int64(n), wholes[n])
 		} else {
