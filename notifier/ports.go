@@ -98,7 +98,8 @@ type Notice struct {
 	Since    time.Time // start of the failure
 }
 
-// Step is the work to do for a hospital. The ledger stores it before any part is sent.
+// Step is the result of [People.Step] for one hospital. The notifier stores each message and event in the ledger
+// before sending it.
 type Step struct {
 	Memory    []byte              // replaces the memory; nil: unchanged
 	Next      time.Time           // when to step again if nothing happens before; zero: never

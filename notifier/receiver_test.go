@@ -96,8 +96,8 @@ func (r *receiver) of(endpoint string) (list []got) {
 	return list
 }
 
-// inOrder returns an error unless the requests contain the given events in order, each at least once and always with
-// the same bytes.
+// inOrder returns an error unless the requests are for exactly the given events, in order. An event may be repeated
+// immediately after itself, but only with the same bytes.
 func inOrder(seen []got, ids []string) error {
 	var order []string
 	bodies := map[string]string{}

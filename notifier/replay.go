@@ -22,7 +22,8 @@ type job struct {
 	reading bool
 }
 
-// replay sends a window of events again.
+// replay sends events of a time window again. It leaves out events after the cursor of the main queue, because the
+// main queue will send them anyway.
 func (c *command) replay() {
 	h, o := c.h, c.order.Command
 	e := h.endpoints[o.Endpoint]

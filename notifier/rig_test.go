@@ -221,7 +221,8 @@ func (r *rig) order(c outbound.Command) {
 	r.n.Order(0, r.ledger.put([]byte(key.String()), value), o)
 }
 
-// want checks that an endpoint got exactly these events, in this order. An event may repeat the previous one.
+// want checks that an endpoint got exactly these events, in this order. An event may have been sent several times in
+// succession.
 func (r *rig) want(endpoint string, ids []string) {
 	r.t.Helper()
 	if err := inOrder(r.receiver.of(endpoint), ids); err != nil {

@@ -263,7 +263,7 @@ func (r *runner) line(w *waiting, a *sending.Attempt) {
 		"class", a.Class, "status", a.Status, "ms", a.Took.Milliseconds(), "next_at", r.queue.NextAt)
 }
 
-// end stores the final state of an event and proceeds to the next one, which is the probe, if there was one.
+// end stores the final state of the head or the probe. If there was a probe, end makes it the new head.
 func (r *runner) end(w *waiting, tries []sending.Attempt, state outbound.State, reason string) {
 	r.storeFinal(w, tries, state, reason)
 	r.head, r.tries = r.probe, r.probeTries

@@ -24,7 +24,8 @@ func policies() *rapid.Generator[Policy] {
 	})
 }
 
-// play simulates a unit for an hour or more, with random level changes, waits and acknowledgments.
+// play makes up to 40 random moves on a unit: level changes, waits and acknowledgments. It calls look after each
+// move.
 func play(t *rapid.T, u *unit, look func()) {
 	for range rapid.IntRange(1, 40).Draw(t, "moves") {
 		switch rapid.IntRange(0, 5).Draw(t, "move") {
@@ -39,7 +40,8 @@ func play(t *rapid.T, u *unit, look func()) {
 	}
 }
 
-// TestNextIsExact: the decision does not change before Next, but changes at Next.
+// TestNextIsExact: as long as only time passes, Step returns the same reason and tier until Next, and a different
+// reason or tier at Next.
 func TestNextIsExact(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		u := newUnit(t, policies().Draw(t, "policy"))
@@ -66,7 +68,8 @@ func TestNextIsExact(t *testing.T) {
 	})
 }
 
-// TestEveryRaiseIsAlerted: after each Step, the alerted tier is at least the tier of the level.
+// TestEveryRaiseIsAlerted: after each move, the last alert covers at least the current level and its tier, and a tier
+// that was reached has had a raise.
 func TestEveryRaiseIsAlerted(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		u := newUnit(t, policies().Draw(t, "policy"))
@@ -90,7 +93,7 @@ func TestEveryRaiseIsAlerted(t *testing.T) {
 func TestLoweredOnlyAfterTenMinutes(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		u := newUnit(t, policies().Draw(t, "policy"))
-		var levels []sentAlert // levels, each with its start
+		var levels []sentAlert // var levels []sentAlert // the levels so far, each with the instant at which it began
 		seen, said := 0, acuity.LevelGreen
 		play(t, u, func() {
 			if n := len(levels); n == 0 || levels[n-1].level != u.history.Level {
@@ -98,7 +101,7 @@ func TestLoweredOnlyAfterTenMinutes(t *testing.T) {
 			}
 			for ; seen < len(u.alerts); seen++ {
 				d := u.alerts[seen]
-				for i, l := range levels { // levels within the last ten minutes
+				for i, l := range levels { // for i, l := range levels { // checks only the levels in the ten minutes before the alert
 					end := u.now
 					if i+1 < len(levels) {
 						end = levels[i+1].at
@@ -114,8 +117,7 @@ func TestLoweredOnlyAfterTenMinutes(t *testing.T) {
 	})
 }
 
-// TestAnsweredIsSilent: after an acknowledgment, nothing is escalated or repeated until another
-// alert is sent.
+// TestAnsweredIsSilent: after an acknowledgment, no alert is escalated or repeated until the next raise.
 func TestAnsweredIsSilent(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		u := newUnit(t, policies().Draw(t, "policy"))
@@ -137,7 +139,7 @@ func TestAnsweredIsSilent(t *testing.T) {
 	})
 }
 
-// TestBounded: the history remains small whatever happens.
+// TestBounded: the lists and counters in the history never exceed their limits.
 func TestBounded(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		u := newUnit(t, policies().Draw(t, "policy"))

@@ -293,9 +293,9 @@ func TestPolicy(t *testing.T) {
 	}
 }
 
-// TestFlapping: while the level changes more often than every ten minutes, each level is raised at
-// most once before a digest and once after it. Every alert is acknowledged, so that none is
-// escalated or repeated.
+// TestFlapping: the level changes at least once every ten minutes, and every alert is acknowledged. Unless an alert
+// is lowered or cleared, there is at most one digest, and each of the three levels above green is raised at most
+// twice: once before and once after the digest.
 func TestFlapping(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		u := newUnit(t, policies().Draw(t, "policy"))

@@ -25,12 +25,10 @@ type Addressee struct {
 //
 //   - A raise or its repetition goes to the recipients of its tier and of lower tiers, over the channels of its tier.
 //   - A digest goes to the recipients of the alerted tier and of lower tiers, and to all recipients alerted before.
-//   - Lowered and Cleared are sent only to recipients alerted before. The other recipients of these tiers are returned
-//     with the state Suppressed.
-//   - An escalation goes to escalateTo; if that is empty, to the recipients of the next higher tier; if there is no
-//     such tier, to the same recipients again.
+//   - Lowered and Cleared go only to recipients alerted before, over the same channels. The other recipients of the alerted tier and of lower tiers are returned with the state Suppressed.
+//   - An escalation goes to escalateTo. If that is empty, it goes to the recipients of the next higher tier that is enabled and has recipients. If there is no such tier, it goes to the same recipients again.
 //
-// Deleted recipients are omitted.
+// A recipient without an address for a channel is returned with the state Suppressed. Deleted recipients are omitted.
 func Route(p *Policy, h *History, d Decision, recipients func(id string) (subscriber.Recipient, bool)) []Addressee {
 	var ids []string
 	var tier *subscriber.Tier
@@ -114,7 +112,7 @@ func (p *Policy) upTo(r Rank) []string {
 	return ids
 }
 
-// above returns the recipients to alert when a tier does not respond.
+// above returns the recipients to whom an alert of tier r escalates.
 func (p *Policy) above(r Rank) []string {
 	if ids := p.Tier(r).EscalateTo; len(ids) > 0 {
 		return ids

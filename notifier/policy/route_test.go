@@ -92,8 +92,7 @@ func TestFallback(t *testing.T) {
 	}
 }
 
-// TestHistoryOfAnEarlierRelease: a history that an earlier release stored can be read, and its alert is neither sent
-// again nor lost.
+// TestHistoryOfAnEarlierRelease: the fields of a history that an earlier release stored under other names are read.
 func TestHistoryOfAnEarlierRelease(t *testing.T) {
 	var h History
 	stored := `{"Level":2,"Told":2,"Said":2,"ToldAt":"2026-03-04T12:00:00Z","Unheard":true,"Episode":"epi_1"}`

@@ -211,8 +211,8 @@ func TestTwilioRequest(t *testing.T) {
 	}
 }
 
-// TestTwilioLooksUp: after an unknown outcome, or a crash before the outcome was recorded, a message that arrived is
-// not sent again.
+// TestTwilioLooksUp: if the result of an attempt is unknown, or was lost in a crash, but the provider has the
+// message, the message is not sent again.
 func TestTwilioLooksUp(t *testing.T) {
 	for name, tt := range map[string]struct {
 		lose    func(w http.ResponseWriter)

@@ -48,8 +48,8 @@ func redirected(answer *http.Response, body string) string {
 	return outcome.CleanResponse("Location: "+to.String()+" "+body, "")
 }
 
-// readExcerpt reads a limited part of a response's body and returns its start. It calls cancel to abort the request if
-// the body takes too long.
+// readExcerpt reads at most bodyMost bytes of a response's body and returns the first [outcome.MaxResponse]
+// characters. If the body takes too long, readExcerpt aborts the request by calling cancel.
 func (s *Sender) readExcerpt(ctx context.Context, cancel context.CancelFunc, body io.Reader) string {
 	if body == http.NoBody {
 		return ""

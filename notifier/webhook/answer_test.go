@@ -100,8 +100,8 @@ func TestRedirectNamesItsTarget(t *testing.T) {
 	}
 }
 
-// TestMatrixHugeAnswer: a 2xx response counts as a success whatever its body contains, and the connection is closed
-// while the receiver is still writing.
+// TestMatrixHugeAnswer: a 2xx response counts as a success even if its body is endless, incomplete or malformed. The
+// sender closes the connection without waiting for the rest of the body.
 func TestMatrixHugeAnswer(t *testing.T) {
 	stopped := make(chan struct{}, 10)
 	a := newAuthority(t)
@@ -135,7 +135,8 @@ func TestMatrixHugeAnswer(t *testing.T) {
 			<-stopped // the connection is closed, so the receiver can neither continue to write nor wait
 		})
 	}
-	// Each of the two limits, on bytes and on time, also applies without the other.
+	// A response body is read only up to a number of bytes and for a limited time. Each of these limits applies even
+	// if the other is not reached.
 	t.Run("bytes", func(t *testing.T) {
 		const most = 64 << 20 // more than bodyMost and the buffers of two sockets
 		wrote := make(chan int, 1)

@@ -196,7 +196,7 @@ func judged(t *testing.T, cases []verifyCase, out string) {
 	}
 }
 
-// TestLibrary verifies svc's signatures with the official Standard Webhooks library for another language.
+// TestLibrary verifies svc's signatures with the official Standard Webhooks library for JavaScript.
 func TestLibrary(t *testing.T) {
 	folder := runtimes.Node(t, "standardwebhooks@1.1.1")
 	cases := verifyCases(time.Now())

@@ -13,8 +13,9 @@ import (
 	"svc/notifier/egress/egresstest"
 )
 
-// TestMatrixRebinding: a name resolves to a public address when the endpoint is created, and to this machine when the
-// endpoint is called. The receiver on this machine does not get a connection.
+// TestMatrixRebinding: when the endpoint is created, its name resolves to an address that the hospital's allow list
+// permits. When the endpoint is called, the name resolves to this machine. The receiver on this machine must not get
+// a connection.
 func TestMatrixRebinding(t *testing.T) {
 	r := receive(t, says(ok))
 	names := &egresstest.Names{}
@@ -38,8 +39,8 @@ func TestMatrixRebinding(t *testing.T) {
 	}
 }
 
-// TestCorpusIsBlocked sends to every endpoint in the corpus. A second control function after the guard prevents every
-// connection, even if the guard fails or is not called.
+// TestCorpusIsBlocked sends to every endpoint in the corpus, which the guard must refuse. After the guard, a second
+// control function refuses every connection, so that no packet is sent even if the guard fails.
 func TestCorpusIsBlocked(t *testing.T) {
 	allow, err := egress.ParseAllow(egresstest.Allow)
 	if err != nil {

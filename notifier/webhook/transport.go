@@ -44,7 +44,7 @@ func newTransport(c Config, hospital string, l limits) (*http.Transport, []*net.
 	}, []*net.Dialer{dialer, plain}
 }
 
-// handshakeError wraps an error of the TLS handshake, and so shows that no part of the request was sent. The wrapper
+// handshakeError wraps an error of the TLS handshake, which means that no part of the request was sent. The wrapper
 // is needed because many errors of crypto/tls have no distinct type.
 type handshakeError struct{ err error }
 

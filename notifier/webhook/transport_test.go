@@ -78,7 +78,7 @@ func TestMatrixTLS(t *testing.T) {
 	})
 }
 
-// hear waits for the peer's first byte.
+// hear waits for the first bytes from the peer, and closes the connection on an error.
 func hear(conn net.Conn) {
 	if _, err := conn.Read(make([]byte, 20)); err != nil {
 		conn.Close()
@@ -90,8 +90,8 @@ func TestMatrixNoSuchName(t *testing.T) {
 	send(t, s, message("https://nowhere.test/"), sending.ClassDNS)
 }
 
-// TestKeptConnectionThatEnds: a receiver that closes idle connections, as most do after several seconds, does not
-// cause a failed attempt.
+// TestKeptConnectionThatEnds: many receivers close a connection that has been idle for several seconds. An attempt
+// that would use such a connection does not fail.
 func TestKeptConnectionThatEnds(t *testing.T) {
 	r := receive(t, func(conn net.Conn) bool { says(ok)(conn); return false })
 	s := local(t)

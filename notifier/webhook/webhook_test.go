@@ -85,8 +85,8 @@ func TestMatrixHangs(t *testing.T) {
 	}
 }
 
-// TestMatrixRotatedMidFlight: the secret is rotated while an attempt is in flight. The attempt is
-// not affected, and the next one is signed with both secrets.
+// TestMatrixRotatedMidFlight: the secret is rotated while an attempt is in flight. That attempt is signed only with
+// the old secret, and the next attempt is signed with both secrets.
 func TestMatrixRotatedMidFlight(t *testing.T) {
 	const next = "whsec_GBcWFRQTEhEQDw4NDAsKCQgHBgUEAwIB"
 	release := make(chan struct{})

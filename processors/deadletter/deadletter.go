@@ -38,7 +38,8 @@ type Letter struct {
 // ErrNone means that the hospital has no dead letter with the given id.
 var ErrNone = errors.New("no such dead letter")
 
-// atMost is the maximum number of dead letters listed for a hospital; the newest are listed.
+// atMost is the maximum number of dead letters kept in memory for a hospital. If there are more, the oldest are
+// dropped.
 const atMost = 1000
 
 // Follow returns a view of the dead letters of an installation. The view is empty until Run reads the topic. prefix
@@ -117,9 +118,9 @@ const reasonGone = "record_gone"
 
 var errGone = errors.New("deleted by retention")
 
-// Retried marks a dead letter as retried by appending a second record with the dead letter's key. The caller has
-// already ingested the dead letter's observation again. An unknown id or a dead letter that is already marked has no
-// effect.
+// Retried marks a dead letter as retried by appending a second record with the dead letter's key. The caller must
+// first ingest the dead letter's observation again. If the id is unknown or the dead letter is already marked,
+// Retried does nothing.
 func (d *Letters) Retried(ctx context.Context, hospital, id string) error {
 	all := d.OfHospital(hospital)
 	at := slices.IndexFunc(all, func(l Letter) bool { return l.ID() == id })
