@@ -146,7 +146,7 @@ func TestAcknowledgeInSpanish(t *testing.T) {
 	}
 }
 
-// TestAcknowledgeTries: an address that repeatedly tries invalid links gets 429.
+// TestAcknowledgeTries: a client that repeatedly requests pages of invalid links from one IP address gets 429.
 func TestAcknowledgeTries(t *testing.T) {
 	t.Parallel()
 	shell, alerts := newAckShell()

@@ -9,8 +9,8 @@ import (
 	"svc/acuity/catalogue"
 )
 
-// TestAnswersAreLent: an answer always has the same bytes and the same tag, regardless of the number of its pieces.
-// Its memory is not reused for another answer until lend returns.
+// TestAnswersAreLent: the bytes and the tag of a response do not depend on the number of its pieces. While lend
+// passes the bytes of one response to a function, rendering other responses does not change these bytes.
 func TestAnswersAreLent(t *testing.T) {
 	const many = 20
 	whole := func(n int) string { return strings.Repeat(fmt.Sprint("room ", n, ","), 3+n) }
@@ -18,7 +18,7 @@ func TestAnswersAreLent(t *testing.T) {
 	for ask := range 6 {
 		for n := range all {
 			if ask%3 > 0 {
-				break // the other rounds request the same answers again
+				break // the next two rounds request the same responses again
 			}
 			data := []byte(whole(n))
 			all[n] = newRendered(data[:n], data[n:n+1], data[n+1:])

@@ -9,7 +9,7 @@ import (
 	"svc/acuity"
 )
 
-// Reads provides the results of the read API, over HTTP and to callers in this process, with one cache for both.
+// Reads provides the results of the read API. The HTTP handlers and the callers in this process share its cache.
 type Reads struct {
 	cfg    Config
 	trends *trendsCache

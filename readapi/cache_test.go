@@ -75,8 +75,8 @@ func plainVerdict(c *acuity.Chart, now acuity.Instant) *score.Verdict {
 	return &v
 }
 
-// TestCachedAnswersAreFresh: a cached answer equals a fresh one, at any instant and after any change. Whether the
-// reader gets a change as a partial or a whole state, it decodes only the rooms that changed.
+// TestCachedAnswersAreFresh: a response from the cache equals a fresh one, at any instant and after any change of the
+// chart. After a change, only the rooms that changed are decoded, even if the view returns the whole state.
 func TestCachedAnswersAreFresh(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		later := func(label string, from, to int) time.Duration {
@@ -128,8 +128,8 @@ func TestCachedAnswersAreFresh(t *testing.T) {
 	})
 }
 
-// TestManyShareOneValidation: requests that arrive during a validation share the next one. Their answer is never
-// based on a state from before their arrival.
+// TestManyShareOneValidation: requests that arrive during a validation wait for the next one and share it. Each of
+// them gets a state that is at least as new as the request.
 func TestManyShareOneValidation(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newFixture(worked(t))

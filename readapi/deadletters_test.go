@@ -15,7 +15,8 @@ import (
 	"svc/readapi"
 )
 
-// TestDeadLetters reads all pages, newest first, and requests another hospital's dead letter.
+// TestDeadLetters: the pages of the list contain all dead letters of the hospital, newest first. Another hospital's
+// key and a key without the admin scope cannot read them.
 func TestDeadLetters(t *testing.T) {
 	clock := func() time.Time { return noon.Time() }
 	register := access.NewRegister(clock)

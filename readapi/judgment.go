@@ -175,8 +175,8 @@ type judgedRoom struct {
 // unjudged is the value of judgedRoom.from for a room without a verdict.
 const unjudged = acuity.Instant(1<<63 - 1)
 
-// roomsAfter returns each room with its verdict from an earlier judgment, which may be nil. Rooms whose charts have
-// changed since then have no verdict.
+// roomsAfter returns each room with its verdict from an earlier judgment, which may be nil. A room has no verdict if
+// its chart or the rules have changed since that judgment.
 func (c *chart) roomsAfter(before *judgment) []*judgedRoom {
 	judged := make([]*judgedRoom, len(c.rooms))
 	var old []*judgedRoom
@@ -203,7 +203,7 @@ func (s *roomChart) judgeRoom(rules *catalogue.Catalogue, at acuity.Instant) *ju
 	return p
 }
 
-// UnitState returns the data of the unit-state response for a verdict. The API responds with the same bytes.
+// UnitState returns the data of the unit-state response for a verdict, byte for byte as the API sends it.
 func UnitState(v *score.Verdict) []byte {
 	rooms := make([]raw, len(v.Rooms))
 	for i := range v.Rooms {

@@ -19,8 +19,8 @@ func (k *retainingWriter) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// TestNothingIsLentToHTTP2: an HTTP/2 write to a stream that has ended may return before the bytes are sent, so the
-// bytes must not be reused.
+// TestNothingIsLentToHTTP2: the bytes of an HTTP/2 response must not be reused, because a write to a stream that has
+// ended may return before the server has sent the bytes.
 func TestNothingIsLentToHTTP2(t *testing.T) {
 	h := newFixture(worked(t))
 	var all []*retainingWriter

@@ -96,8 +96,8 @@ func TestPredictIsOfNow(t *testing.T) {
 	}
 }
 
-// TestPredictRefusals: the response says what is missing for a forecast, even if the hospital has no state. An
-// unavailable view is not reported as missing history.
+// TestPredictRefusals: if there is too little history for a forecast, the response says what is missing, even if the
+// hospital has no state. If the view is unavailable, the response is 503 instead.
 func TestPredictRefusals(t *testing.T) {
 	silent := worked(t)
 	silent.Unit.ObservedAt = noon.Add(-13 * time.Hour)
@@ -143,7 +143,8 @@ func TestPredictRefusals(t *testing.T) {
 	}
 }
 
-// TestPredictHonoursPlans: a future plan changes the shortfalls of the hours after its start.
+// TestPredictHonoursPlans: a future staffing plan determines the shortfall of every hour that ends after the plan
+// takes effect.
 func TestPredictHonoursPlans(t *testing.T) {
 	chart := worked(t)
 	chart.Unit.ObservedAt = noon

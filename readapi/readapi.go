@@ -63,7 +63,7 @@ type Room struct {
 	Chart string
 }
 
-// The errors for a missing chart.
+// The errors for a chart that is missing or withheld.
 var (
 	ErrNoUnit = errors.New("no record has been applied for the hospital yet")
 	ErrAway   = errors.New("the charts are unavailable or incomplete")
@@ -75,7 +75,7 @@ var (
 	ErrNewer = fmt.Errorf("written by a newer release: %w", ErrAway)
 )
 
-// BehindError is [ErrBehind] with the duration of the lag.
+// BehindError is [ErrBehind] with the time for which the charts may have lacked facts.
 type BehindError struct {
 	For   time.Duration // how long the charts may have lacked facts; 0: they may always have lacked some
 	Cause error

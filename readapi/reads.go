@@ -113,8 +113,8 @@ func hasData(v *score.Verdict) bool { return len(v.Rooms) > 0 || v.OnDuty >= 0 |
 // oldest is the maximum age at which an outdated verdict is displayed.
 const oldest = 24 * time.Hour
 
-// unitBefore returns a unit as of the last instant at which its charts were complete. If that instant is unknown or
-// too long ago, it returns the given error.
+// unitBefore returns a unit as of the last instant at which its charts were complete. It returns the error behind if
+// that instant is unknown or too long ago, or if outdated charts cannot be read.
 func (s *Reads) unitBefore(ctx context.Context, hospital string, details *unitDetails, behind error) (*Unit, error) {
 	known, ok := errors.AsType[*BehindError](behind)
 	if s.cfg.Dated == nil || !ok || known.For <= 0 || known.For > oldest {
@@ -150,11 +150,11 @@ type RoomStep struct {
 	Verdict score.RoomVerdict
 }
 
-// mostSteps is the maximum number of future instants for which a room is evaluated.
+// mostSteps is the maximum number of verdicts in [RoomAhead], including the current one.
 const mostSteps = 48
 
 // Room returns the current verdict on a room, and the verdict after each timer that changes it within the given
-// duration. It returns nil if the room does not exist.
+// duration, at most mostSteps verdicts in total. It returns nil if the room does not exist.
 func (s *Reads) Room(ctx context.Context, hospital string, id int32, within time.Duration) (*RoomAhead, error) {
 	j, err := s.current(ctx, hospital)
 	if err != nil {
@@ -178,8 +178,8 @@ func (s *Reads) Room(ctx context.Context, hospital string, id int32, within time
 	return nil, nil //nolint:nilnil // as documented
 }
 
-// ages returns, for each channel, when any of its sources last sent data. A channel is late or stale if one of its
-// sources is.
+// ages returns when each channel last received data from any of its sources. A channel is late or stale if at least
+// one of its sources is.
 func ages(all []feeds.History, now time.Time) (list []Feed) {
 	for i := range all {
 		h := &all[i]

@@ -16,8 +16,8 @@ import (
 	"svc/readapi"
 )
 
-// TestBefore: while facts may be missing, the pages get the verdict at the last instant at which no facts were
-// missing. A verdict that is older than a day is not returned.
+// TestBefore: while facts may be missing, the pages get the verdict as of the last instant at which no facts were
+// missing. If that instant is more than a day ago or unknown, they get the error.
 func TestBefore(t *testing.T) {
 	h := newFixture(worked(t))
 	h.now = noon.Add(40 * time.Minute)
@@ -55,8 +55,8 @@ func TestBefore(t *testing.T) {
 	}
 }
 
-// TestRoomAhead: at each instant of the next eight hours, the predicted verdict equals a judgment made at that
-// instant.
+// TestRoomAhead: for each instant of the next eight hours, Room already returns the verdict that a judgment at that
+// instant gives.
 func TestRoomAhead(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		h := newFixture(drawChart(t, 1, noon, nil))
@@ -95,7 +95,7 @@ func factorsOf(v *score.RoomVerdict) (ids []catalogue.Factor) {
 	return ids
 }
 
-// TestPlan: a plan is returned until it takes effect.
+// TestPlan: a unit includes each staffing plan until the plan takes effect.
 func TestPlan(t *testing.T) {
 	h := newFixture(worked(t))
 	for i := range 3 {

@@ -17,8 +17,8 @@ import (
 // receiptAtMost is the maximum length of a provider's delivery report in bytes.
 const receiptAtMost = 16 << 10
 
-// receiptReader parses and verifies a receipt that an SMS provider posted. forged reports whether the signature is
-// invalid.
+// receiptReader parses and verifies a receipt that an SMS provider posted. The result forged reports whether the
+// signature is invalid.
 type receiptReader func(r *http.Request, body []byte) (c outbound.Command, forged bool, err error)
 
 // Receipts processes the delivery reports of SMS providers.

@@ -148,7 +148,7 @@ type terminologyStatus struct {
 	UnknownLocations *int32 `json:"unknownLocations"`
 }
 
-// serveStatus responds even if everything else is down, and reports what is unavailable.
+// serveStatus responds even if Redis or Kafka is unavailable, and reports what is unavailable.
 func (s *Reads) serveStatus(w http.ResponseWriter, r *http.Request) {
 	ctx, hospital, now := r.Context(), httpapi.Caller(r.Context()).Hospital, s.cfg.Shell.Now()
 	a := statusAnswer{Status: statusOK, Reasons: []string{}, Feeds: []feedStatus{}}

@@ -93,7 +93,8 @@ func (l *log) start() {
 	}
 }
 
-// apply passes the snapshot of a change to the task.
+// apply writes the snapshot of a change to the snapshots topic, unless it is already there, and passes it to the
+// task.
 func (l *log) apply(offset int64, c acuity.Change) {
 	l.t.Helper()
 	r := snapshotRecord(l.t, offset, &c)
@@ -339,7 +340,8 @@ func TestAnotherVersionIsLearntAnew(t *testing.T) {
 	wantModel(t, l.model("north"), learnt("north", 61, all...))
 }
 
-// TestCheckpointIsEnough restores only from the output of Live.
+// TestCheckpointIsEnough: the output of Live contains every hospital's newest model, so that a task can be restored
+// from this output alone.
 func TestCheckpointIsEnough(t *testing.T) {
 	l := newLog(t)
 	for n := range int32(30) {
@@ -375,7 +377,8 @@ func TestPoison(t *testing.T) {
 	}
 }
 
-// TestShownModel: the view contains the models from the last commit, without the fields that readers do not need.
+// TestShownModel: the view contains the models from the last commit, without the fields that readers do not need. The
+// same is true after a restart.
 func TestShownModel(t *testing.T) {
 	l := newLog(t)
 	for n := range int32(30) {

@@ -39,7 +39,8 @@ func NewAges(n int32, now func() time.Time) *Ages {
 	return a
 }
 
-// Applied records that the inputs of a partition up to an offset are applied. The calls may be in any order.
+// Applied records that all inputs of a partition up to and including an offset are applied. Calls may come in any
+// order; an offset lower than an earlier one has no effect.
 func (a *Ages) Applied(partition int32, offset int64) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -53,7 +54,7 @@ func (a *Ages) Applied(partition int32, offset int64) {
 }
 
 // Each calls fn for each partition with the age of the oldest input without a verdict; 0 means that there is no such
-// input. If Kafka does not respond, the age is the time since Kafka's last response.
+// input. If Kafka does not respond, the age is at least the time since Kafka's last response.
 func (a *Ages) Each(fn func(partition int32, oldest time.Duration)) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -107,8 +108,8 @@ func (a *Ages) recordEnds(at time.Time, ends map[int32]int64) {
 	}
 }
 
-// stuckAfter is the age from which the timestamp of a pending input is queried. The age of a younger input is
-// estimated: it counts from the instant at which the end of the log was first seen beyond that input.
+// stuckAfter is the estimated age from which Ages queries the timestamp of a pending input. The estimate counts from
+// the instant at which Ages first saw that the log extends beyond the input.
 const stuckAfter = 2 * time.Second
 
 // askOldest queries the timestamps of inputs that have been pending for a long time, because they may be older than

@@ -101,9 +101,9 @@ func (m *moved) shows() {
 	}
 }
 
-// TestTaskReplacesItself: when a broker pauses, a partition is revoked and assigned to the same
-// process again. The new task may be restored, and may even commit, before the loop closes the old
-// one.
+// TestTaskReplacesItself: when a broker pauses, a partition is revoked and assigned to the same process again. The
+// new task may be restored, and may even commit, before the loop closes the old task. In every order of these steps,
+// the view must show the new task's state, and the process must own the partition until the new task closes.
 func TestTaskReplacesItself(t *testing.T) {
 	for _, order := range []string{
 		"old closes, new owns, new commits",
@@ -134,7 +134,7 @@ func TestTaskReplacesItself(t *testing.T) {
 						t.Fatal(err)
 					}
 					old.Committed()
-				default: // a task that never owned the partition
+				default: // a task that was never restored, and so never owned the partition, closes
 					verdict.Tasks(m.projection)(0).Close()
 				}
 			}

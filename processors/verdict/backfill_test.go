@@ -30,8 +30,9 @@ func past(t testing.TB, until acuity.Instant, offset int64, days int) stream.Rec
 	return stream.Record{Offset: offset, Key: []byte(o.Hospital), Value: value}
 }
 
-// TestPastIsToldInSlices: after a restart, or after a late event with an earlier time, a backfill replays its events
-// in slices. No slice costs much more than a slice before the restart.
+// TestPastIsToldInSlices: a task that restarts during a backfill has replayed all earlier events by the end of the
+// restore. A late event with an earlier time makes the backfill replay its events again, in several slices, none of
+// which costs much more than a slice before the restart.
 func TestPastIsToldInSlices(t *testing.T) {
 	const days = 20
 	l := newLog(t)

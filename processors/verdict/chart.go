@@ -71,8 +71,9 @@ type localSettings struct {
 	rooms   []int32           // ids of the rooms whose records were written since the last call to changedChart
 }
 
-// addRecord adds a written record to the changes, if administrators see records of its kind. For the record of a
-// room, it only stores the room's id for the next call to changedChart.
+// addRecord adds a written or deleted record to the changes, if administrators see records of its kind. For the
+// record of a room that is registered or in the list of unconfirmed rooms, it only stores the room's id for the next
+// call to changedChart.
 func (l *localSettings) addRecord(hospitalID string, key []byte, s facts.Record, value []byte) {
 	rest := key[len(hospitalID)+1:]
 	switch s := s.(type) {

@@ -11,9 +11,9 @@ import (
 	"svc/schemas"
 )
 
-// lookBack lists how far before the instant of a change the search for its record starts. The distances are tried in
-// this order. They allow for clock differences between instances, and for a hospital whose clock is fast; 0 means the
-// start of the log.
+// lookBack lists how long before the instant of a change the search for the change starts. [Log.Change] tries the
+// durations in this order; 0 means the start of the log. The durations allow for clock differences between instances,
+// and for a hospital whose clock is fast.
 var lookBack = []time.Duration{time.Minute, 25 * time.Hour, 0}
 
 // The errors of [Log.Change].

@@ -11,8 +11,8 @@ import (
 	"svc/schemas"
 )
 
-// TestChangeOfTheLog: a change is found by its version, even if the caller's clock differs by hours or days. If a
-// version is not in the log, the search returns [ErrNoChange].
+// TestChangeOfTheLog: a change is found by its version, even if the given instant is wrong by hours or days. For a
+// version that is not in the log, the error is [ErrNoChange].
 func TestChangeOfTheLog(t *testing.T) {
 	broker, err := stream.Embed(stream.BrokerOptions{})
 	if err != nil {

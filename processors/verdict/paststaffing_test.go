@@ -10,8 +10,9 @@ import (
 	"svc/schemas"
 )
 
-// TestPastStaffingSurvivesARestart: the staffing in a batch is in the log and in the changelog. Snapshots made after
-// a restart include the staffing, even if a later batch begins another backfill.
+// TestPastStaffingSurvivesARestart: a batch contains the staffing of past hours. The snapshots that a backfill makes
+// for these hours contain that staffing, even if the task is restarted first and a later batch begins another
+// backfill.
 func TestPastStaffingSurvivesARestart(t *testing.T) {
 	l := newLog(t)
 	send := func(offset int64, at acuity.Instant, change func(o *acuity.Observation)) {

@@ -82,6 +82,6 @@ func (h *hospitalEntry) restore() (next int64, err error) {
 	}
 	h.restoring = nil
 	h.unit.Restored()
-	h.unit.Recall(math.MaxInt64, math.MaxInt) // replays past hours here rather than later, because hospitals are restored in parallel
+	h.unit.Recall(math.MaxInt64, math.MaxInt) // replays the backfill here rather than later, because hospitals are restored in parallel
 	return next, nil
 }

@@ -43,9 +43,9 @@ const (
 	secondMillis = 1000
 )
 
-// Add records the level after a change. If the change has an hourly snapshot that was made on time, Add returns the
-// seconds spent at each level in the previous hour, starting with the best level. For all other changes, it returns
-// nil.
+// Add records the level after a change. If the change has an hourly snapshot that is not part of a backfill, Add
+// returns the seconds spent at each level in the hour before the snapshot, starting with the best level. For all
+// other changes, it returns nil.
 func (l *LevelTime) Add(c *acuity.Change) (seconds []int32) {
 	if !l.seen {
 		l.seen, l.level, l.since = true, c.Level, c.AppliedAt

@@ -89,8 +89,8 @@ const (
 	pastWeight      = 4
 	visitsPerWeight = 8
 
-	// A backfill is replayed in batches of recallAtOnce events. An event takes 50 µs, or 120 µs in a unit with 7,000
-	// births a year.
+	// A backfill is replayed in batches of recallAtOnce events. Replaying an event takes 50 µs, or 120 µs in a unit
+	// with 7,000 births a year.
 	recallAtOnce = 40
 	eventWeight  = 2
 )
@@ -209,7 +209,8 @@ func (t *task) Advance(now time.Time) error {
 	return nil
 }
 
-// weigh returns the weight of the due instant that caused a change. The weight is 1 if the change has no snapshot.
+// weigh returns the weight of the due instant that caused a change; see advanceAtMost. If the change has no snapshot,
+// the weight is 1.
 func weigh(c *acuity.Change) int {
 	if c.Snapshot == nil {
 		return 1

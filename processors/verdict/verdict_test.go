@@ -176,8 +176,9 @@ func sameChart(a, b Chart) bool {
 		maps.EqualFunc(a.LocalSettings, b.LocalSettings, bytes.Equal)
 }
 
-// TestRestartsChangeNothing restores the task at random commits. The changes and the view equal those of a task that
-// was never stopped, even when uncommitted inputs are applied again.
+// TestRestartsChangeNothing stops the task at random points, some of them before a commit, and restores it from the
+// changelog. Uncommitted inputs are then applied again. The changes and the view must equal those of a task that was
+// never stopped.
 func TestRestartsChangeNothing(t *testing.T) {
 	records := inputs(t, 600, 3, 20*time.Second)
 	steady, stopped := newLog(t), newLog(t)
@@ -219,7 +220,7 @@ func TestRestartsChangeNothing(t *testing.T) {
 	}
 }
 
-// TestCheckpointIsEnough restores only from the output of Live.
+// TestCheckpointIsEnough: a task that is restored only from the output of Live shows the same charts as before.
 func TestCheckpointIsEnough(t *testing.T) {
 	records := inputs(t, 400, 2, time.Minute)
 	l := newLog(t)
@@ -293,8 +294,8 @@ func TestTimers(t *testing.T) {
 	}
 }
 
-// TestPoison: an input that can never be applied is rejected. It results in a change and a dead
-// letter, and processing continues.
+// TestPoison: an input that can never be applied results in a change with the reason for the rejection and in a dead
+// letter. The inputs after it are processed as usual.
 func TestPoison(t *testing.T) {
 	good := inputs(t, 1, 1, time.Minute)[0]
 	other, err := schemas.EncodeObservation(nil, &acuity.Observation{Hospital: "elsewhere", ReceivedAt: morning, Staffing: &acuity.Staffing{Nurses: 1}})

@@ -90,8 +90,8 @@ func (l Deliveries) Episodes(ctx context.Context, hospital string) ([]outbound.A
 	return all, err
 }
 
-// decodeNote decodes a value that the notifier wrote to the view. If there is no value, ok is false. An error may
-// mean that the lists are outdated.
+// decodeNote decodes a value that the notifier wrote to the view. value and err are the results of reading it; ok is
+// false if there is no value. If ok is true, an error means that the value may be outdated.
 func decodeNote(value []byte, err error, into any) (ok bool, _ error) {
 	if value == nil {
 		return false, convertViewError(err)
@@ -108,7 +108,8 @@ type Links struct {
 	Partitions int32
 }
 
-// Link returns what the link with the given token refers to.
+// Link returns the target of the link with the given token, and reports whether there is such a link. If ok is false,
+// an error means that the link may exist.
 func (l Links) Link(ctx context.Context, token string) (link outbound.AckLink, ok bool, err error) {
 	value, err := l.Lists.Link(ctx, token)
 	if ok, err = decodeNote(value, err, &link); ok || err != nil {

@@ -17,8 +17,8 @@ import (
 	"svc/schemas/ledger"
 )
 
-// TestListsOfTheNotifier: administrators read the lists that the notifier has written. The sealed texts of e-mails
-// and SMS are not in Redis. Filtered pages have no gaps.
+// TestListsOfTheNotifier: administrators can read the lists that the notifier has written. Redis does not contain the
+// sealed texts of e-mails and SMS. The pages of a filtered list together contain all matching entries.
 func TestListsOfTheNotifier(t *testing.T) {
 	server, err := view.Embed()
 	if err != nil {

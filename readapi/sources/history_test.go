@@ -11,8 +11,8 @@ import (
 	"svc/schemas"
 )
 
-// TestModelOfAnotherRelease: while svc is being updated, forecasts are reported as temporarily unavailable, not as
-// lacking history.
+// TestModelOfAnotherRelease: a model from another release, which can exist while svc is being updated, is reported as
+// temporarily unavailable. It is not reported as missing history.
 func TestModelOfAnotherRelease(t *testing.T) {
 	m := new(schemas.Model)
 	m.CopyFrom(forecast.NewModel("north"))
@@ -35,7 +35,8 @@ func TestModelOfAnotherRelease(t *testing.T) {
 	}
 }
 
-// TestTrendsBefore1970: Kafka is not queried with negative timestamps, which have special meanings.
+// TestTrendsBefore1970: for hours before 1970, writtenSince returns the zero time, because negative timestamps have
+// special meanings in Kafka.
 func TestTrendsBefore1970(t *testing.T) {
 	for since, want := range map[time.Time]time.Time{
 		{}:                          {},
