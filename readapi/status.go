@@ -33,7 +33,7 @@ type Health interface {
 type Pipeline struct {
 	Topics      []Topic
 	Heartbeat   time.Time // heartbeat of the processor that serves the hospital; zero: no heartbeat yet
-	DeadLetters int       // number of dead letters of the hospital
+	DeadLetters int       // number of the hospital's dead letters that have not been retried
 	LogAway     bool      // whether Kafka fails to respond, so that the lags are unknown
 	LogFull     bool      // whether the disk of the log is full
 }

@@ -13,13 +13,14 @@ import (
 // TestLastWord simulates random units: the level changes, alerts are acknowledged, and tiers are enabled and
 // disabled. The test checks the alerts only against the level, without the rules of the policy:
 //
-// - The last alert never names a level below the current one.
-// - An acknowledgment does not apply to any later raise.
-// - If a level persists without an acknowledgment, the alert escalates.
+//   - The last alert never names a level below the current one.
+//   - A digest names the worst level of its window.
+//   - An acknowledgment does not apply to any later raise.
+//   - If a level persists without an acknowledgment, the alert escalates.
 func TestLastWord(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		u := newUnit(t, policies().Draw(t, "policy"))
-		var levels []sentAlert // var levels []sentAlert // the levels so far, each with the instant at which it began
+		var levels []sentAlert // the levels so far, each with the instant at which it began
 		var answered time.Time
 		look := func() {
 			if n := len(levels); n == 0 || levels[n-1].level != u.history.Level {

@@ -93,7 +93,7 @@ func TestEveryRaiseIsAlerted(t *testing.T) {
 func TestLoweredOnlyAfterTenMinutes(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		u := newUnit(t, policies().Draw(t, "policy"))
-		var levels []sentAlert // var levels []sentAlert // the levels so far, each with the instant at which it began
+		var levels []sentAlert // the levels so far, each with the instant at which it began
 		seen, said := 0, acuity.LevelGreen
 		play(t, u, func() {
 			if n := len(levels); n == 0 || levels[n-1].level != u.history.Level {
@@ -101,7 +101,7 @@ func TestLoweredOnlyAfterTenMinutes(t *testing.T) {
 			}
 			for ; seen < len(u.alerts); seen++ {
 				d := u.alerts[seen]
-				for i, l := range levels { // for i, l := range levels { // checks only the levels in the ten minutes before the alert
+				for i, l := range levels { // checks only the levels in the ten minutes before the alert
 					end := u.now
 					if i+1 < len(levels) {
 						end = levels[i+1].at

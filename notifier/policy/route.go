@@ -25,8 +25,10 @@ type Addressee struct {
 //
 //   - A raise or its repetition goes to the recipients of its tier and of lower tiers, over the channels of its tier.
 //   - A digest goes to the recipients of the alerted tier and of lower tiers, and to all recipients alerted before.
-//   - Lowered and Cleared go only to recipients alerted before, over the same channels. The other recipients of the alerted tier and of lower tiers are returned with the state Suppressed.
-//   - An escalation goes to escalateTo. If that is empty, it goes to the recipients of the next higher tier that is enabled and has recipients. If there is no such tier, it goes to the same recipients again.
+//   - Lowered and Cleared go only to recipients alerted before, over the same channels. The other recipients of the
+//     alerted tier and of lower tiers are returned with the state Suppressed.
+//   - An escalation goes to escalateTo. If that is empty, it goes to the recipients of the next higher tier that is
+//     enabled and has recipients. If there is no such tier, it goes to the same recipients again.
 //
 // A recipient without an address for a channel is returned with the state Suppressed. Deleted recipients are omitted.
 func Route(p *Policy, h *History, d Decision, recipients func(id string) (subscriber.Recipient, bool)) []Addressee {
