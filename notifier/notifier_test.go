@@ -99,8 +99,8 @@ func TestDownForADay(t *testing.T) {
 	})
 }
 
-// TestCheckpointRepeatsNothing: a checkpoint of the verdicts topic repeats the last change of each hospital, but
-// nothing is sent for it.
+// TestCheckpointRepeatsNothing: a checkpoint of the verdicts topic repeats the last change of each hospital. The
+// notifier does not send the events of that change again, even after a restart.
 func TestCheckpointRepeatsNothing(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		r.hook("north", "whk_1")

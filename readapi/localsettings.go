@@ -20,8 +20,8 @@ import (
 // LocalSettings provides the lists that a hospital's administrators maintain: code mappings, locations and feed
 // settings.
 type LocalSettings interface {
-	// LocalSettings returns the encoded records of a hospital, including the worklist only if codes is true. Any
-	// error is or wraps ErrNoUnit or ErrAway.
+	// LocalSettings returns the encoded records of a hospital. The records of the worklist are included only if codes
+	// is true. Any error is or wraps ErrNoUnit or ErrAway.
 	LocalSettings(ctx context.Context, hospital string, codes bool) (map[string]string, error)
 	DecodeState(encoded string) (facts.Record, error)
 	Hospital(id string) (access.Hospital, bool)
@@ -77,8 +77,9 @@ type records struct {
 	rooms    []*facts.RoomState // rooms that feeds added
 }
 
-// readRecords returns the records of the caller's hospital, including the worklist only if codes is true. For a
-// hospital without records, the lists are empty. If it returns false, it has sent an error response.
+// readRecords returns the records of the caller's hospital. The records of the worklist are included only if codes is
+// true. For a hospital without records, the lists are empty. If readRecords returns false, it has sent an error
+// response.
 func (s *Reads) readRecords(w http.ResponseWriter, r *http.Request, codes bool) (*records, bool) {
 	all, err := s.cfg.LocalSettings.LocalSettings(r.Context(), httpapi.Caller(r.Context()).Hospital, codes)
 	if err != nil && !errors.Is(err, ErrNoUnit) {

@@ -97,8 +97,9 @@ func (a *Alert) why(t *texts) string {
 // not.
 func (a *Alert) driven() bool { return a.Reason != policy.Cleared && a.Level > acuity.LevelGreen }
 
-// summary returns why the alert was sent, if that is displayed, and the problem, such as "Level changing often, 2
-// nurses short". The subject of the e-mail contains the summary.
+// summary returns the reason for the alert and the problem on the unit, such as "Level changing often, 2 nurses
+// short". It omits the reason if why returns "", and the problem if driven returns false. The subject of the e-mail
+// contains the summary.
 func (a *Alert) summary(t *texts) string {
 	summary := a.why(t)
 	if a.driven() {
@@ -114,8 +115,8 @@ func (a *Alert) summary(t *texts) string {
 	return summary
 }
 
-// line returns the summary field of the surge.alert event, which is always in English: the reason, the level and the
-// problem.
+// line returns the summary field of the surge.alert event, which is always in English: the reason, the level and,
+// unless the reason is Cleared, the problem.
 func (a *Alert) line() string {
 	line := fmt.Sprintf("Alert %s: level %s", a.Reason, a.Level)
 	if a.Reason == policy.Digest {

@@ -99,9 +99,9 @@ type Verdict struct {
 	Since  time.Time // when the failure in Notice began
 }
 
-// Resume restores the state of a queue that does not survive a restart. position is the ledger offset of the queue's
-// head, and attempts are the earlier attempts to send the head. If a wrong clock has set NextAt more than an hour
-// ahead, Resume reduces it to an hour from now.
+// Resume prepares a queue whose exported fields were restored from the ledger. position is the ledger offset of the
+// queue's head, and attempts are the earlier attempts to send the head. If a wrong clock has set NextAt more than an
+// hour ahead, Resume reduces it to an hour from now.
 func (q *Queue) Resume(now time.Time, position int64, attempts []sending.Attempt) {
 	if most := now.Add(mostAsked); q.NextAt.After(most) {
 		q.NextAt = most
@@ -116,8 +116,8 @@ func (q *Queue) Resume(now time.Time, position int64, attempts []sending.Attempt
 	}
 }
 
-// blame counts a failed attempt as a rejection of the event if the status says so, and records whether all attempts
-// so far got a 5xx response.
+// blame records the cause of a failed attempt to send the head: refused counts the responses that reject the event
+// itself, and only5xx is true as long as all responses were 5xx.
 func (h *head) blame(class sending.Class, status int) {
 	h.only5xx = h.only5xx && fault(class, status)
 	if refused(class, status) {

@@ -111,10 +111,10 @@ const pulseEvery = time.Second
 // Log returns the end offsets of the given partitions of the verdicts topic.
 type Log func(ctx context.Context, partitions []int32) (map[int32]int64, error)
 
-// Pulse publishes the partitions of this process every second: for each partition, the offset in the verdicts topic
-// up to which the lists are complete, and the end offset of the topic. The notifier's loop provides the first offset,
-// so a process whose loop hangs publishes nothing. A value from the channel took means that a partition has been
-// assigned; Pulse then publishes immediately.
+// Pulse publishes the partitions of this process every second: for each partition of the verdicts topic, the offset
+// up to which the lists are complete, and the end offset. The loop of the notifier provides the first offset, so a
+// process whose loop hangs publishes nothing. A value from the channel took means that a partition has been assigned;
+// Pulse then publishes immediately.
 func (s Writer) Pulse(ctx context.Context, n *notifier.Notifier, ends Log, took <-chan struct{}, now func() time.Time) error {
 	every := time.NewTicker(pulseEvery) //nolint:forbidigo // paces the loop; no decision depends on it
 	defer every.Stop()

@@ -34,8 +34,8 @@ type memory struct {
 	Cause   acuity.Cause   `json:"cause,omitempty"`
 	// Reason is the reason of the last decision, whether it sent an alert or not.
 	Reason policy.Reason `json:"reason,omitempty"`
-	// Alert is the last alert. Raise is the id of the event of the raise that awaits acknowledgment, and RaiseTier is
-	// the tier of that raise.
+	// Alert is the last alert. Raise is the event id of the raise that awaits acknowledgment, and RaiseTier is the
+	// tier of that raise.
 	Alert     sentAlert   `json:"alert,omitzero"`
 	Raise     string      `json:"raise,omitempty"`
 	RaiseTier policy.Rank `json:"raiseTier,omitempty"`

@@ -13,8 +13,8 @@ import (
 	"svc/internal/outbound/subscriber"
 )
 
-// History is the state of one hospital's alerts that [Step] needs: earlier levels and alerts. The zero value is a
-// unit at green without alerts. The size of a History is bounded, no matter how often the level changes. It is stored
+// History is what [Step] needs to know about earlier levels and alerts of one hospital. The zero value is a unit at
+// green without alerts. The size of a History is bounded, no matter how often the level changes. A History is stored
 // as JSON; the tags are the field names of earlier releases.
 type History struct {
 	Level acuity.Level
@@ -93,8 +93,7 @@ func (h *History) below(level acuity.Level, now time.Time) bool {
 }
 
 // dropOldChanges drops the remembered changes after a Lowered or Cleared alert, so that a level that falls step by
-// step does not cause a digest. If a digest is open and the level is not quiet yet, it keeps the changes and the
-// digest.
+// step does not cause a digest. While a digest is open and the level is not quiet yet, dropOldChanges keeps them.
 func (h *History) dropOldChanges(now time.Time) {
 	if !h.flapping(now) {
 		h.closeDigest()

@@ -92,7 +92,8 @@ func TestFallback(t *testing.T) {
 	}
 }
 
-// TestHistoryOfAnEarlierRelease: the fields of a history that an earlier release stored under other names are read.
+// TestHistoryOfAnEarlierRelease: a history that an earlier release stored is read completely, including the fields
+// that have been renamed since then.
 func TestHistoryOfAnEarlierRelease(t *testing.T) {
 	var h History
 	stored := `{"Level":2,"Told":2,"Said":2,"ToldAt":"2026-03-04T12:00:00Z","Unheard":true,"Episode":"epi_1"}`

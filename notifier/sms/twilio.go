@@ -117,8 +117,8 @@ func (w *twilio) delayUnclear(r sending.Result) sending.Result {
 	return r
 }
 
-// lookUp looks for the message in the provider's list. If the message is found, r is the result of the attempt that
-// sent it. If the message is not found and r has a class, the list could not be read.
+// lookUp looks for the message in the provider's list. If found is true, r is the result of the attempt that sent the
+// message. If found is false and r.Class is set, the list could not be read.
 func (w *twilio) lookUp(ctx context.Context, m *sending.Message) (found bool, r sending.Result) {
 	since := w.config.Now().UTC().Add(-sameWithin) // the provider can filter only by day
 	query := url.Values{"To": {m.To}, "DateSent>": {since.Format(time.DateOnly)}, "PageSize": {"100"}}

@@ -44,8 +44,8 @@ func newTransport(c Config, hospital string, l limits) (*http.Transport, []*net.
 	}, []*net.Dialer{dialer, plain}
 }
 
-// handshakeError wraps an error of the TLS handshake, which means that no part of the request was sent. The wrapper
-// is needed because many errors of crypto/tls have no distinct type.
+// handshakeError wraps an error of the TLS handshake. After such an error, no part of the request has been sent. The
+// wrapper is needed because many errors of crypto/tls have no distinct type.
 type handshakeError struct{ err error }
 
 func (e *handshakeError) Error() string { return "tls: " + e.err.Error() }
