@@ -15,7 +15,7 @@ import (
 const stepWithin = 2 * time.Second
 
 // consider starts a step of [People] for the hospital if there is input. Input that arrives during a step waits for
-// the next step.
+// the next step. No step starts while the notifier is still catching up or the ownership is ending.
 func (h *hospital) consider() {
 	owner := h.owner
 	n := owner.n
@@ -220,7 +220,7 @@ func (m *message) isSealed() bool {
 	return len(all) > 0 && all[len(all)-1].Class == sending.ClassSealed
 }
 
-// schedule sends the message now, or sets a timer for when it is due.
+// schedule sends the message now, or sets a timer for when it is due. If the message has expired, schedule ends it.
 func (m *message) schedule() {
 	owner := m.h.owner
 	n := owner.n

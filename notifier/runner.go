@@ -59,7 +59,8 @@ func (r *runner) handleEvent(w *waiting) {
 	r.schedule()
 }
 
-// schedule starts the next attempt now, or sets a timer for when it is due.
+// schedule passes the next attempt to the queue of the notifier if the attempt is due, and sets a timer if it is not
+// due yet. If the event at the head has expired, schedule ends it and continues with the next event.
 func (r *runner) schedule() {
 	owner := r.e.h.owner
 	n := owner.n

@@ -236,7 +236,7 @@ func (s *step) ackURL(of policy.Rank) string {
 	return c.PublicURL + "/a/" + token(c.TokenKey, s.hospital, h.Episode, h.Raise)
 }
 
-// listAlertRun adds the open alert run and its acknowledgment link to the lists.
+// listAlertRun adds the open alert run to the lists, with its acknowledgment link as long as the link is valid.
 func (s *step) listAlertRun() {
 	h, c := &s.memory.History, &s.alerting.config
 	if h.Episode == "" || c.Lists == nil {

@@ -137,8 +137,8 @@ func (p *provider) left(m *sending.Message) int {
 	return max(1, int(m.Expires.Sub(p.config.Now()).Seconds()))
 }
 
-// exchange sends one request and reads the response. If that fails, status is 0 and failure is the result of the
-// attempt.
+// exchange sends one request and reads the response. If there is no response, or if nothing of the body of a 2xx
+// response can be read, status is 0 and failure is the result of the attempt.
 func (p *provider) exchange(ctx context.Context, r *http.Request) (status int, header http.Header, body []byte, failure sending.Result) {
 	bounded, cancel := context.WithTimeout(ctx, answerWithin)
 	defer cancel()

@@ -139,7 +139,9 @@ func (t *task) Apply(r stream.Record) error {
 	return t.learn(s)
 }
 
-// learn updates the model of a hospital with a snapshot, unless the hospital has already accepted that snapshot.
+// learn accepts a snapshot, unless the hospital has already accepted it. A snapshot that is not part of a backfill
+// updates the model immediately. The last snapshot of a backfill makes the hospital learn its model again from all
+// accepted snapshots.
 func (t *task) learn(s *schemas.Snapshot) error {
 	h := t.hospital(s.Hospital)
 	if !h.acceptSnapshot(&s.Snapshot) {

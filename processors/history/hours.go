@@ -15,8 +15,8 @@ import (
 // the weight, and their snapshots are deleted a week later.
 const relearnSpan = 56 * 24 * time.Hour
 
-// relearn rebuilds the models of hospitals from the accepted snapshots. Of several snapshots of the same hour, the one
-// with the latest generation counts.
+// relearn rebuilds the models of hospitals from the accepted snapshots of the last relearnSpan. Of several snapshots
+// of the same hour, the one with the latest generation counts.
 func (t *task) relearn(list ...*hospital) error {
 	if len(list) == 0 {
 		return nil

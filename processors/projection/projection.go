@@ -248,7 +248,8 @@ func (v *Projection) recordEnds(at time.Time, ends map[int32]int64) {
 	v.Projector.Pulse(at, ends)
 }
 
-// Behind returns the age of the oldest pending input in the owned partitions.
+// Behind returns the age of the oldest pending input in the owned partitions or, if Kafka does not respond, the time
+// for which the end of the log has been unknown.
 func (v *Projection) Behind(now time.Time) (most time.Duration) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
