@@ -40,8 +40,9 @@ var noiseScores = func() (z [noises]float64) {
 	return z
 }()
 
-// between gives the position of each scenario between the tracked quantiles. Positions are linear in the normal score
-// and extrapolated beyond the outermost quantiles.
+// between gives, for each of the cutsOfR quantiles of the required nurses, its position between two tracked quantiles:
+// the index of the lower one, and the share of the way to the next. Positions are linear in the normal score and
+// extrapolated beyond the outermost tracked quantiles.
 var between = func() (list [cutsOfR]struct {
 	left  int
 	share float64

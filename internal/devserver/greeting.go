@@ -131,8 +131,8 @@ Try it in another terminal:
 Ctrl-C stops it.
 `
 
-// makeKeys returns the content of dev.json. It creates the hospital if it does not exist, and a new key for each key
-// in the existing dev.json that is missing or not valid.
+// makeKeys returns the content of dev.json. It creates the hospital if it does not exist. It keeps the keys of an
+// existing dev.json that are still valid, and creates the others.
 func (s *Server) makeKeys(ctx context.Context, r *Roles) (*cli.DevFile, error) {
 	if _, known := r.Register.Hospital(hospitalID); !known {
 		made := s.env.Now().UTC().Truncate(time.Millisecond)

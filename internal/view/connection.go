@@ -293,7 +293,7 @@ func (w *writer) run(ctx context.Context, write func() (next time.Duration, err 
 		if err != nil {
 			w.last.Store(&err)
 			if retry == 0 {
-				w.log.WarnContext(ctx, "view not written; the latest charts are kept", "what", w.what, "error", err)
+				w.log.WarnContext(ctx, "view not written; the latest changes are kept in memory and written later", "what", w.what, "error", err)
 			}
 			retry = min(max(2*retry, retryMin), retryMax)
 			pause(ctx, retry, w.retryOn)

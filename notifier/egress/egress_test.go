@@ -25,7 +25,7 @@ func guard(t testing.TB, names *egresstest.Names, loopback bool) *egress.Guard {
 	return egress.New(egress.Config{Allow: allow, Loopback: loopback, Resolver: names.Resolver()})
 }
 
-// reasonOf returns the reason of a refusal, or "" if err is not a refusal.
+// reasonOf returns the reason for a refusal, or "" if err is not a refusal.
 func reasonOf(err error) egress.Reason {
 	if refused, ok := errors.AsType[*egress.RefusedError](err); ok {
 		return refused.Reason

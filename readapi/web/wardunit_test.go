@@ -50,7 +50,7 @@ func bed(id int32, label, area string, factors ...string) acuity.RoomChart {
 	return r
 }
 
-// unit returns the sample unit: 23 rooms in four areas.
+// unit returns the sample unit: 24 rooms in four areas.
 func unit() *acuity.Chart {
 	c := &acuity.Chart{Hospital: "north", Unit: acuity.UnitChart{
 		Run:     acuity.LevelRun{Since: ago(24 * time.Minute), Prior: acuity.LevelYellow, HasPrior: true},
@@ -70,7 +70,7 @@ func unit() *acuity.Chart {
 	return c
 }
 
-// drawn returns a layout for the 23 rooms that unit returns.
+// drawn returns a layout for the 24 rooms that unit returns.
 func drawn() *layout.Layout {
 	l := &layout.Layout{Columns: 9, Rows: 5}
 	at := func(id, x, y int32) { l.Rooms = append(l.Rooms, layout.Place{Room: id, X: x, Y: y, W: 1, H: 1}) }
