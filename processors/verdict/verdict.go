@@ -28,10 +28,7 @@ import (
 const Group = "svc-verdict"
 
 // The kinds in the keys of outputs that are not changelog records.
-const (
-	kindDeadLetter = "dead-letter"
-	kindSnapshot   = "snapshot"
-)
+const kindDeadLetter, kindSnapshot = "dead-letter", "snapshot"
 
 // DeadLetterKey returns the key of a hospital's dead letter, from the version of the change that rejected the record.
 func DeadLetterKey(hospital string, version int64) []byte {
@@ -49,8 +46,8 @@ func hasKind(key []byte, kind string) bool {
 // View receives the charts of the hospitals as they become durable. Its methods do not block. While it cannot write
 // charts, it keeps each hospital's latest chart.
 type View interface {
-	// Own assigns a partition to the calling task. charts has all its hospitals; applied is the offset of the last
-	// input in them. Calls to the OwnedView of the previous owner no longer have any effect.
+	// Own assigns a partition to the calling task. charts has all its hospitals; applied is the offset of their last
+	// input. Calls to the OwnedView of the previous owner no longer have any effect.
 	Own(partition int32, applied int64, charts []Chart) OwnedView
 }
 
