@@ -97,7 +97,7 @@ func (l *load) work(p *partner, random *rand.Rand, worker int, every time.Durati
 // send retries one request until it is acknowledged.
 func (l *load) send(p *partner, path, body string) {
 	open := startWatch()
-	for {
+	for pause := 20 * time.Millisecond; ; pause = min(2*pause, 500*time.Millisecond) {
 		watch := startWatch()
 		a, err := p.do(http.MethodPost, "/api/ingest/"+path, "application/json", body)
 		took := watch.elapsed()
@@ -135,7 +135,7 @@ func (l *load) send(p *partner, path, body string) {
 			return
 		}
 		select {
-		case <-time.After(20 * time.Millisecond): // a client's pause before it retries
+		case <-time.After(pause): // longer each time, because 60 hasty clients would keep two cores busy during an outage
 		case <-l.stopping:
 			if l.t.Failed() {
 				return // the test has failed and needs no more requests
