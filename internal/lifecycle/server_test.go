@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// TestDrain: a server that is asked to stop answers all requests until its drain ends, and closes each connection after
-// the response. After a failure, there is no drain.
+// TestDrain: after a server is asked to stop, it answers all requests until its drain ends, and closes each
+// connection after the response. If the process stops because of a failure, there is no drain.
 func TestDrain(t *testing.T) {
 	for name, cause := range map[string]error{"stop": context.Canceled, "failure": ErrFailed} {
 		t.Run(name, func(t *testing.T) {

@@ -47,7 +47,8 @@ func (m *Registry) Handler() http.Handler {
 	})
 }
 
-// Exemplars makes the handler offer OpenMetrics, the only format with exemplars.
+// Exemplars makes the handler serve the OpenMetrics format to scrapers that accept it. The plain text format cannot
+// contain exemplars.
 func (m *Registry) Exemplars() { m.exemplars.Store(true) }
 
 // observe adds a duration to a histogram. If traceID is not "", the histogram stores it as an exemplar, so that a
@@ -92,8 +93,8 @@ func (m *Registry) Ratio(name, help string, read func(context.Context) (float64,
 	})
 }
 
-// Each adds a gauge with labels. Each scrape calls read, which adds the series of the gauge. The label values of a
-// series are in the order of labels.
+// Each adds a gauge with labels. At each scrape, read adds all series of the gauge. It passes the label values of a
+// series to add in the order of labels.
 func (m *Registry) Each(name, help string, labels []string, read func(ctx context.Context, add func(value float64, labels ...string))) {
 	m.MustRegister(&series{read, prometheus.NewDesc(name, help, labels, nil)})
 }
@@ -165,9 +166,9 @@ func (m *Registry) Roles(names []string) {
 	m.MustRegister(info)
 }
 
-// Requests returns the function that counts and times the responses of the public port, by method, route and status.
-// A route is a pattern of the router, so clients cannot create new label values. A traceID of "" means that the
-// request has no trace.
+// Requests registers the metrics of the public port, and returns the function that records a response: it counts the
+// response by method, route and status, and adds its duration to a histogram. A route is a pattern of the router, so
+// clients cannot create new label values. A traceID of "" means that the request has no trace.
 func (m *Registry) Requests() func(method, route string, status int, took time.Duration, traceID string) {
 	labels := []string{"method", "route"}
 	total := prometheus.NewCounterVec(prometheus.CounterOpts{

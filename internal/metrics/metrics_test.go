@@ -42,7 +42,8 @@ func TestFiguresOfFailuresBeginAtZero(t *testing.T) {
 	}
 }
 
-// TestExemplars: a traced duration becomes an exemplar in OpenMetrics. Without traces, scrapes get the text format.
+// TestExemplars: after exemplars are enabled, a scrape that accepts OpenMetrics gets the trace ids as exemplars.
+// Before that, the same scrape gets the plain text format without trace ids.
 func TestExemplars(t *testing.T) {
 	const id = "4bf92f3577b34da6a3ce929d0e0e4736"
 	m := New("unknown")

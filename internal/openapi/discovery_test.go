@@ -67,7 +67,8 @@ func TestPage(t *testing.T) {
 	}
 }
 
-// TestHeadersOfAnswers: the document lists the response headers that a client needs. Only reads return 304.
+// TestHeadersOfAnswers: the document lists the response headers that a client needs. It lists neither a 304 response
+// nor an ETag for a write.
 func TestHeadersOfAnswers(t *testing.T) {
 	read := contract.Operation{
 		Method: "GET", Path: "/api/v1/thing", Scope: access.ReadUnitState, ID: "getThing", Group: "Reads", Summary: "A thing",

@@ -298,7 +298,7 @@ func addHeaders(op *huma.Operation, o *contract.Operation) {
 	}
 	for status, r := range op.Responses {
 		has := map[string]string{"X-Request-Id": aboutRequestID}
-		if (o.Scope != "" || o.Keyed) && status != "401" { // a request that gets 401 has no valid key, and so no rate limit
+		if (o.Scope != "" || o.Keyed) && status != "401" { // a request without a valid key gets 401, and no rate limit applies to it
 			has["RateLimit"], has["RateLimit-Policy"] = aboutLimit, aboutPolicy
 		}
 		switch status {

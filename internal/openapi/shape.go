@@ -79,7 +79,7 @@ func (s *shapes) object(t reflect.Type) *huma.Schema {
 	}
 	if s.closed {
 		o.AdditionalProperties = false
-	} else if t.Implements(open) { // the object may have fields other than the named ones
+	} else if t.Implements(open) { // a type that implements open accepts additional fields
 		o.AdditionalProperties = true
 	}
 	s.addFields(o, t, true)
@@ -184,7 +184,7 @@ func applyTags(p *huma.Schema, tag reflect.StructTag) *huma.Schema {
 	if tag.Get("uniqueItems") != "" {
 		p.UniqueItems = true
 	}
-	if tag.Get("open") != "" { // an invalid element does not make the whole request invalid
+	if tag.Get("open") != "" { // with the open tag, the schema allows any element, because svc ignores an invalid one
 		p.Items = &huma.Schema{AnyOf: []*huma.Schema{p.Items, {Description: "Only an invalid time is rejected, not the whole request."}}}
 	}
 	if name := tag.Get("pattern"); name != "" {
@@ -204,11 +204,11 @@ func applyTags(p *huma.Schema, tag reflect.StructTag) *huma.Schema {
 			*to = &n
 		}
 	}
-	if n, err := strconv.ParseFloat(tag.Get("or"), 64); err == nil { // the tag's value is allowed, even outside the range
+	if n, err := strconv.ParseFloat(tag.Get("or"), 64); err == nil { // allow the value in the or tag, even if it is outside the range
 		p.AnyOf = []*huma.Schema{{Enum: []any{n}}, {Minimum: p.Minimum, Maximum: p.Maximum}}
 		p.Minimum, p.Maximum = nil, nil
 	}
-	if p.Items != nil { // the tag applies to the elements of the list
+	if p.Items != nil { // in a list, minimum and maximum apply to the elements
 		p.Items.Minimum, p.Items.Maximum, p.Minimum, p.Maximum = p.Minimum, p.Maximum, nil, nil
 	}
 	for name, to := range map[string]**int{

@@ -6,10 +6,10 @@ import (
 	"svc/internal/outbound/subscriber"
 )
 
-// The ledger is the durable state of the notifier, in a separate topic. The types below are its entries. The last entry
+// The ledger is a Kafka topic with the durable state of the notifier. The types below are its entries. The last entry
 // for a key is current, with two exceptions: a final entry overrides a pending one, and an entry of an earlier
-// ownership never overrides one of a later ownership. An ownership is the period in which one process owns a partition;
-// its number, the term, increases with each change of owner.
+// ownership never overrides one of a later ownership. An ownership is the period in which one process owns a
+// partition. Its number, the term, increases whenever the partition gets a new owner.
 
 // Event is one event as it leaves the service. The event is encoded once, so every endpoint gets the same bytes at
 // every attempt.
@@ -52,7 +52,7 @@ type EndpointQueue struct {
 	Failures     int       // consecutive failed attempts
 	Disabled     string    // why the endpoint is disabled: gone or failing; "": it is enabled
 	Version      int64     // version of the endpoint's settings when it was disabled; a later version enables the queue again
-	Noticed      int       // number of the last notice sent about this failure
+	Noticed      int       // last notice that was sent about the current failure, as a number; 0: none
 	Term         int64
 }
 

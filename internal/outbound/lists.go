@@ -29,7 +29,7 @@ type Health struct {
 type AlertRun struct {
 	ID       string
 	Hospital string
-	Tier     string // tier of the last alert
+	Tier     string // tier of the last alert in this run
 	Level    string // current level of the unit, or its level when the run was closed
 	OpenedAt time.Time
 	ClosedAt time.Time // zero: open
@@ -40,7 +40,7 @@ type AlertRun struct {
 	AckedAt  time.Time // zero: not acknowledged
 	AckedBy  string
 	Alert    string // "evt_" + 32 hex: the alert that needs an acknowledgment
-	// Unreached means that no message of the last alert has arrived or is pending: all failed, or there was no recipient.
+	// Unreached means that all messages of the last alert have failed, or that there was no recipient.
 	Unreached bool
 }
 

@@ -1,5 +1,5 @@
-// Package outbound defines the vocabulary of outgoing messages. The roles that write settings or read lists share these
-// types with the notifier and the codecs. The package has no behavior except checks.
+// Package outbound defines the vocabulary of outgoing messages. The notifier, the codecs, and the roles that write
+// settings or list deliveries share these types. The package has no behavior except checks.
 //
 //   - A [Delivery] is the delivery of one event to one endpoint, with its attempts.
 //   - A [Command] is a request to the notifier, for example from an administrator.

@@ -58,7 +58,7 @@ type Envelope struct {
 	Summary    string `json:"summary"`
 }
 
-// The verdicts on a signature.
+// The values of [Delivery.Verdict].
 const (
 	Verified  = "verified"
 	Unchecked = "not checked" // no secret is known
@@ -90,7 +90,7 @@ func (r *Receiver) check(header http.Header, body []byte) *Delivery {
 	if json.Valid(body) {
 		d.Payload = body
 		if err := json.Unmarshal(body, &d.Envelope); err != nil {
-			d.Envelope = Envelope{} // the payload is JSON without an envelope, and is displayed unchanged
+			d.Envelope = Envelope{} // the payload is displayed unchanged, because it is JSON without an envelope
 		}
 	}
 	secrets := r.Secrets(d.HospitalID)
@@ -102,7 +102,7 @@ func (r *Receiver) check(header http.Header, body []byte) *Delivery {
 	d.Body, d.Standard = checked.Body, checked.Standard
 	switch {
 	case len(secrets) == 0 && !r.Strict:
-		return d // the id of an unverified delivery is not stored
+		return d // without a secret, nothing is verified, and the id is not counted
 	case !checked.Accepted():
 		d.Verdict, d.Status = Refused, http.StatusUnauthorized
 		return d

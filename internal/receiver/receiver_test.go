@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestReceiverForgets: above the limit, the oldest ids are dropped.
+// TestReceiverForgets: a receiver that has stored the maximum number of ids drops the oldest id for each new one.
 func TestReceiverForgets(t *testing.T) {
 	r := &Receiver{}
 	for i := range maxIDs + 1 {

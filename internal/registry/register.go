@@ -61,7 +61,8 @@ func NewClient(c Config) (*Client, error) {
 
 // Register makes sure that the registry has every version of every subject. It returns a map from the schema ids of
 // this build to those of the registry. A new subject gets the compatibility level BACKWARD: each version can read the
-// previous one. The error is a [RefusedError], or means that the registry did not respond.
+// previous one. If the registry refuses a schema, the error is a [RefusedError]; after any other error, a retry may
+// succeed.
 func (c *Client) Register(ctx context.Context, subjects []Subject) (map[int]int, error) {
 	ids := map[int]int{}
 	for _, s := range subjects {
@@ -76,9 +77,9 @@ func (c *Client) Register(ctx context.Context, subjects []Subject) (map[int]int,
 	return ids, nil
 }
 
-// Find returns a map from the schema ids of this build to those of the registry, and the subjects for which the
-// registry lacks a version. It does not write anything. The error is a [RefusedError], or means that the registry did
-// not respond.
+// Find returns a map from the schema ids of this build to those of the registry, and the names of the subjects for
+// which the registry lacks a version. It does not write anything. If the registry refuses a request, the error is a
+// [RefusedError]; after any other error, a retry may succeed.
 func (c *Client) Find(ctx context.Context, subjects []Subject) (ids map[int]int, lacking []string, err error) {
 	ids = map[int]int{}
 	for _, s := range subjects {
@@ -111,8 +112,8 @@ func (c *Client) lookup(ctx context.Context, subject string, v Version) (id int,
 	return 0, false, refusal(subject, err)
 }
 
-// register returns the id of one version. It writes only a version that the registry lacks, so that readers do not need
-// write permission.
+// register returns the id of one version. It writes the version only if the registry lacks it, so that a process
+// whose schemas are already registered does not need write permission.
 func (c *Client) register(ctx context.Context, subject string, v Version, first bool) (int, error) {
 	id, found, err := c.lookup(ctx, subject, v)
 	if err != nil || found {
@@ -164,9 +165,9 @@ func Subjects(prefix string) (all []Subject) {
 	return all
 }
 
-// Use registers the schemas of this build in the configured registry, and makes the process write records with the
-// registry's ids. Use waits until the registry responds, and returns an error if the registry refuses a schema. Without
-// these ids, records can be neither read nor written.
+// Use registers the schemas of this build in the configured registry, and makes the process read and write records
+// with the registry's ids. Use waits until the registry responds, and returns an error if the registry refuses a
+// schema or ctx ends. If no registry is configured, Use does nothing.
 func Use(ctx context.Context, c Config, prefix string, log *slog.Logger) error {
 	if c.URL == "" {
 		return nil

@@ -219,7 +219,7 @@ func (s *server) lookup(r *http.Request) (any, error) {
 	return nil, errSchema
 }
 
-// sameJSON reports whether two JSON documents are equal except for white space.
+// sameJSON reports whether two JSON documents are equal except for white space and the order of fields.
 func sameJSON(a, b string) bool {
 	var x, y any
 	if json.Unmarshal([]byte(a), &x) != nil || json.Unmarshal([]byte(b), &y) != nil {

@@ -109,7 +109,8 @@ func TestServe(t *testing.T) {
 	}
 }
 
-// TestRegisterFindsWhatIsThere: registering a schema that a registry already has does not require write permission.
+// TestRegisterFindsWhatIsThere: if the registry already has a schema, registering the schema again does not require
+// write permission.
 func TestRegisterFindsWhatIsThere(t *testing.T) {
 	client, err := registry.NewClient(registry.Config{URL: serve(t)})
 	if err != nil {
@@ -126,7 +127,8 @@ func TestRegisterFindsWhatIsThere(t *testing.T) {
 	}
 }
 
-// keeping is a registry that accepts schemas, assigns ids from 1, and is unavailable at first.
+// keeping is a fake registry that accepts schemas and assigns ids from 1. It can be unavailable for the first
+// requests.
 type keeping struct {
 	t        *testing.T
 	mu       sync.Mutex
@@ -177,7 +179,7 @@ func (k *keeping) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// TestRegister registers the schemas twice, starting with an empty registry. The second registration must only read.
+// TestRegister registers the same schemas twice, first in an empty registry. The second registration must not write.
 func TestRegister(t *testing.T) {
 	k := &keeping{t: t, ids: map[string]int{}, levels: map[string]string{}}
 	server := httptest.NewServer(k)

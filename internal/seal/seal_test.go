@@ -136,8 +136,8 @@ func FuzzOpen(f *testing.F) {
 	})
 }
 
-// TestPurposes: rings for one purpose open only values for that purpose, including those that older keys sealed, and
-// seal with the key that the original ring uses.
+// TestPurposes: a ring for one purpose opens only values for that purpose, including values that an older key sealed.
+// It seals with the key that the original ring uses.
 func TestPurposes(t *testing.T) {
 	t.Parallel()
 	const older, newer = "an older key with at least 32 characters", "a newer key with at least 32 characters"

@@ -80,12 +80,13 @@ type Signed struct {
 // one of the secrets could not be decrypted, ok is false and the request must not be sent, because an empty secret
 // protects nothing.
 //
-// X-Svc-Signature has one signature, which is made with the old secret until the new one is promoted. The header
-// webhook-signature has both signatures from the start of a rotation to its end. A receiver that knows either secret
-// therefore accepts webhook-signature throughout; for X-Svc-Signature, each secret is valid for half the overlap.
+// X-Svc-Signature contains one signature. During a rotation, that signature is made with the old secret until the new
+// one is promoted. The header webhook-signature contains the signatures of both secrets throughout the rotation. A
+// receiver that knows either secret can therefore verify webhook-signature at any time, but X-Svc-Signature for only
+// half of the rotation.
 func Sign(secrets []subscriber.Secret, id string, now time.Time, body []byte) (s Signed, ok bool) {
 	valid := At(secrets, now)
-	if len(valid) == 0 { // the settings are invalid; even so, a request is never sent unsigned
+	if len(valid) == 0 { // no secret is valid now; sign with the newest, because a request is never sent unsigned
 		valid = secrets[:min(len(secrets), 1)]
 	}
 	closed := func(s subscriber.Secret) bool { return s.Value == "" }

@@ -139,8 +139,8 @@ func TestRotation(t *testing.T) {
 	}
 }
 
-// TestRotationIsSeamless: at any instant and in any state, a request is signed. A receiver that has any valid secret
-// accepts the request, and X-Svc-Signature uses one of the valid secrets.
+// TestRotationIsSeamless: whatever the states of the secrets and the time, the request is signed. A receiver that has
+// any of the valid secrets accepts the request, and X-Svc-Signature is made with one of the valid secrets.
 func TestRotationIsSeamless(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		secrets := rapid.SliceOfN(rapid.Custom(func(t *rapid.T) subscriber.Secret {

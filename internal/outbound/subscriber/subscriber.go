@@ -69,8 +69,9 @@ type Tier struct {
 // TierIDs returns the ids of the tiers, from the lowest to the highest level.
 func TierIDs() []string { return []string{"T1", "T2", "T3"} }
 
-// DefaultTier returns the settings that a tier has until an administrator changes them. They are defaults of this
-// project. The tier has no recipients, so no alerts are sent. For an unknown id, DefaultTier returns the zero value.
+// DefaultTier returns the settings that a tier has until an administrator changes them. The values are choices of
+// this project, not of the specification. The tier has no recipients, so no alerts are sent. For an unknown id,
+// DefaultTier returns the zero value.
 func DefaultTier(hospital, id string) Tier {
 	t := Tier{ID: id, Hospital: hospital, Enabled: true}
 	switch id {
