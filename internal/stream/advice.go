@@ -23,7 +23,7 @@ func optionsOf(err error) string {
 	return "--kafka"
 }
 
-// denied reports whether an error means that the cluster's user lacks a permission.
+// denied reports whether an error means that the Kafka user lacks a permission.
 func denied(err error) bool {
 	return isAny(err, kerr.TopicAuthorizationFailed, kerr.GroupAuthorizationFailed, kerr.TransactionalIDAuthorizationFailed,
 		kerr.ClusterAuthorizationFailed)

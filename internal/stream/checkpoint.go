@@ -95,8 +95,8 @@ func (p *part) nextMark() mark {
 	return mark{from: p.rewrite.from, live: p.rewrite.live, log: p.mark.log}
 }
 
-// trim deletes the records before an offset from a changelog that is never compacted, except those that another
-// reader still needs.
+// trim deletes the records of a changelog partition before an offset, except those that another reader still needs
+// according to Keep. Without Keep, trim does nothing, because the broker compacts the changelog.
 func (l *loop) trim(ctx context.Context, partition int32, before int64) {
 	if l.cfg.Keep == nil {
 		return

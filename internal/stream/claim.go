@@ -115,13 +115,14 @@ func (c *Claim) Run(ctx context.Context) error {
 	}
 }
 
-// judge returns err or, if the session was removed from its group and this may not be the newest process,
-// [ErrFenced]. On another error, the caller rejoins the group.
+// judge turns the error of a session into the error that the caller acts on. If another member has replaced the
+// session, and this may not be the newest process, judge returns [ErrFenced] or the error of the check. In all other
+// cases, it returns err, and the caller rejoins the group.
 func (c *Claim) judge(ctx context.Context, err error) error {
 	switch {
 	case !errors.Is(err, errThrownOut):
 		return err
-	case c == nil: // it is unknown which process is the newest
+	case c == nil: // without a claim, it is unknown which process is the newest
 		return fmt.Errorf("%w: %w", ErrFenced, err)
 	}
 	if checked := c.Check(ctx); checked != nil {

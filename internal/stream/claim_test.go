@@ -32,8 +32,8 @@ func wait(ended <-chan error) error {
 	}
 }
 
-// After an outage of the brokers, a coordinator may be unable to complete an operation on a name for some seconds. A
-// process that starts in the meantime waits.
+// After an outage of the brokers, the coordinator of a name may refuse requests for some seconds. A process that
+// claims the name during that time waits and then succeeds.
 func TestClaimWaitsForTheCoordinator(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		r := newRig(t)
@@ -201,7 +201,8 @@ func TestOneOfManyRemains(t *testing.T) {
 	})
 }
 
-// If two processes claim the second name in the opposite order, the first name decides.
+// If an older process claims the second name after the newer process has claimed both, the newer one continues,
+// because the first name decides. After claimSettles, the second name counts, too.
 func TestFirstNameDecides(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)
@@ -222,7 +223,8 @@ func TestFirstNameDecides(t *testing.T) {
 	})
 }
 
-// Kafka drops a transactional id that has not been used for a long time.
+// If Kafka has dropped the transactional id of a claim, because it was not used for a long time, Check claims the
+// name again. If another process has claimed the name first, Check returns ErrFenced.
 func TestClaimIsForgotten(t *testing.T) {
 	for name, tt := range map[string]struct {
 		taken *kerr.Error

@@ -65,8 +65,8 @@ func (l *loop) commit(ctx, free context.Context, fault error) error {
 	return l.reread(ctx)
 }
 
-// produce writes the outputs and the next slice of a checkpoint. If a record is not written, produce returns its
-// error, because ending the transaction would succeed nevertheless.
+// produce writes the outputs and the next slice of a checkpoint. If a record could not be written, produce returns
+// the error of that record, because the end of the transaction would not report it.
 func (l *loop) produce(free context.Context) error {
 	var (
 		mu     sync.Mutex

@@ -58,7 +58,7 @@ func TestFullDisk(t *testing.T) {
 	if _, err := in.Append(t.Context(), []byte("k"), []byte("v"), 0); !errors.Is(err, ErrAway) || !strings.Contains(err.Error(), "no space") {
 		t.Errorf("on a full disk: %v", err)
 	}
-	c.full = nil // without its own check of the disk, the client sends records, and the broker refuses them until the client gives up
+	c.full = nil // from here on, the client does not check the disk: it sends records until its timeout, and the broker refuses them
 	done := make(chan error, 1)
 	go func() {
 		_, err := in.Append(t.Context(), []byte("k"), []byte("late"), 0)

@@ -216,7 +216,7 @@ func TestInstancesShareAndTakeOver(t *testing.T) {
 	})
 }
 
-// Of two processes with the same name, exactly one ends.
+// If two processes have the same instance name, exactly one of them ends.
 func TestSecondProcessOfTheSameNameIsFenced(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		r := newRig(t)

@@ -90,7 +90,7 @@ func TestWaitersAreReleasedByALaterInput(t *testing.T) {
 		a.Add(Record{Key: []byte("in"), Value: strconv.AppendInt(nil, at, 10)})
 	}
 	see(4)
-	see(4) // a change that a timer caused: it names the preceding input again, and does not count as another input
+	see(4) // a timer caused this change: it names the last input again, and does not count as another input
 	var wait sync.WaitGroup
 	var known, passed atomic.Int64
 	for _, at := range []int64{5, 5, 6, 7} {
@@ -241,7 +241,7 @@ func TestAwayIsSeenWithoutAppending(t *testing.T) {
 	})
 }
 
-// If a broker accepts connections but never responds, an append fails within 5 s, and later appends fail at once.
+// If the broker refuses every append with an error that the client retries, Append returns ErrAway within 5 s.
 func TestAppendFailsWithinFiveSeconds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)

@@ -69,8 +69,8 @@ func TestEnsureChecksTopicsThatAppear(t *testing.T) {
 	})
 }
 
-// A new topic is ready once every broker knows it. Until it learns of the topic, a broker returns an error that would
-// make a role exit.
+// A new topic is ready once every broker knows it. A broker that does not know the topic yet returns an error that
+// would make a role exit.
 func TestEnsureWaitsForEveryBroker(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, broker, _ := freshRig(t, nil, 9092, 9093, 9094)

@@ -100,8 +100,9 @@ type forgotten struct {
 	in []writing // partitions with the open transaction; none: only the positions are pending
 }
 
-// check ends each transaction that was already open at the last check although its coordinator considers it ended. It
-// also ends the transactions that block the positions of a group.
+// check ends each transaction that is open in a partition since the last check or longer, although its coordinator
+// considers it ended. If a position of a group has been blocked for waitingLooks checks, check also ends the last
+// transactions of the group's idle writers.
 func (h *hanging) check(ctx context.Context) error {
 	before := h.open
 	var err error
@@ -133,9 +134,9 @@ func (h *hanging) check(ctx context.Context) error {
 		others := func(f forgotten) bool { return !w.owns(f.TxnID) }
 		mine := slices.DeleteFunc(slices.Clone(lost), others)
 		if len(mine) == 0 && longest >= waitingLooks {
-			// Kafka does not report which of the idle ids blocks the positions. Ending all of them is safe: a writer
-			// with an open transaction is not idle, and that transaction resolves the pending positions of the
-			// writer.
+			// Kafka does not report which of the idle ids blocks the positions. Ending the last transactions of all
+			// of them is safe: a writer with an open transaction is not idle, and its pending positions are resolved
+			// when that transaction ends.
 			looks = nil
 			if mine, err = h.listIdle(ctx, nil); err != nil {
 				faults = append(faults, err)

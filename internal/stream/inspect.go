@@ -57,8 +57,8 @@ var rights = []struct {
 
 const readGroup = 3 // bit of Read in Kafka's response about a group
 
-// Inspect compares a cluster with the required topics, and with the permissions that the roles need. It changes
-// nothing.
+// Inspect compares a cluster with the required topics and with the permissions that the roles need. It does not
+// change the cluster.
 func Inspect(ctx context.Context, c *Cluster, groups []string, topics ...Topic) (found Inspection, err error) {
 	request := kmsg.NewPtrMetadataRequest()
 	request.IncludeTopicAuthorizedOperations = true

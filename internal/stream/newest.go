@@ -90,7 +90,7 @@ func (h *heldRecord) is(hash uint32, key []byte) bool {
 	return h.hash == hash && bytes.Equal(h.bytes[:h.key], key)
 }
 
-// remove removes the record whose index the given pointer contains, if there is one.
+// remove removes the record whose index is *at. If *at is -1, remove does nothing.
 func (n *newest) remove(at *int32) {
 	if place := *at; place >= 0 {
 		h := &n.held[place]
@@ -99,7 +99,7 @@ func (n *newest) remove(at *int32) {
 	}
 }
 
-// place takes an entry of held for a new key with the given hash, and returns its index.
+// place adds an entry to held for a new key with the given hash, or reuses an unused one, and returns its index.
 func (n *newest) place(hash uint32) int32 {
 	place := n.free
 	if place >= 0 {

@@ -71,7 +71,7 @@ type Config struct {
 
 // Stats are the metrics of a loop. Any goroutine may read them.
 type Stats struct {
-	Partitions    atomic.Int64 // currently owned and restored
+	Partitions    atomic.Int64 // number of partitions that the process owns and has restored
 	Lag           atomic.Int64 // unapplied inputs of the owned partitions, as of the last fetch
 	Records       atomic.Int64 // inputs applied and committed
 	Rejected      atomic.Int64 // inputs passed to Reject, including those of aborted transactions
@@ -260,7 +260,7 @@ func (l *loop) open() error {
 		kgo.OnOffsetsFetched(l.storeMarks),
 		kgo.AdjustFetchOffsetsFn(l.restoreAssigned),
 	)
-	if l.cfg.Passed != nil { // a marker follows the last record of a transaction
+	if l.cfg.Passed != nil { // Passed also reports the marker that follows the last record of a transaction
 		opts = append(opts, kgo.KeepControlRecords())
 	}
 	session, err := kgo.NewGroupTransactSession(opts...)

@@ -122,7 +122,7 @@ func TestLostChangelogStopsWithAlarm(t *testing.T) {
 	})
 }
 
-// sulky fails on one input as many times as left specifies.
+// sulky is a task that fails on the input with offset 2 until left is used up.
 type sulky struct {
 	counter
 	left *atomic.Int64

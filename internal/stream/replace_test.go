@@ -12,8 +12,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
-// settings opens a table of the topic "settings" on a separate cluster client, like that of another
-// process.
+// settings opens the table of the topic "settings" through a separate client, as another process would.
 func (r *rig) settings() (table *Table, stop func()) {
 	r.t.Helper()
 	cluster := r.dial()

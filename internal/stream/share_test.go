@@ -14,7 +14,8 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
-// The next session begins with the committed offset and its note.
+// After a member has stopped, the next session starts at the offset that the member committed, and gets the note of
+// that commit.
 func TestShareGoesOn(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		r := newRig(t)
@@ -70,8 +71,8 @@ func (r *rig) finish(how kgo.TransactionEndTry, values ...string) {
 	}
 }
 
-// Share reports that a log was read to its end only once it really was, even if reading takes long, and even if the
-// last record is followed by markers or aborted records, which no reader receives.
+// Share reports that a log was read to its end only after all its records were passed to the Sharer, even if reading
+// takes long. Markers and aborted records after the last record do not prevent the report.
 func TestShareReadsToTheEnd(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		r := newRig(t)
@@ -126,7 +127,8 @@ func TestShareRetriesAssign(t *testing.T) {
 	})
 }
 
-// A fault ends the session: all partitions are lost without a commit, and reassigned at the last committed offset.
+// If Fault returns an error, the session ends. All partitions are lost without a commit, and the next session starts
+// at the last committed offsets.
 func TestShareFaults(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		r := newRig(t)
@@ -159,7 +161,7 @@ func TestShareIsFull(t *testing.T) {
 		r.await("commits while it is full", 1, func() int64 { return r.committed("s", note(0, false)) })
 		time.Sleep(15 * time.Second) // longer than a session
 		s.mu.Lock()
-		if s.has(parts + 1) { // a poll may have been in flight
+		if s.has(parts + 1) { // one poll may have been in progress when the sharer became full
 			t.Error("records are handed over while it is full")
 		}
 		s.mu.Unlock()
@@ -188,8 +190,8 @@ func (r *rig) committed(group, note string) (n int64) {
 	return n
 }
 
-// Share passes each record of the side topic to Side once, omits restore markers, and reads only the partitions that
-// the member owns.
+// Share passes each record of the side topic to Side once, except barriers. It reads only the partitions that the
+// member owns.
 func TestShareFollowsSideTopic(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		r := newRig(t)

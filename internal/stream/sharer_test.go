@@ -27,7 +27,7 @@ type sharer struct {
 	read    map[int32]int // by partition, the number of records received when its log was first reported as read to the end
 	full    chan struct{} // while open, no more records are accepted
 	fault   error
-	unsaved bool // whether no position may be committed
+	unsaved bool // whether Positions returns nothing to commit
 	ending  bool // whether Revoke was called
 }
 

@@ -21,8 +21,8 @@ func (c *Cluster) Tail(topic string, fn func(Record)) *Tail {
 	return &Tail{cluster: c, topic: topic, each: fn, ready: make(chan struct{})}
 }
 
-// Ready is closed once the tail has reached the ends that the partitions had when Run began. From then on it misses no
-// committed record.
+// Ready is closed once Run has determined where each partition ends. The tail gets every record that is committed
+// after that.
 func (t *Tail) Ready() <-chan struct{} { return t.ready }
 
 // Run follows the topic until ctx ends, and then returns nil. Call it once.

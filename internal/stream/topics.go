@@ -22,7 +22,7 @@ type Topic struct {
 	Compact         bool          // whether cleanup.policy includes compact, except on an embedded broker
 	Retention       time.Duration // minimum retention, with delete in cleanup.policy; 0: unlimited
 	CompactionLag   time.Duration // minimum min.compaction.lag.ms
-	MaxMessageBytes int           // minimum max.message.bytes; 0: the size of the largest batch that svc writes by default
+	MaxMessageBytes int           // minimum max.message.bytes; 0: the largest batch that svc writes to a topic by default
 }
 
 // leastMessageBytes returns the size of the largest batch that is written to the topic.

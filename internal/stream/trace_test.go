@@ -23,7 +23,8 @@ type testSpan string
 
 func (s testSpan) Traceparent() string { return string(s) }
 
-// outage is a counter whose first outputs fail, so that its inputs are applied twice.
+// outage is a counter whose first call to Outputs fails in each partition, so that the inputs of that transaction are
+// applied twice.
 type outage struct {
 	*counter
 	failures *sync.Map

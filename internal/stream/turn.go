@@ -157,7 +157,7 @@ func (l *loop) deadline(begun time.Time) time.Time {
 		}
 	}
 	for _, p := range l.parts {
-		if p.rewrite != nil && begun.IsZero() { // the next slice of the checkpoint begins a transaction now
+		if p.rewrite != nil && begun.IsZero() { // the next slice of the checkpoint starts a transaction without waiting
 			return time.Unix(0, 1)
 		}
 		fires, _ := l.fires(p, now)

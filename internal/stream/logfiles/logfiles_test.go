@@ -219,8 +219,8 @@ func edit(t testing.TB, dir, name string, change func(content []byte) []byte) {
 	}
 }
 
-// The broker must write the format that this package knows. The test fails if a new release of the library changes
-// the format.
+// The files of the broker must have the format that this package expects. The test fails if a new release of the
+// library changes the format.
 func TestSoundAsLeft(t *testing.T) {
 	dir := lived(t)
 	m := &mender{Options: options(dir)}
@@ -386,7 +386,8 @@ func TestMissingSegment(t *testing.T) {
 	}
 }
 
-// Damage to one entry of the committed offsets does not affect the other entries.
+// Damage to one entry in the log of committed offsets does not affect the other entries. If the log is cut off, only
+// the incomplete last entry is lost.
 func TestPositions(t *testing.T) {
 	dir := lived(t)
 	raw, err := os.ReadFile(filepath.Join(dir, groupsFile))

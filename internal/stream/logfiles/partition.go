@@ -109,8 +109,8 @@ func (p *partition) sound() bool {
 	return p.end >= p.reach && !slices.ContainsFunc(p.segments, func(s *segment) bool { return s.torn > 0 || !s.indexed })
 }
 
-// mend removes an incomplete end, fills offsets that were lost after consumers had read them, and rewrites the
-// indexes.
+// mend removes an incomplete batch at the end, fills offsets that were lost although a consumer group has committed
+// them, and rewrites the indexes.
 func (m *mender) mend(p *partition) error {
 	for i, s := range p.segments {
 		if s.torn > 0 {

@@ -110,7 +110,7 @@ func (m *mender) mendMeta() error {
 }
 
 // mendGroups schedules the removal of damaged positions, and returns the intact positions. A group whose last
-// position was damaged resumes at its previous position, and skips records that it has already processed.
+// position was damaged resumes at its previous position, so its reader gets some records again and must skip them.
 func (m *mender) mendGroups() (map[position]int64, error) {
 	raw, err := m.load(groupsFile)
 	if err != nil {

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// Hold compares the part of a page between <!-- name --> and <!-- /name --> with the wanted text. If update is true,
-// it replaces that part.
+// Hold fails the test unless the part of a page between <!-- name --> and <!-- /name --> is the wanted text. If
+// update is true, it replaces that part instead.
 func Hold(t *testing.T, path, name, want string, update bool) {
 	t.Helper()
 	page, err := os.ReadFile(path) //nolint:gosec // a page of docs/
