@@ -47,7 +47,7 @@ func TestBackReadsNewestFirst(t *testing.T) {
 		if got := back(5, 3); !slices.Equal(got, []string{"4", "3", "2"}) {
 			t.Errorf("before 5: %v", got)
 		}
-		if got := back(n+1000, 1); !slices.Equal(got, want[:1]) { // the offset lies after the end; the read does not wait for records up to there
+		if got := back(n+1000, 1); !slices.Equal(got, want[:1]) { // Back does not wait for records up to the offset
 			t.Errorf("before one that is not there yet: %v", got)
 		}
 	})

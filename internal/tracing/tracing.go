@@ -53,7 +53,7 @@ func Open(ctx context.Context, p Process, log *slog.Logger) (*Tracer, error) {
 	if s.ignored != "" {
 		log.WarnContext(ctx, "propagator not supported; traces continue only by traceparent", "otel_propagators", s.ignored)
 	}
-	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) { //nolint:contextcheck // called at any time
+	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) { //nolint:contextcheck // the SDK may call the handler outside any request
 		log.WarnContext(context.Background(), "tracing error", "error", err)
 	}))
 	exporter, err := newExporter(ctx, s.protocol)

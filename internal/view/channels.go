@@ -138,8 +138,8 @@ func (f *Watermark) Wait(ctx context.Context, partition int32, position int64) e
 	}
 }
 
-// readHeader reads the header, unless another waiter is reading it. It returns [ErrAway], or [ErrBehind] if no
-// processor writes to the view.
+// readHeader reads the header, unless another waiter is reading it, and records its position. It returns [ErrAway] if
+// Redis does not respond, and [ErrBehind] if no processor has written to the view for 5 s.
 func (f *Watermark) readHeader(ctx context.Context, p *progress, partition int32) error {
 	f.mu.Lock()
 	busy := p.reading

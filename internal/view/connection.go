@@ -158,7 +158,7 @@ func (q *headerQuestion) header() header {
 	h := headerOf(q.fields.Val())
 	h.readAt = q.node.redisNow()
 	h.older = h.isBefore(q.least)
-	newcomer := q.connection.servedBy(q.node, q.key) // if it changed in the meantime, the responding process is unknown
+	newcomer := q.connection.servedBy(q.node, q.key) // if another process responds now, it is unknown which of the two sent the header
 	h.unproved = newcomer != q.newcomer || newcomer != nil && !newcomer.proves(q.key, h.pulse)
 	if h.whole {
 		storeFurthest(q.furthest, &h)

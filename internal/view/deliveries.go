@@ -84,7 +84,7 @@ type Deliveries struct {
 	deliveries map[string]*Delivery // by hospital and id
 	notes      map[note][]byte
 	waiting    []chan struct{}        // closed once everything that was queued before is written
-	most       int                    // maximum number of deliveries
+	most       int                    // maximum number of pending deliveries
 	lost       map[int32]int          // deliveries dropped because of the limit, by partition
 	partitions map[int32]*listsWriter // partitions that this process owns
 	pulse      bool                   // whether the signs of life must be written

@@ -21,7 +21,7 @@ type load struct {
 	versions  int64 // sum over all hospitals
 	units     map[string]*change
 
-	asOf, waits time.Time // from Freshness: the instants AsOf and Waits for this position
+	asOf, waits time.Time // results of Freshness.AsOf and Freshness.Waits after progress to position; zero: unknown or none
 	since       time.Time // when the oldest pending change was queued; zero: no change is pending
 }
 
@@ -49,8 +49,8 @@ func (p *Projector) flush(ctx context.Context) error {
 	return nil
 }
 
-// flushLoad writes the changes of a partition. If that fails, the changes are queued again before newer ones, because
-// it is safe to write a version twice.
+// flushLoad writes the changes of a partition. If the write fails, flushLoad queues the changes again, and merges
+// changes that arrived in the meantime into them. It is safe to write a version twice.
 func (p *Projector) flushLoad(ctx context.Context, n *node, load *load) error {
 	behind, err := false, p.view.loadScripts(ctx, n)
 	if err == nil {
@@ -86,7 +86,7 @@ func (p *Projector) drainLoads() []load {
 		for hospital, u := range l.pending {
 			u.recent = l.last[hospital].encode()
 		}
-		l.fresh.RecordProgress(l.position) // this progress is real once the load has been written
+		l.fresh.RecordProgress(l.position) // the load contains everything up to this position, and writes the progress after its changes
 		loads = append(loads, load{
 			partition, l.epoch, l.seal, l.position, l.versions, l.pending, l.fresh.AsOf(), l.fresh.Waits(), l.since,
 		})
@@ -100,7 +100,7 @@ func (p *Projector) putBack(load *load) {
 	defer p.mu.Unlock()
 	l := p.partitions[load.partition]
 	if l == nil || l.epoch != load.epoch {
-		return // released, or replaced by a newer whole projection
+		return // the partition was released, or a newer whole projection has replaced these changes
 	}
 	for hospital, newer := range l.pending {
 		load.units[hospital] = load.units[hospital].merge(newer)
@@ -247,7 +247,7 @@ func (p *Projector) mark(ctx context.Context, n *node, pipe redis.Pipeliner, loa
 		seal = 1
 	}
 	now := b.now()
-	if !load.asOf.IsZero() { // by the clock of Redis, so that network delay does not matter
+	if !load.asOf.IsZero() { // converted to the clock of Redis, which all readers and writers share
 		asOf = strconv.FormatInt(n.redisNow().Add(load.asOf.Sub(now)).UnixMilli(), 10)
 	}
 	if !load.waits.IsZero() {

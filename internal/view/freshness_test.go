@@ -85,7 +85,7 @@ func TestNeverAnswered(t *testing.T) {
 	if got := f.Behind(zero.Add(time.Minute)); got != time.Minute || !errors.Is(f.Fault(zero.Add(time.Minute), 0), ErrBehind) {
 		t.Errorf("after a minute without an answer: %v behind", got)
 	}
-	f.RecordEnd(zero.Add(-time.Minute), 5) // the time at which the first pending record was written
+	f.RecordEnd(zero.Add(-time.Minute), 5) // a record has been pending for a minute
 	f.RecordEnd(zero, 9)
 	if got := f.Behind(zero); got != time.Minute || f.Unasked() {
 		t.Errorf("a record has waited for a minute: %v behind", got)

@@ -263,8 +263,8 @@ func (d *Deliveries) Pulse(at time.Time, partitions map[int32]ListPulse) {
 	d.signal()
 }
 
-// Fault returns why the lists cannot be written, or why they lack data of an owned partition. It returns nil if
-// neither is the case.
+// Fault returns why the lists cannot be written, or why the lists of an owned partition may be outdated. It returns
+// nil if neither is the case.
 func (d *Deliveries) Fault(now time.Time) error {
 	if fault := d.lastFault(); fault != nil {
 		return fmt.Errorf("the lists cannot be written: %w", fault)

@@ -29,7 +29,7 @@ func TestViewIsAlwaysOneCommittedVersion(t *testing.T) {
 	gate := viewtest.NewGate(t, embedded.URL())
 	run := 0
 	if checks := flag.Lookup("rapid.checks"); checks.Value.String() == checks.DefValue {
-		if err := checks.Value.Set("25"); err != nil { // each check waits for 0.1 s, because the connections are real
+		if err := checks.Value.Set("25"); err != nil { // fewer checks than by default, because each uses real connections and takes 0.1 s
 			t.Fatal(err)
 		}
 	}

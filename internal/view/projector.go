@@ -237,9 +237,9 @@ func (p *Projector) checkHeaders(ctx context.Context) error {
 	return nil
 }
 
-// requestWhole drops the pending changes of a partition and requests a whole projection from its owner. If epoch is
-// not negative, requestWhole does nothing if the partition has had another whole projection since that epoch, or if a
-// request is pending. An epoch of -1 requests the projection in any case.
+// requestWhole drops the pending changes of a partition and requests a whole projection from its owner. It does
+// nothing if this process does not own the partition. If epoch is not negative, it also does nothing if a request is
+// pending, or if the partition has had another whole projection since that epoch.
 func (p *Projector) requestWhole(partition int32, epoch int) {
 	p.mu.Lock()
 	l := p.partitions[partition]

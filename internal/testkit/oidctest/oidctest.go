@@ -52,7 +52,7 @@ func New(t testing.TB, now func() time.Time) *Issuer {
 	mux := http.NewServeMux()
 	answer := func(w http.ResponseWriter, v any) {
 		w.Header().Set("Content-Type", "application/json")
-		json.NewEncoder(w).Encode(v) //nolint:errcheck // a write to memory cannot fail
+		json.NewEncoder(w).Encode(v) //nolint:errcheck // if the write fails, the client's request fails, too
 	}
 	mux.HandleFunc("GET /.well-known/openid-configuration", func(w http.ResponseWriter, _ *http.Request) {
 		answer(w, map[string]any{
@@ -89,7 +89,8 @@ func New(t testing.TB, now func() time.Time) *Issuer {
 
 func raw(b []byte) string { return base64.RawURLEncoding.EncodeToString(b) }
 
-// token exchanges an authorization code for a token, once, if the client has the verifier.
+// token exchanges an authorization code for a token if the client authenticates and sends the verifier of the code.
+// Each code works only once.
 func (i *Issuer) token(w http.ResponseWriter, r *http.Request) {
 	i.Lock()
 	defer i.Unlock()
@@ -102,7 +103,7 @@ func (i *Issuer) token(w http.ResponseWriter, r *http.Request) {
 	if !known || id != ClientID || secret != ClientSecret || !proved {
 		w.Header().Set("Content-Type", "application/json")
 		w.WriteHeader(http.StatusBadRequest)
-		w.Write([]byte(`{"error":"invalid_grant"}`)) //nolint:errcheck // a write to memory cannot fail
+		w.Write([]byte(`{"error":"invalid_grant"}`)) //nolint:errcheck // if the write fails, the client's request fails, too
 		return
 	}
 	now := i.now()
@@ -122,5 +123,5 @@ func (i *Issuer) token(w http.ResponseWriter, r *http.Request) {
 	signed, _ := rsa.SignPKCS1v15(rand.Reader, key, crypto.SHA256, digest[:]) //nolint:errcheck // the key is valid
 	w.Header().Set("Content-Type", "application/json")
 	answer := map[string]any{"access_token": "x", "token_type": "Bearer", "id_token": text + "." + raw(signed)}
-	json.NewEncoder(w).Encode(answer) //nolint:errcheck // a write to memory cannot fail
+	json.NewEncoder(w).Encode(answer) //nolint:errcheck // if the write fails, the client's request fails, too
 }

@@ -126,8 +126,8 @@ func TestNotesEnd(t *testing.T) {
 	}
 }
 
-// TestInstalledOnce: the second test uses the first test's installation, unless the installation was interrupted or the
-// interpreter is missing.
+// TestInstalledOnce: packages are installed once and then reused. They are installed again if the interpreter is
+// missing or the installation was interrupted. Other packages get a different folder.
 func TestInstalledOnce(t *testing.T) {
 	machine(t, map[string]string{"python3": python3})
 	interpreter := Python(t, "duckdb==1.0", "numpy==2.0")
