@@ -100,8 +100,8 @@ func (m *membership) eachNote(resp *kmsg.OffsetFetchResponse, fn func(partition 
 	}
 }
 
-// checkErrors returns an error if one of the errors of a poll must end the session. Most errors are transient: the
-// member rejoins the group and repeats the fetches.
+// checkErrors returns an error if one of the errors of a poll must end the session. It logs other errors, which are
+// transient: the client rejoins the group and repeats the fetches.
 func (m *membership) checkErrors(ctx context.Context, fetches kgo.Fetches) error {
 	for _, e := range fetches.Errors() {
 		switch {

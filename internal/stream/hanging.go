@@ -250,9 +250,9 @@ func (h *hanging) findWaiting(ctx context.Context, w *Writers) (wait []int32, er
 	return wait, nil
 }
 
-// end ends a transaction in its partitions. If positions is true, it also ends the transaction for the positions of
-// the group. Ending a transaction fences a running owner of its transactional id. The owner then starts a new
-// session.
+// end ends a hanging transaction in its partitions: with a commit if its coordinator recorded a commit, and with an
+// abort if not. If positions is true, end also ends the transaction for the positions of the group. Ending a
+// transaction fences a running owner of its transactional id. The owner then starts a new session.
 func (h *hanging) end(ctx context.Context, w *Writers, f forgotten, positions bool) error {
 	client, err := h.cluster.producer(kgo.TransactionalID(f.TxnID), kgo.TransactionTimeout(transactionTimeout))
 	if err != nil {

@@ -117,8 +117,10 @@ func (l *loop) restore(ctx context.Context, want map[int32]start) (map[int32]*pa
 }
 
 // begin determines where a restored partition resumes: at the larger of the group's committed offset and the
-// changelog's input offset. If the machine crashes, the embedded broker may lose the end of a changelog. The
-// partition then resumes at the changelog's input offset, so that the lost records are derived again.
+// changelog's input offset. Unless the input is Sparse, a committed offset beyond the changelog means that records
+// were lost, and begin returns errAlarm. The embedded broker is an exception, because it may lose the end of a
+// changelog in a crash of the machine. Its partition resumes at the changelog's input offset, so that the lost
+// records are derived again.
 func (l *loop) begin(ctx context.Context, p *part, partition int32, committed, end int64) error {
 	seen, err := p.task.Restored()
 	if err != nil {

@@ -66,7 +66,8 @@ func (l *loop) runTurn(ctx, free context.Context) error {
 	return err
 }
 
-// reportPassed reports the position of each partition while no transaction is in progress.
+// reportPassed reports the position of each partition that has advanced, unless the current transaction changes the
+// partition.
 func (l *loop) reportPassed() {
 	if l.cfg.Passed == nil {
 		return
@@ -95,9 +96,10 @@ func (l *loop) clearRevocation(free context.Context) error {
 	return nil
 }
 
-// timely reports whether the transaction should end now. A single input is committed immediately. Inputs that arrive
-// shortly after a commit are collected. If the loop is behind, a transaction continues until it has many inputs or
-// has lasted for a long time.
+// timely reports whether the transaction should end now. A transaction without inputs, or without capacity for more
+// inputs, ends immediately. If the loop is behind, any other transaction lasts at least turnTime. If the loop is not
+// behind, a transaction ends once the time that gathers returns has passed since the last commit, so inputs that
+// arrive shortly after a commit are collected.
 func (l *loop) timely(now, begun time.Time, count int) bool {
 	switch {
 	case count == 0 || l.capacity(count) == 0:
@@ -146,8 +148,8 @@ func (l *loop) lag() {
 	l.cfg.Stats.Lag.Store(lag)
 }
 
-// deadline returns when a poll must end because a task is due, a checkpoint continues, or the transaction must end. A
-// zero time means no deadline.
+// deadline returns when a poll must end because a timer is due, a checkpoint continues, a restored partition waits
+// for its assignment, or the transaction must end. A zero time means no deadline.
 func (l *loop) deadline(begun time.Time) time.Time {
 	var at time.Time
 	now := time.Now()
@@ -259,7 +261,8 @@ func countRecords(fetches kgo.Fetches, markers bool) int {
 }
 
 // assign adds the restored partitions and revokes those that are no longer owned. It asks the client which partitions
-// are owned, because the client does not report every revocation through a callback.
+// are owned, because the client does not report every revocation through a callback. If the current transaction has
+// changed a revoked partition, assign returns an error.
 func (l *loop) assign() error {
 	owned := l.session.Client().CommittedOffsets()[l.cfg.Input]
 	var fault error

@@ -46,8 +46,8 @@ func sealed(list []byte) []byte {
 	return append(fmt.Appendf(nil, "%08x\n", crc32.Checksum(list, castagnoli)), list...)
 }
 
-// mendTopics schedules the restore of the topic list from its sealed copy if they differ. It reports whether there is a
-// list.
+// mendTopics schedules the restore of the topic list from its sealed copy if they differ. It reports whether there is
+// a list. If there is no intact copy and the list cannot be decoded, mendTopics returns a [DamageError].
 func (m *mender) mendTopics() (bool, error) {
 	list, err := m.load(topicsFile)
 	if err != nil {
