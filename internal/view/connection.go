@@ -44,9 +44,10 @@ func (c *connection) Ping(ctx context.Context) error {
 	})
 }
 
-// call makes one round trip to a node. After a round trip without a response, calls to the node fail immediately for
-// a short time. A failure that the caller's deadline or the timeout of the connection pool may have caused does not
-// count, because it says nothing about the node.
+// call makes one round trip to a node. Every error, including an error response, is an [ErrAway]. After a round trip
+// without a response, calls to the node fail immediately for a short time. A failure that the caller's deadline or
+// the timeout of the connection pool may have caused does not have this effect, because it says nothing about the
+// node.
 func (c *connection) call(ctx context.Context, n *node, do func() error) error {
 	now := c.now()
 	switch until := n.closedUntil.Load(); {
@@ -174,7 +175,8 @@ func (c *connection) furthestOf(key string) *atomic.Pointer[header] {
 	return known.(*atomic.Pointer[header]) //nolint:errcheck // only headers are stored
 }
 
-// storeFurthest stores a header unless a newer one is known.
+// storeFurthest updates the newest known header with a header that was read. The position and the versions never
+// decrease, unless the generation has changed.
 func storeFurthest(furthest *atomic.Pointer[header], h *header) {
 	for {
 		known := furthest.Load()

@@ -108,7 +108,8 @@ func (b *View) Deliveries() *Deliveries {
 	}
 }
 
-// Put queues a delivery. It does not block.
+// Put queues a delivery, unless a version with a higher rank is pending. If too many deliveries are pending, Put
+// drops a new one. It does not block.
 func (d *Deliveries) Put(one Delivery) {
 	key := one.Hospital + "/" + one.ID
 	d.mu.Lock()

@@ -267,8 +267,9 @@ func (f *Freshness) Fault(now time.Time, most time.Duration) error {
 	return lacks(waiting, unknown, cmp.Or(most, waitsAtMost))
 }
 
-// Behind returns how long the oldest unprocessed record has been pending or, if the log does not respond, how long
-// its end has been unknown. The result is 0 if nothing is pending or there is no log yet.
+// Behind returns how long the oldest unprocessed record has been pending. If none is pending, but the end of the log
+// has been unknown for more than 5 s, Behind returns that time instead. Otherwise, and if the log was never queried,
+// the result is 0.
 func (f *Freshness) Behind(now time.Time) time.Duration {
 	if len(f.ends) > 0 {
 		return max(now.Sub(f.Waits()), 0)

@@ -126,9 +126,9 @@ func (l *Lists) ScanDeliveries(
 	}
 }
 
-// passDeliveries calls fn for every delivery in rows that comes after a mark, and advances the mark,
-// so that no delivery is passed twice if newer deliveries arrive between two batches. It returns the result of the
-// last call.
+// passDeliveries calls fn for every delivery in rows that comes after a mark, and advances the mark, so that no
+// delivery is passed twice if newer deliveries arrive between two batches. If fn returns false, more is false and the
+// remaining rows are not passed.
 func (l *Lists) passDeliveries(
 	ctx context.Context, hospital string, rows []redis.Z, behind *Mark, fn func(m Mark, value []byte) bool,
 ) (more bool, err error) {
@@ -347,7 +347,8 @@ func (d *Deliveries) putSigns(ctx context.Context, all map[int32]listSigns, faul
 	}
 }
 
-// putSign writes the signs of life of a partition, unless its lists are incomplete.
+// putSign writes the signs of life of a partition. If Redis lacks some of the partition's lists, putSign writes
+// nothing and records that the lists must be rewritten.
 func (d *Deliveries) putSign(ctx context.Context, partition int32, s *listSigns) error {
 	d.mu.Lock()
 	count, least, begins := s.of.count, s.of.least, 0

@@ -200,8 +200,9 @@ func (p *Projector) Run(ctx context.Context) error {
 	})
 }
 
-// checkHeaders requests a whole projection of every partition whose header is missing, belongs to a different
-// generation, or is older than the writes that Redis has acknowledged.
+// checkHeaders requests a whole projection of every partition that has not had one yet, or whose header in Redis is
+// missing, belongs to a different generation, or is older than the writes that Redis has acknowledged. It skips a
+// partition whose whole projection is about to be written.
 func (p *Projector) checkHeaders(ctx context.Context) error {
 	p.mu.Lock()
 	partitions := slices.Sorted(maps.Keys(p.partitions))
