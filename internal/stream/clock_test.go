@@ -173,8 +173,7 @@ func TestTimeFollowsTheRecordsOfASlowWriter(t *testing.T) {
 	})
 }
 
-// In live operation, the wall clock fires timers at once. A timer that is slightly late waits for
-// the records before it.
+// In live operation, the wall clock fires a timer as soon as it is due, although no later record arrives.
 func TestTimersFireByTheWallClockWhereTheLogEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)

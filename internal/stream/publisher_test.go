@@ -14,8 +14,8 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
-// TestAppendsThatHang: if a broker does not respond, each append fails within its timeout and states the reason.
-// Appends succeed again once the broker responds.
+// TestAppendsThatHang: if a broker does not respond, Append returns ErrAway within its timeout, or the error of its
+// context if the context ends first. Appends succeed again once the broker responds.
 func TestAppendsThatHang(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)
