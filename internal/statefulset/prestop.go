@@ -28,9 +28,9 @@ const serviceAccount = "/var/run/secrets/kubernetes.io/serviceaccount"
 // preStopWithin is the timeout of the request to Kubernetes.
 const preStopWithin = 5 * time.Second
 
-// PreStopCommand returns the command svc prestop. Kubernetes runs it in a pod of a StatefulSet before it stops the pod.
-// A pod that is scaled down leaves its group. A pod that is replaced remains a member, and its partitions remain
-// assigned to it.
+// PreStopCommand returns the command svc prestop. Kubernetes runs it in a pod of a StatefulSet before it stops the
+// pod. If the StatefulSet is scaled down or deleted, the process in the pod leaves its group. If the pod is replaced,
+// the process remains a member, and its partitions remain assigned to it.
 func PreStopCommand(w cli.Env) *cobra.Command {
 	return &cobra.Command{
 		Use: "prestop", Hidden: true,
@@ -83,7 +83,8 @@ func inCluster(env func(string) (string, bool)) (*kubernetes, error) {
 	}, nil
 }
 
-// scaledDown reports whether the StatefulSet of a pod has too few replicas for the pod's ordinal.
+// scaledDown reports whether Kubernetes will not replace a pod: its StatefulSet has too few replicas for the pod's
+// ordinal, is being deleted, or no longer exists.
 func (k *kubernetes) scaledDown(ctx context.Context, pod string) (bool, error) {
 	dash := strings.LastIndexByte(pod, '-')
 	ordinal, err := strconv.Atoi(pod[dash+1:])

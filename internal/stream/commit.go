@@ -113,8 +113,9 @@ func (l *loop) produce(free context.Context) error {
 	return nil
 }
 
-// schedule starts a checkpoint of the partition that has grown most since its last checkpoint. Only one checkpoint is
-// in progress at a time, because each is spread over many transactions.
+// schedule starts a checkpoint of the partition that has grown most since its last checkpoint, if the growth exceeds
+// the configured minimum and three times the size of that checkpoint. Only one checkpoint is in progress at a time,
+// because each is spread over many transactions.
 func (l *loop) schedule() {
 	var due *part
 	for _, p := range l.parts {

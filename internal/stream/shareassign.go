@@ -18,7 +18,8 @@ func (m *member) storeNotes(_ context.Context, _ *kgo.Client, resp *kmsg.OffsetF
 	return nil
 }
 
-// addAssigned adds newly assigned partitions, in parallel, before their first record is fetched.
+// addAssigned calls Assign for newly assigned partitions, in parallel, before their first record is fetched. An error
+// rejects the assignment, and the member rejoins the group.
 func (m *member) addAssigned(ctx context.Context, all offsets) (offsets, error) {
 	type taken struct {
 		partition  int32
@@ -37,7 +38,7 @@ func (m *member) addAssigned(ctx context.Context, all offsets) (offsets, error) 
 		return err
 	})
 	var ends map[int32]int64
-	if err == nil { // read after Assign, because from now on no other member commits a position of these partitions
+	if err == nil { // the ends are read after Assign, when no other member can still commit a position of these partitions
 		ends, err = m.cluster.ends(ctx, m.topic)
 	}
 	if err != nil {

@@ -136,8 +136,8 @@ func (p *waiting[T]) known(input int64) (change T, known bool) {
 }
 
 // Wait waits until the change that an input caused has arrived, or the change that a later input of the same
-// partition caused. known is false if the input is applied but its change is no longer kept. The only error is that
-// of ctx.
+// partition caused. known is false if only the later change has arrived, or if the change of the input is no longer
+// kept. The only error is that of ctx.
 func (a *Applied[T]) Wait(ctx context.Context, input Position) (change T, known bool, err error) {
 	a.mu.Lock()
 	p := a.part(input.Partition)

@@ -39,7 +39,7 @@ func (q *queue) OnEnd(s sdktrace.ReadOnlySpan) {
 	q.SpanProcessor.OnEnd(s)
 }
 
-// counter counts the results of an exporter. It logs the first of several failures, and the next success.
+// counter counts the results of an exporter. It logs the first of several consecutive failures, and the next success.
 type counter struct {
 	sdktrace.SpanExporter
 	queue   *queue

@@ -2,7 +2,8 @@
 // request, record on Kafka, verdict, view, deliveries.
 //
 // The standard variables, such as OTEL_EXPORTER_OTLP_ENDPOINT, configure tracing; docs/configuration.md lists them.
-// Without an endpoint, [Open] returns nil, and all methods of a nil [Tracer] do nothing.
+// If they set neither an endpoint nor the exporter otlp, [Open] returns nil, and all methods of a nil [Tracer] do
+// nothing.
 //
 // A span contains the hospital, positions on Kafka, the type of an event, and status codes. It never contains a value
 // from a request: no path, no query, no identifier, no text. Of the caller's trace context, only the traceparent is

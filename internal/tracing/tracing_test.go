@@ -105,7 +105,8 @@ func TestSettings(t *testing.T) {
 	}
 }
 
-// TestOneTrace follows a caller's request through all steps, which share one trace.
+// TestOneTrace: the spans of all steps of a request belong to the caller's trace. No span contains a value from the
+// request.
 func TestOneTrace(t *testing.T) {
 	tracer, spans := record(t)
 	r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/api/ingest/CANARYPATH?q=CANARYQUERY", strings.NewReader("CANARYBODY"))
@@ -222,7 +223,8 @@ func TestSlowCollector(t *testing.T) {
 	}
 }
 
-// TestCollectorAway: spans that the collector refuses are counted. The log reports the error once.
+// TestCollectorAway: spans that cannot be exported are counted. The log reports the first failure and the recovery,
+// once each.
 func TestCollectorAway(t *testing.T) {
 	exporter := &blocked{release: make(chan struct{}), fault: errors.New("connection refused")}
 	close(exporter.release)
