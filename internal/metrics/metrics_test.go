@@ -9,7 +9,8 @@ import (
 	"time"
 )
 
-// TestFiguresOfFailuresBeginAtZero: an alert on an increase must detect the first failure.
+// TestFiguresOfFailuresBeginAtZero: the counters of failures exist with the value 0 before the first failure, so that
+// an alert on an increase detects the first failure.
 func TestFiguresOfFailuresBeginAtZero(t *testing.T) {
 	m := New("unknown")
 	m.Notifier()

@@ -114,7 +114,7 @@ type Command struct {
 	DryRun       bool  // replay: whether to count the deliveries without sending them
 }
 
-// Selection defines which deliveries a replay sends again.
+// Selection defines which events a replay sends again, by the state of their delivery to the endpoint.
 type Selection string
 
 // The values of [Selection].

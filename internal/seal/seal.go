@@ -2,8 +2,8 @@
 //
 // A sealed value is encrypted with AES-256-GCM and an operator's key, and is bound to the name of the field that
 // stores it. A copy in a different record or field cannot be opened. The value identifies the key that sealed it, so
-// a [Keyring] seals with the newest key and opens values that older keys have sealed, as long as these keys are
-// configured.
+// a [Keyring] opens values that any of its keys has sealed. It seals with the newest key unless [Keyring.Use] chooses
+// a different one.
 package seal
 
 import (

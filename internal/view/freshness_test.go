@@ -54,7 +54,8 @@ func TestFreshnessTellsTheTruth(t *testing.T) {
 	})
 }
 
-// TestStandingStill: if a record has waited for an hour, the reported wait is an hour.
+// TestStandingStill: while a reader is stuck, Behind reports how long the next record has been pending, even after an
+// hour, although only a few ends of the log are kept. After the reader has caught up, Behind is small again.
 func TestStandingStill(t *testing.T) {
 	var f Freshness
 	f.RecordProgress(4)

@@ -28,8 +28,8 @@ func openKnown(t *testing.T, url string, now func() time.Time, pulse func()) *vi
 	return b
 }
 
-// readable reads a hospital in all possible ways, and expects the results to agree. It returns the reason why the
-// hospital cannot be read, or nil.
+// readable reads a hospital in all possible ways, and returns the reason why the hospital cannot be read, or nil. If
+// the view is behind both before and after the other reads, each of them must return an error.
 func readable(t *testing.T, b *view.View) error {
 	t.Helper()
 	_, before := b.Token(t.Context(), "north")
