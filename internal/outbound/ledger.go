@@ -46,7 +46,7 @@ type Entry struct {
 type EndpointQueue struct {
 	Hospital     string
 	Endpoint     string
-	Cursor       int64     // ledger offset before which no event is pending for this endpoint
+	Cursor       int64     // ledger offset up to which all events are final for this endpoint
 	NextAt       time.Time // earliest instant of the next attempt
 	FailingSince time.Time // start of the current series of failed attempts; zero: the last attempt was accepted
 	Failures     int       // consecutive failed attempts

@@ -34,7 +34,7 @@ const (
 	Delivered  State = "delivered"
 	Rejected   State = "rejected" // the endpoint responded with 400, 409, 413, 415 or 422 three times
 	Expired    State = "expired"
-	Poison     State = "poison" // the endpoint accepts other events but never this one
+	Poison     State = "poison" // the endpoint answered every attempt with 5xx, but accepted the next event
 	Cancelled  State = "cancelled"
 	Failed     State = "failed"
 	Suppressed State = "suppressed"

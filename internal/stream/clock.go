@@ -12,11 +12,12 @@ import (
 const (
 	// liveWithin is the maximum age of an input in live operation. It allows for an outage of several seconds.
 	liveWithin = time.Minute
-	// logSilence is how long to wait for a record after an old input until the log counts as ended. A backfill may
-	// write more slowly than the records are applied, and a lost broker delays the backfill for 10 to 15 s.
+	// logSilence is how long after an old input the loop waits for another record before it treats the log as ended.
+	// A backfill may write more slowly than the records are applied, and a lost broker delays the backfill for 10 to
+	// 15 s.
 	logSilence = 20 * time.Second
-	// lateTimer is the maximum delay with which a timer fires without another query of the end of the log. A timer
-	// that is later waits for such a query, because the process may have been suspended while records arrived.
+	// lateTimer is the delay above which a timer waits for another query of the end of the log before it fires. The
+	// process may have been suspended while records arrived.
 	lateTimer = time.Second
 	// retryTimer is the pause before a timer that could not fire is retried.
 	retryTimer = 100 * time.Millisecond

@@ -94,7 +94,7 @@ type writing struct {
 	producer  int64
 }
 
-// forgotten is a transactional id whose last transaction hangs.
+// forgotten is a transactional id without a transaction in progress, whose last transaction may hang.
 type forgotten struct {
 	kadm.ListedTransaction
 	in []writing // partitions with the open transaction; none: only the positions are pending

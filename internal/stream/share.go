@@ -24,8 +24,8 @@ type Sharer interface {
 	// or the session has failed.
 	Lost(partitions []int32)
 	// Records processes zero or more records of the topic, in order. through is the offset after the records. behind
-	// reports whether the log has more records, or had more when the partition was assigned. Records is called at
-	// least once for each Assign.
+	// reports whether the log had more records at the time of the fetch. Records is called at least once for each
+	// Assign, even if there are no records to read.
 	Records(partition int32, records []Record, through int64, behind bool)
 	// Side processes a record of the SideTopic. It may be called shortly after the partition was revoked, and
 	// again when the partition is reassigned.
