@@ -184,7 +184,7 @@ func applyTags(p *huma.Schema, tag reflect.StructTag) *huma.Schema {
 	if tag.Get("uniqueItems") != "" {
 		p.UniqueItems = true
 	}
-	if tag.Get("open") != "" { // with the open tag, the schema allows any element, because svc ignores an invalid one
+	if tag.Get("open") != "" { // allow any element, because svc rejects an invalid element, not the whole request
 		p.Items = &huma.Schema{AnyOf: []*huma.Schema{p.Items, {Description: "Only an invalid time is rejected, not the whole request."}}}
 	}
 	if name := tag.Get("pattern"); name != "" {
