@@ -10,7 +10,8 @@ import (
 	"svc/schemas"
 )
 
-// checkKeys compares the keys in the options with the installation's keys.
+// checkKeys checks that the secrets key and the pseudonym key in the options are the keys of the installation. For
+// svc dev, it checks only the secrets key.
 func (e *examination) checkKeys(ctx context.Context, cluster *stream.Cluster, topics []string) {
 	topic := e.Config.Topic(schemas.Settings())
 	if !slices.Contains(topics, topic) {
@@ -25,7 +26,7 @@ func (e *examination) checkKeys(ctx context.Context, cluster *stream.Cluster, to
 	}
 	e.key("secrets key", "--secrets-key", "svc ingest, svc notify and svc read", installed, settings.SecretsKey, e.Config.Seals)
 	if e.IsDev {
-		return // the pseudonym key of svc dev is in its data folder; svc dev itself checks that key
+		return // the pseudonym key of svc dev is in its data folder, and svc dev itself checks that key
 	}
 	e.key("pseudonym key", "--pseudonym-key", "svc ingest", installed, settings.PseudonymKey, func() (*seal.Keyring, error) {
 		if e.Config.PseudonymKey == "" {

@@ -16,8 +16,8 @@ import (
 	"svc/schemas/ledger"
 )
 
-// closedRuns waits until the API can list alert episodes, and returns the JSON of each episode that has ended, by its
-// id.
+// closedRuns waits until the API can list alert episodes. It returns the JSON of every episode that has ended, keyed
+// by the episode's id.
 func closedRuns(t *testing.T, admin *partner) (all map[string]string) {
 	t.Helper()
 	eventually(t, time.Minute, func() error {

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// TestAlertPeak: an alert contains the forecast's peak, if there is one.
+// TestAlertPeak: a surge.alert event contains the peak of the staffing forecast.
 func TestAlertPeak(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -38,8 +38,9 @@ func TestAlertPeak(t *testing.T) {
 	if err := json.Unmarshal([]byte(body), &alert); err != nil || alert.Data.OpenRooms == nil || alert.Data.Peak == nil {
 		t.Fatalf("no peak: %v %s", err, body)
 	}
-	// The forecast and the alert must have the same peak if the forecast still contains the hour of the alert's peak:
-	// the state on which the forecast is based is at most a minute newer than that of the alert.
+	// The alert's peak must equal the forecast's peak, unless the forecast no longer contains the hour of the alert's
+	// peak. It may lack that hour because the forecast can be based on a state that is up to a minute newer than the
+	// state of the alert.
 	got, want := alert.Data.Peak, f.StaffingForecast.Peak
 	for _, h := range f.StaffingForecast.Hours {
 		if h.End.Equal(got.At) && (!got.At.Equal(want.At) || got.NursesP90 != want.NursesP90) {

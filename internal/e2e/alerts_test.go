@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// surge makes a unit red: two labors and one nurse.
+// surge makes the unit red: it reports two patients in labor and only one nurse on duty.
 func (d *desk) surge() {
 	d.t.Helper()
 	d.p.accepted(d.t, "census", `{"totalRooms":4,"rooms":[
@@ -22,8 +22,8 @@ func (d *desk) surge() {
 	d.p.accepted(d.t, "staffing", `{"nursesOnDuty":1,"callStaffAvailable":true}`)
 }
 
-// onDuty adds a charge nurse and a director as recipients. An alert escalates to the director if the nurse does not
-// acknowledge it within a minute.
+// onDuty adds a charge nurse and a director as recipients. An alert escalates to the director if the charge nurse
+// does not acknowledge it within a minute.
 func (d *desk) onDuty(hospital string) {
 	d.t.Helper()
 	charge := d.say("alerts", "add", "--label", "Charge nurse", "--email", "charge@"+hospital+".example", "--phone", "+15550100")
@@ -35,8 +35,8 @@ func (d *desk) onDuty(hospital string) {
 
 var ackLink = regexp.MustCompile(`https?://\S+/a/[0-9A-Z]{12}`)
 
-// acknowledge opens a link, checks that opening it changes nothing, and then acknowledges the
-// alert.
+// acknowledge opens the acknowledgment link of an alert, checks that opening the link changes nothing, and then
+// acknowledges the alert.
 func (d *desk) acknowledge(link string) {
 	d.t.Helper()
 	open := func(method string) (page string) {
@@ -83,7 +83,8 @@ func (d *desk) acknowledge(link string) {
 		}
 		return nil
 	}
-	// Once the page reports the acknowledgment, the list must contain it.
+	// If the page already says "Acknowledged at", the acknowledgment is stored, so the list of episodes must contain
+	// it.
 	if err := listed(); err != nil && strings.Contains(page, "Acknowledged at") {
 		d.t.Error(err)
 	}
@@ -130,8 +131,8 @@ func TestDevAlerts(t *testing.T) {
 	d.acknowledge(box.Items[0].Link)
 }
 
-// TestDevLastWord: a unit flaps within seconds and stays red. The last message reports red, even
-// after a digest.
+// TestDevLastWord: the level of a unit changes eight times within seconds and ends at red. The charge nurse must
+// receive a digest of the changes, and the last e-mail to her must say that the unit is red.
 func TestDevLastWord(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

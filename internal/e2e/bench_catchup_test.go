@@ -15,15 +15,15 @@ import (
 // 500,000 observations in 24 partitions. The baseline copies the same records in transactions of 100 ms, without
 // decoding them.
 //
-// Both runs use a warm broker: one processor and five baseline runs have already read 300,000 records of other
-// topics. During its first minutes on a machine with two processors, a broker spent more than half of its CPU time in
-// Java's just-in-time compiler; a broker in operation does not spend that time. The warm-up removes only part of the
-// compile time. The rest is reported as compile-us/record and is included in broker-us/record; if compile-us/record
-// is high, the reported records per second are too low.
+// Both runs use a warm broker: it has already served one processor and five baseline runs, each of which read the
+// same 300,000 records of another topic. During its first minutes on a machine with two CPUs, a broker spent more
+// than half of its CPU time in Java's just-in-time compiler; a broker in operation does not spend that time. The
+// warm-up removes only part of the compile time. The rest is reported as compile-us/record and is included in
+// broker-us/record; if compile-us/record is high, the reported records per second are too low.
 //
-// Two more figures explain the rate. idle-us/record is the idle time of all processors of the machine, which is an
-// upper bound for what more parallel work could gain. stalled-us/record is the time for which runnable threads of svc
-// waited for a processor; only less work reduces it.
+// Two more figures explain the rate. idle-us/record is the idle time of all CPUs of the machine, which is an upper
+// bound for what more parallel work could gain. stalled-us/record is the time for which runnable threads of svc
+// waited for a CPU; only less work reduces it.
 func BenchmarkCatchUp(b *testing.B) {
 	const partitions, records, hospitals, rooms = 24, 500_000, 300, 20
 	warmUp(b, partitions, hospitals, rooms)
@@ -84,13 +84,14 @@ func (n *node) rate(b *testing.B, private string, records int) (perSecond float6
 		select {
 		case <-n.exited:
 			b.Fatalf("the processor ended:\n%s", n.logged())
-		case <-time.After(200 * time.Millisecond): // a process takes about 2 ms to serve all its metrics
+		case <-time.After(200 * time.Millisecond): // each poll costs the process about 2 ms, because it serves all its metrics
 		}
 	}
 }
 
-// copyRaw is the baseline: it consumes, produces and commits. Each transaction lasts for the duration turn. It
-// returns the records per second, counted from the first poll that returns a record.
+// copyRaw is the baseline: it copies the observations to a new topic in transactions. The parameter turn is the
+// duration of each transaction. copyRaw returns the records per second, counted from the first poll that returns a
+// record.
 func (s *system) copyRaw(b *testing.B, name string, turn time.Duration, partitions int32, records int) float64 {
 	b.Helper()
 	to := s.topic(b, name+"-copy", partitions)

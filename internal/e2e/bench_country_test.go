@@ -82,7 +82,8 @@ func (s *system) importCountry(b *testing.B, hospitals int) {
 	b.ReportMetric(time.Since(began).Seconds(), "import-s")
 }
 
-// shift applies the inputs of a shift, and then restarts each role on the resulting logs.
+// shift writes the inputs of a shift, measures how the processor applies them, and then starts each role on the
+// resulting logs.
 func (s *system) shift(b *testing.B, size *country) {
 	b.Helper()
 	inputs := size.hospitals * size.inputs
@@ -91,7 +92,7 @@ func (s *system) shift(b *testing.B, size *country) {
 	n, private := s.measured("shift")
 	perSecond, _ := n.rate(b, private, inputs)
 	b.ReportMetric(perSecond, "shift-applied/s")
-	eventually(b, 2*time.Minute, func() error { // until the charts are in Redis
+	eventually(b, 2*time.Minute, func() error { // until the processor has written the view to Redis
 		all, err := figure(private, `svc_healthy{check="view"}`)
 		if err != nil || all != 1 {
 			return fmt.Errorf("the view is not written: %v, error %w", all, err)
@@ -140,8 +141,8 @@ func (s *system) restoreAll(b *testing.B) {
 	n.stop()
 }
 
-// startRole starts a role. It reports the time until the role is ready, and its memory at that
-// time.
+// startRole starts a role and waits until it is ready. It reports how long this took, and the memory of the role at
+// that time.
 func (s *system) startRole(b *testing.B, name string, size *country, args ...string) {
 	b.Helper()
 	private := "127.0.0.1:" + mustFreePort(b)

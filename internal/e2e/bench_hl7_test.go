@@ -62,9 +62,10 @@ func BenchmarkIngestHL7(b *testing.B) {
 	}
 }
 
-// bareSenders is the baseline: bare clients over the same number of connections. In the first run, each waits until its
-// message is stored; in the second, until its message has been copied in a transaction and read with read_committed.
-// The first run is also the warm-up: a fresh broker is ten times as slow until its Java code is compiled.
+// bareSenders returns a function that measures the baseline, in which bare clients send over the same number of
+// connections. The function measures twice. The first time, each client waits until its message is stored. The second
+// time, it waits until its message has been copied in a transaction and read with read_committed. The first
+// measurement also warms up the broker: a fresh broker is ten times slower until its Java code is compiled.
 func (s *system) bareSenders(b *testing.B) (run, stop func()) {
 	b.Helper()
 	around, stop := s.rawLoop(b)
@@ -81,7 +82,7 @@ func (s *system) bareSenders(b *testing.B) (run, stop func()) {
 }
 
 // storm sends messages over all connections for ten seconds, and waits until all of them are applied. It reports the
-// messages per second and the processor time per message.
+// messages per second, and the CPU time that svc ingest, the processor and Kafka each spent per message.
 func (s *system) storm(b *testing.B, name string, ingest, processor *node, applied func() float64, connect func(c int) (send func(message string) error)) {
 	b.Helper()
 	before, busyIngest, busyProcessor, busyKafka := applied(), ingest.busy(b), processor.busy(b), s.kafka.busy(b)

@@ -29,7 +29,7 @@ type notified struct {
 	node    *node
 	writer  *kgo.Client
 	units   []string
-	arrived sync.Map // chan struct{} by event id
+	arrived sync.Map // keys are event ids, values are of type chan struct{}
 
 	mu       sync.Mutex
 	versions []int64
@@ -143,7 +143,9 @@ func BenchmarkNotifyKafka(b *testing.B) {
 	}
 }
 
-// bare is the baseline: the minimum work of any notifier between two topics and HTTPS.
+// bare returns the baseline, which is the minimum work of any notifier. The function do appends a record and waits
+// until its copy arrives over HTTPS. In the background, a bare client reads the record, appends it to a second topic,
+// and posts it.
 func (n *notified) bare(b *testing.B) (do func(i int) error, stop func()) {
 	b.Helper()
 	in, out := n.topic(b, "bare-in", partitions), n.topic(b, "bare-out", partitions)

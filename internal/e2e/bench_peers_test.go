@@ -99,7 +99,8 @@ func peersMissing() string {
 	return ""
 }
 
-// peers are the compiled programs that svc is compared with, and the number of records in the topic that they read.
+// peers are the compiled programs with which BenchmarkPeers compares svc. The field records is the number of records
+// in the topic that these programs read.
 type peers struct {
 	dir     string
 	records int

@@ -57,7 +57,8 @@ func BenchmarkSenderBesideReplay(b *testing.B) {
 	machineLoad(b)
 }
 
-// median returns the median of the turns. Unlike a mean, it is hardly affected when the machine is slow for a moment.
+// median returns the median of the values that the turns of a benchmark measured. Unlike a mean, the median hardly
+// changes when the machine is slow for a moment.
 func median(turns []float64) float64 {
 	slices.Sort(turns)
 	return turns[len(turns)/2]

@@ -160,7 +160,7 @@ func (s *system) rawLoop(b *testing.B) (do func(n int) error, stop func()) {
 		}
 	})
 
-	var waiting sync.Map // chan struct{} by record value
+	var waiting sync.Map // keys are record values, values are of type chan struct{}
 	from := map[int32]kgo.Offset{}
 	for n := range int32(partitions) {
 		from[n] = kgo.NewOffset().AtStart()

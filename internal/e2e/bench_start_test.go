@@ -21,11 +21,11 @@ import (
 // BenchmarkRestore measures how long a processor takes to restore one partition in which 200 hospitals have made
 // 300,000 changes in seven days.
 //
-// start-to-ready-ms is the time from the start of the process until it is ready. restore-ms is the part after the
-// group has assigned the partition: finding the end offset, waiting until a barrier record becomes readable, reading
-// and decoding the records, and deriving the state. MB/s are the decompressed keys and values of the last checkpoint
-// and later records, divided by restore-ms; start-MB/s divides them by start-to-ready-ms. cpu-ms is the processor
-// time of the process, because wall-clock time says little on a busy machine.
+// start-to-ready-ms is the time from the start of the process until the partition is restored. restore-ms is the part
+// of this time after the group has assigned the partition: finding the end offset, waiting until a barrier record
+// becomes readable, reading and decoding the records, and deriving the state. MB/s are the decompressed keys and
+// values of the last checkpoint and later records, divided by restore-ms; start-MB/s divides them by
+// start-to-ready-ms. cpu-ms is the CPU time of the process, because wall-clock time says little on a busy machine.
 func BenchmarkRestore(b *testing.B) {
 	const records, hospitals, rooms = 300_000, 200, 20
 	s := bench(b, 1)
@@ -117,7 +117,7 @@ func BenchmarkNotifyStart(b *testing.B) {
 				}
 				total += of.Lag
 			}
-			if len(lag.Lag) == 0 || total > 2*partitions { // the offset after a transaction marker is committed only with the next record
+			if len(lag.Lag) == 0 || total > 2*partitions { // commits lag by transaction markers, which only the next record commits
 				return fmt.Errorf("%d records to read", total)
 			}
 			return nil

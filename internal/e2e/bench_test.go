@@ -42,7 +42,7 @@ func bench(b *testing.B, partitions int) *system {
 	return s
 }
 
-// measured starts a processor and returns its private address.
+// measured starts a processor. It returns the process and the address of its private port.
 func (s *system) measured(instance string) (n *node, private string) {
 	s.t.Helper()
 	address := "127.0.0.1:" + mustFreePort(s.t)
@@ -134,13 +134,13 @@ func (n *node) status(b testing.TB, name string) float64 {
 	return 0
 }
 
-// busy returns the processor time of the node. Other load on the machine affects it less than wall-clock time.
+// busy returns the CPU time of the node. Other load on the machine affects CPU time less than wall-clock time.
 func (n *node) busy(b *testing.B) time.Duration {
 	b.Helper()
 	return busy(b, n.cmd.Process.Pid)
 }
 
-// busy returns the processor time of a server, or 0 if the test did not start its container.
+// busy returns the CPU time of a server, or 0 if the test did not start the server's container.
 func (s *server) busy(b *testing.B) time.Duration {
 	b.Helper()
 	if s.container == nil {
@@ -159,8 +159,8 @@ func (s *server) pid(b *testing.B) int {
 	return c.State.Pid
 }
 
-// compiling returns the processor time that the server's Java virtual machine has spent on just-in-time compilation,
-// which is part of the time that busy returns. It does not count threads that have ended.
+// compiling returns the CPU time that the server's Java virtual machine has spent on just-in-time compilation. The
+// CPU time that busy returns includes it. Threads that have ended are not counted.
 func (s *server) compiling(b *testing.B) time.Duration {
 	b.Helper()
 	if s.container == nil {
@@ -188,7 +188,7 @@ func busy(b *testing.B, pid int) time.Duration {
 	return ticks(b, string(content))
 }
 
-// idle returns the idle time of all processors of the machine, including waits for disks.
+// idle returns the idle time of all CPUs of the machine, including waits for disks.
 func idle(b *testing.B) time.Duration {
 	b.Helper()
 	content, err := os.ReadFile("/proc/stat")
@@ -199,7 +199,7 @@ func idle(b *testing.B) time.Duration {
 	return hundredths(b, fields[4:6])
 }
 
-// ticks reads the processor time from the text of a /proc stat file.
+// ticks reads the CPU time from the text of a /proc stat file.
 func ticks(b *testing.B, stat string) time.Duration {
 	b.Helper()
 	fields := strings.Fields(stat[strings.LastIndexByte(stat, ')')+1:])
@@ -220,7 +220,7 @@ func hundredths(b *testing.B, fields []string) time.Duration {
 	return time.Duration(sum) * 10 * time.Millisecond
 }
 
-// stalled returns the time for which runnable threads of the node waited because all processors were busy. On a busy
+// stalled returns the time for which runnable threads of the node waited because all CPUs were busy. On a busy
 // machine, wall-clock time includes that wait.
 func (n *node) stalled(b *testing.B) time.Duration {
 	b.Helper()

@@ -108,7 +108,7 @@ type view struct {
 	base string
 
 	quick      bool // whether inspections skip screenshots
-	translated bool // whether the same pages are also inspected in English, so that fewer window sizes suffice
+	translated bool // whether the same pages are also inspected in English, so that a desktop and a phone suffice
 }
 
 // viewing is the configuration of a window: its size, its color scheme, whether it runs JavaScript, and its language.

@@ -24,9 +24,9 @@ type composed struct {
 	env []string
 }
 
-// TestCompose runs the commands of docs/deployment.md for Docker Compose, then the quickstart in the README against the
-// address that the commands print. All API roles respond at that address, each role is ready, and Prometheus scrapes
-// every process.
+// TestCompose runs the commands of docs/deployment.md for Docker Compose, and then the quickstart in the README
+// against the address that these commands export. All API roles respond at that address, each role is ready, and
+// Prometheus scrapes every process.
 func TestCompose(t *testing.T) {
 	kafka, _ := needServers(t)
 	if kafka.pool == nil && os.Getenv("CI") != "true" {
@@ -87,7 +87,7 @@ func newComposed(t *testing.T, port string) *composed {
 	}
 	c := &composed{t, append(runtimes.Compose(t, "../../deploy/tools/compose"),
 		"COMPOSE_PROJECT_NAME=svc-e2e-"+port, "API_PORT="+port, "SVC_IMAGE="+builtImage(t),
-		fmt.Sprintf("SUBNET=172.31.%d.0/24", n%249), // the Compose file itself uses 250
+		fmt.Sprintf("SUBNET=172.31.%d.0/24", n%249), // the default in the Compose file is 172.31.250.0/24
 	)}
 	t.Cleanup(func() {
 		if t.Failed() {

@@ -111,7 +111,7 @@ func TestContract(t *testing.T) {
 	if examples < 10 {
 		t.Errorf("%d examples", examples)
 	}
-	// The example answers of the document match the same schemas.
+	// The example responses in the document must match the same schemas.
 	d.each(func(method, path string, o *operation) {
 		for status, r := range o.Responses {
 			for kind, m := range r.Content {

@@ -13,8 +13,8 @@ import (
 	"time"
 )
 
-// TestDevTour runs before the parallel tests, because each of its requests must be applied at the
-// first attempt. Tests on real servers may retry.
+// TestDevTour runs the tour of the API on svc dev, and expects svc dev to apply each request at the first attempt. So
+// it runs before the parallel tests, which slow down the machine. The tours on real servers may retry.
 func TestDevTour(t *testing.T) {
 	d := startDev(t, t.TempDir(), "--ephemeral")
 	p := newPartner(d.BaseURL, d.HospitalID, d.APIKey)

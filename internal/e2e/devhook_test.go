@@ -10,9 +10,8 @@ import (
 	"time"
 )
 
-// TestDevHook follows the steps of a newcomer. It adds a webhook to the receiver of svc dev and one
-// to svc listen, and changes the verdict. Both receivers show the delivery with a verified
-// signature.
+// TestDevHook follows the steps of a new user: it adds one webhook to the receiver of svc dev and one to svc listen,
+// and changes the verdict. Both receivers must show the delivery with a verified signature.
 func TestDevHook(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

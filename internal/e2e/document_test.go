@@ -18,7 +18,7 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
-// document contains the parts that the tests read of the OpenAPI document that a running svc serves.
+// document contains the parts of the OpenAPI document of a running svc that the tests read.
 type document struct {
 	raw     any
 	Paths   map[string]map[string]*operation
@@ -92,8 +92,8 @@ func holds(s *jsonschema.Schema, text []byte) error {
 	return s.Validate(value)
 }
 
-// each calls the function do for every operation, for the POST operations first, so that the other operations find
-// data.
+// each calls the function do for every operation. The POST operations come first, because they create the data that
+// the other operations read.
 func (d *document) each(do func(method, path string, o *operation)) {
 	for _, write := range []bool{true, false} {
 		for _, path := range slices.Sorted(maps.Keys(d.Paths)) {

@@ -29,7 +29,7 @@ func TestExportReadByOthers(t *testing.T) {
 	}
 	interpreter := runtimes.Python(t, append(strings.Fields(string(packages)), "pyarrow==26.0.1", "pandas==3.1.1", "polars==2.1.0")...)
 	d := exportable(t)
-	until := time.Now().UTC().Format(time.RFC3339Nano) // both exports end here, because the unit changes between them
+	until := time.Now().UTC().Format(time.RFC3339Nano) // both exports end at this time, because the unit keeps changing
 	out, lines := filepath.Join(d.dir, "parquet"), filepath.Join(d.dir, "ndjson")
 	for _, table := range archive.Tables() {
 		t.Run(table.Name, func(t *testing.T) {

@@ -171,7 +171,7 @@ func TestNewReaderWaitsForAProcessor(t *testing.T) {
 	p := s.partners[0]
 	p.accepted(t, "staffing", `{"nursesOnDuty":5,"callStaffAvailable":true}`)
 	p.readUnit(t)
-	p1.kill() // readers that have already read from this Redis serve what p1 wrote for five more seconds
+	p1.kill() // for five more seconds, a reader that has already read from this Redis still serves the state that p1 wrote
 	listen, private := "127.0.0.1:"+mustFreePort(t), "127.0.0.1:"+mustFreePort(t)
 	second := start(t, "second", []string{"run", "ingest,read", "--listen", listen, "--private-listen", private}, s.env...)
 	second.await("http://" + private + "/readyz?exclude=view&exclude=forecast&exclude=lists")

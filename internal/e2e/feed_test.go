@@ -178,7 +178,7 @@ func request(random *rand.Rand, worker, n int) (path, body string) {
 			room, []string{"I", "II", "III"}[random.IntN(3)], at(60*time.Minute-soon))
 	case kind < 14:
 		return "staffing", fmt.Sprintf(`{"nursesOnDuty":%d,"callStaffAvailable":%t}`, 2+random.IntN(9), random.IntN(2) == 0)
-	case kind < 17: // a visit begins, moves and ends
+	case kind < 17: // ADT events of a visit, from registration to a canceled admission
 		visit := fmt.Sprintf("V%d-%d", worker, n/8)
 		event := []string{"A04", "A01", "A02", "A08", "A02", "A03", "A13", "A11"}[n%8]
 		return "adt", fmt.Sprintf(`{"eventId":"%d-%d","eventType":%q,"occurredAt":%q,"visitId":%q,"roomId":%d,"patientClass":"I","diagnoses":[{"system":"ICD-10-CM","code":%q}]}`,

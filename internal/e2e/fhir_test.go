@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// fhirUnit is a unit that only FHIR requests describe.
+// fhirUnit is a hospital's unit whose data arrives only over FHIR.
 type fhirUnit struct {
 	*partner
 	t *testing.T
@@ -100,7 +100,7 @@ func TestFHIRInDev(t *testing.T) {
 	all := []string{"high-preeclampsia", "high-mag", "mews-active", "high-obesity-bmi40", "labor-standard"}
 	u.factors("LDR04", all...)
 
-	// A status ends only the resource that contains the status, not the other infusion.
+	// entered-in-error withdraws only the loading infusion. The maintenance infusion continues until it is stopped.
 	u.send(mag("loading", "entered-in-error", ""), "1 1 0 0")
 	u.factors("LDR04", all...)
 	u.send("["+mag("maintenance", "stopped", `"start":"`+at(30*time.Minute)+`","end":"`+at(0)+`"`)+"]", "1 1 0 0")

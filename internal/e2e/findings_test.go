@@ -14,8 +14,8 @@ import (
 	"time"
 )
 
-// finding is a sequence of inputs from a feed that were once lost or misread without a warning. The files are in
-// testdata/findings.
+// finding is a sequence of inputs of a feed. An earlier release of svc lost or misread these inputs without a
+// warning. The files are in testdata/findings.
 type finding struct {
 	name  string
 	room  string // label of the patient's room
@@ -188,7 +188,7 @@ func (u *unitState) room(label string) string {
 	return ""
 }
 
-// unplaced returns the number of patients whom a finding leaves without a room.
+// unplaced returns the number of patients without a room after the last step of a finding.
 func (f *finding) unplaced() int {
 	last := &f.steps[len(f.steps)-1]
 	if last.room == "" && strings.HasPrefix(last.answer, "200 applied") {

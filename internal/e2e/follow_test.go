@@ -10,8 +10,8 @@ import (
 )
 
 // followTopics reads the committed records of topics, from the start of the topics until the test ends, and passes
-// each batch to the function read. The client's timeouts are short, so that it soon turns from a paused or stopped
-// broker to the broker that took over the partitions.
+// each batch to the function read. The client's timeouts are short, so that it soon switches from a paused or stopped
+// broker to the broker that has taken over the partitions.
 func followTopics(t *testing.T, brokers string, read func(kgo.Fetches), topics ...string) {
 	t.Helper()
 	client, err := kgo.NewClient(kgo.SeedBrokers(strings.Split(brokers, ",")...), kgo.AlwaysRetryEOF(),
