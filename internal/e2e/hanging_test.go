@@ -23,8 +23,8 @@ import (
 	"svc/schemas"
 )
 
-// TestHangingTransactions leaves transactions without a coordinator in the log, as a killed broker does. A processor
-// and the readers of the settings must continue.
+// TestHangingTransactions leaves transactions in the log that no coordinator will ever end, as the death of a broker
+// can. A processor, and the processes that read the settings, must continue nevertheless.
 func TestHangingTransactions(t *testing.T) {
 	t.Parallel()
 	s := startSystem(t, "north", "south")

@@ -128,7 +128,8 @@ func TestTwoAdministrators(t *testing.T) {
 			t.Errorf("settings: %d won, and there is %s", who, a.raw)
 		}
 	}
-	// Without a precondition the last change wins as a whole.
+	// Without an If-Match header, the later of two changes wins as a whole: the fields of the two changes are never
+	// mixed.
 	for range rounds / 2 {
 		both(http.MethodPut, "/api/admin/settings", "", func(who int) string {
 			return fmt.Sprintf(`{"timezone":%q,"staffingFromRoster":%t}`, zones[who], who == 0)

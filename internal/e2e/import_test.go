@@ -38,7 +38,7 @@ func importPast(t *testing.T, args, env []string) {
 	const n, hospitals = 600, 3
 	svc := func(command ...string) string { return cli(t, env, append(command, args...)...) }
 	svc("import", pastExport(t, n, hospitals), "--rate", "150")
-	eventually(t, 2*time.Minute, func() error { // a view that is late catches up, while a real difference persists
+	eventually(t, 2*time.Minute, func() error { // retried, because a late view catches up, while a real difference persists
 		cmd := exec.Command(binary(t), append([]string{"verify"}, args...)...)
 		cmd.Env = append(os.Environ(), env...)
 		said, err := cmd.CombinedOutput()

@@ -105,7 +105,7 @@ func unfold(summary string) step {
 	return func(f *flowing) { f.t.Helper(); f.act("summary", summary, "", "", 0) }
 }
 
-// rows enters lines as a file or as pasted text.
+// rows enters lines in a form: as pasted text if the flow uses the keyboard, and as a file if it does not.
 func rows(lines ...string) step {
 	return func(f *flowing) {
 		f.t.Helper()
@@ -118,7 +118,8 @@ func rows(lines ...string) step {
 	}
 }
 
-// file follows a link, and expects a file that contains one string (has) but not another (lacks).
+// file downloads a file through the link with the given name. The file must contain the string has. It must not
+// contain the string lacks, unless lacks is empty, and none of the secrets that the pages have shown.
 func file(name, has, lacks string) step {
 	return func(f *flowing) {
 		f.t.Helper()

@@ -59,7 +59,7 @@ func TestIntegrationsLists(t *testing.T) {
 		w.accepted(t, "census", census(t, rooms, states[i%2], states[1-i%2]))
 	}
 
-	// The worklist also contains the codes that the hospital has already sent.
+	// The worklist also contains the unmapped codes that the function strange sent for this hospital.
 	open := func(what, path string) {
 		began := time.Now()
 		v.wants(integrations+path, http.StatusOK)

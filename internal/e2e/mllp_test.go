@@ -197,7 +197,7 @@ func killUnderMLLP(t *testing.T, hospital string, address func() string, kill fu
 	for _, e := range engines {
 		again += e.again
 	}
-	// A repeated message gets the same answer.
+	// A message that is sent again must get the same acknowledgment.
 	for n := range 10 {
 		if code, err := engines[0].send(arrival(n, at.Add(time.Duration(n)*time.Minute))); err != nil || code != "AA" {
 			t.Errorf("sent again: %s %v", code, err)

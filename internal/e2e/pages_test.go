@@ -112,9 +112,10 @@ func keepPictures(t *testing.T) {
 	}
 }
 
-// looks returns the window sizes and themes in which inspect checks a page: each size in light and, depending on the
-// name of the page, one size in dark; with SVC_LOOKS=all, each size in both themes. A translation is checked on a
-// desktop and a phone, because only the lengths of its texts differ.
+// looks returns the window sizes and themes in which inspect checks a page: each size in the light theme, and one
+// size in the dark theme, which depends on the name of the page. With SVC_LOOKS=all, it returns each size in both
+// themes. A translated page is checked only in the sizes of a desktop and a phone, because it differs from the
+// English page only in the length of its text.
 func (v *view) looks(name string) []viewing {
 	all := slices.Clone(windows)
 	for _, as := range windows {

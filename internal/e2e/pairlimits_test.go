@@ -14,8 +14,8 @@ import (
 	"svc/internal/testkit/oidctest"
 )
 
-// linksWorkOnce: if many browsers use the same link on both readers at the same time, exactly one is signed in. The
-// link is that of a person or of a wall display.
+// linksWorkOnce: many browsers use the same link at the same time, on both readers, and exactly one of them is signed
+// in. The test uses sign-in links of people and links of wall displays.
 func linksWorkOnce(t *testing.T, p *pair, _ *oidctest.Issuer) {
 	a, err := p.admin.do(http.MethodPost, "/api/admin/walls", "application/json", `{"label":"once"}`)
 	if err != nil || a.status != http.StatusOK {
