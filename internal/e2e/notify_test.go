@@ -265,7 +265,7 @@ func TestKillNotifier(t *testing.T) {
 		i := kill % 2
 		nodes[i].kill()
 		switch kill % 5 {
-		case 1: // in this case, no notifier owns these partitions for a moment
+		case 1: // in this case, input arrives while no process has taken the place of the killed notifier
 			l.awaitMore(t, 10)
 		}
 		nodes[i] = s.notifier(fmt.Sprintf("n%d", i+1))

@@ -15,7 +15,7 @@ import (
 )
 
 // linksWorkOnce: many browsers use the same link at the same time, on both readers, and exactly one of them is signed
-// in. The test uses sign-in links of people and links of wall displays.
+// in. The test does this with a person's sign-in link and with the link of a wall display.
 func linksWorkOnce(t *testing.T, p *pair, _ *oidctest.Issuer) {
 	a, err := p.admin.do(http.MethodPost, "/api/admin/walls", "application/json", `{"label":"once"}`)
 	if err != nil || a.status != http.StatusOK {

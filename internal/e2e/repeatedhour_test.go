@@ -8,7 +8,8 @@ import (
 	"time"
 )
 
-// lastRepeated returns the middle of the first occurrence of the most recent hour that occurred twice in a time zone.
+// lastRepeated finds the most recent hour that occurred twice in a time zone because clocks were set back. It returns
+// the instant in the middle of the first occurrence of that hour.
 func lastRepeated(zone *time.Location, now time.Time) time.Time {
 	offset := func(at time.Time) int {
 		_, seconds := at.In(zone).Zone()
@@ -21,9 +22,9 @@ func lastRepeated(zone *time.Location, now time.Time) time.Time {
 	return at.Add(-30 * time.Minute).In(zone)
 }
 
-// TestCancelOfARepeatedHour: when clocks are set back, an hour occurs twice. A discharge during its first occurrence
-// has no offset in EVN-6. The cancellation is sent the next day, when MSH-7 has the winter offset, and must revert
-// the discharge, over HTTP and over MLLP.
+// TestCancelOfARepeatedHour: when clocks are set back, an hour occurs twice. A patient is discharged during the first
+// occurrence, and EVN-6 of the discharge message has no UTC offset. The cancellation is sent the next day, when MSH-7
+// has the winter offset. It must revert the discharge, over HTTP and over MLLP.
 func TestCancelOfARepeatedHour(t *testing.T) {
 	t.Parallel()
 	const name = "America/New_York"

@@ -56,16 +56,16 @@ func startSystemWith(t testing.TB, env []string, hospitals ...string) *system {
 	return startSystemOn(t, kafka, redis, env, hospitals...)
 }
 
-// startEmbedded is like startSystem, but uses an embedded Kafka and an embedded Redis. Redis refuses each command for
-// which refuse returns an error.
+// startEmbedded is like startSystem, but uses an embedded Kafka and an embedded Redis. If refuse returns a text for a
+// command, Redis refuses the command with this text as the error.
 func startEmbedded(t testing.TB, refuse func(command string) string, hospitals ...string) *system {
 	t.Helper()
 	kafka, redis := embedServers(t, func(command string, _ []string) string { return refuse(command) })
 	return startSystemOn(t, kafka, redis, nil, hospitals...)
 }
 
-// embedServers starts an embedded Kafka and Redis. Redis refuses each command for which refuse
-// returns an error.
+// embedServers starts an embedded Kafka and Redis. If refuse returns a text for a command, Redis refuses the command
+// with this text as the error.
 func embedServers(t testing.TB, refuse func(command string, args []string) string) (kafka, redis *server) {
 	t.Helper()
 	broker, err := stream.Embed(stream.BrokerOptions{})

@@ -153,7 +153,7 @@ func (e *evidence) checkChanges(hospital string, versions map[position]int64) (f
 }
 
 // visibleAt returns when a change was first visible. If the bystander did not see the change, visibleAt returns the
-// change's own time.
+// time at which the processor applied it.
 func (e *evidence) visibleAt(hospital string, c *placed) time.Time {
 	if all := e.visible[hospital]; c.Version <= int64(len(all)) && !all[c.Version-1].IsZero() {
 		return all[c.Version-1]
@@ -161,8 +161,8 @@ func (e *evidence) visibleAt(hospital string, c *placed) time.Time {
 	return c.AppliedAt.Time()
 }
 
-// checkReads expects that no read is older than a response that its reader could know of: an acknowledgment that
-// included an effect, or an earlier read.
+// checkReads expects each read to return at least the newest version that an earlier response of the same hospital
+// included. An earlier response is an acknowledgment that included an effect, or an earlier read.
 func (e *evidence) checkReads(versions map[position]int64) (found []defect) {
 	known := map[string][]seenRead{} // by hospital; a read that starts later must return at least this version
 	for _, in := range e.inputs {
