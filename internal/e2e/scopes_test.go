@@ -15,8 +15,9 @@ import (
 // unknown matches the unique part of an id.
 var unknown = regexp.MustCompile(`[0-9a-f]{8,}`)
 
-// TestScopes sends every operation of the document with every kind of key that must not be accepted: malformed,
-// expired, with every other scope, and with all scopes of another hospital.
+// TestScopes sends every operation of the document with every kind of key that must not be accepted: no key, a
+// malformed, unknown, expired or revoked key, a key with any scope but the required one, and a key of another
+// hospital with all scopes.
 func TestScopes(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -221,7 +221,7 @@ func (d *desk) life() (secrets []string) {
 	}
 	r.answer(0)
 
-	// The list shows an event under its id.
+	// The list of deliveries must contain the event under the event's id.
 	d.p.accepted(t, "staffing", `{"nursesOnDuty":1,"callStaffAvailable":false}`)
 	event := r.await(t, "surge.level_changed", 1)
 	if !both(event.verifies(first)) || event.event.ID != event.header.Get("webhook-id") {

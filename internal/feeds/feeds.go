@@ -120,10 +120,10 @@ const (
 	staleLeast   = 5 * time.Minute // minimum silence for a feed to be stale
 )
 
-// Expected returns the longest silence that is usual for the feed. For each quarter hour of the last day in which
-// messages arrived, it considers the longest silence before one of these messages. The result is the 90th percentile
-// of these silences, so it covers the nights but not a single outage. The result is 0 while there are fewer than five
-// silences.
+// Expected returns the longest silence that is usual for the feed. For each quarter hour of the last 24 hours in
+// which messages arrived, Expected considers the longest silence before one of these messages. The result is the 90th
+// percentile of these silences, and at least one minute. The percentile includes the silences of the nights, but not
+// a single outage. While there are fewer than five silences, the feed has no rhythm, and the result is 0.
 func (h *History) Expected(now time.Time) time.Duration {
 	var gaps []time.Duration
 	for i := range h.Buckets[DayWindow] {
@@ -138,8 +138,8 @@ func (h *History) Expected(now time.Time) time.Duration {
 	return max(gaps[(len(gaps)-1)*rhythmShare/100].Round(time.Second), expectLeast)
 }
 
-// Stale reports whether the feed has been silent for more than three times the expected silence, and for at least five
-// minutes. A feed without a rhythm is never stale.
+// Stale reports whether the feed has been silent for more than three times the expected silence and for more than
+// five minutes. A feed without a rhythm is never stale, because [History.Expected] returns 0.
 func (h *History) Stale(now time.Time) bool {
 	expected := h.Expected(now)
 	return expected > 0 && now.Sub(h.LastReceived) > max(stalePatient*expected, staleLeast)
@@ -155,8 +155,8 @@ type Counter struct {
 // maxFeeds is the maximum number of feeds in a Counter. It prevents unlimited growth if the Counter is not drained.
 const maxFeeds = 10_000
 
-// Add adds what a feed has received to the sum of the feed. If the Counter already has the maximum number of feeds,
-// Add ignores a new feed.
+// Add adds what a feed has received to the sum of the feed. If the Counter already has maxFeeds feeds, Add ignores a
+// new feed. If the Counter already has noticesHeld notices, Add drops the notices but counts everything else.
 func (t *Counter) Add(f Feed, sum *Sum) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -233,8 +233,8 @@ func (n Notice) Cut() Notice {
 	return n
 }
 
-// addNotices appends notices, drops the oldest beyond the limit of a feed, and returns how many more notices the sum
-// now has.
+// addNotices appends notices to the sum. If the sum then has more than 2*NoticesKept notices, addNotices keeps only
+// the newest NoticesKept of each kind. It returns how many more notices the sum now has; the number can be negative.
 func (s *Sum) addNotices(added []Notice) (more int) {
 	before := len(s.Notices)
 	s.Notices = append(s.Notices, added...)

@@ -148,8 +148,9 @@ type Limit struct {
 	Burst int     // maximum number of requests at once
 }
 
-// Limits checks a rate and a burst, and returns them as a Limit. If the burst is 0, it becomes the number of requests
-// in four seconds at that rate, which is also the ratio of the default limits.
+// Limits checks a rate and a burst, and returns them as a Limit. If the rate is 0, the key has no limit, whatever the
+// burst is. If only the burst is 0, it becomes the number of requests in four seconds at that rate, but at least 1.
+// The default limits have the same ratio.
 func Limits(rate float64, burst int) (Limit, error) {
 	switch {
 	case rate == 0:
@@ -164,9 +165,9 @@ func Limits(rate float64, burst int) (Limit, error) {
 	return Limit{rate, burst}, nil
 }
 
-// Mint creates a key and its token. The token is displayed once and never stored. The key is the template with a new
-// ID, Hash, Prefix and CreatedAt, and is not revoked. If the template has a Source, the key continues that lineage;
-// otherwise, Mint sets Source.
+// Mint creates a key and its token. The token is displayed once and never stored. The key is a copy of the template
+// with a new ID, Hash, Prefix and CreatedAt, and with sorted Scopes; it is not revoked. If the template has a Source,
+// the key continues that lineage; otherwise, Mint sets Source.
 func Mint(template Key, now time.Time) (key Key, token string) {
 	token = tokenPrefix + RandomHex(32)
 	key = template
