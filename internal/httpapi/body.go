@@ -168,8 +168,8 @@ func fieldsOf(t reflect.Type) map[string]bool {
 	return known
 }
 
-// unknown returns warnings about fields of an object that a struct does not have. A warning repeats the name of a field
-// only if it resembles a mistyped name rather than a value.
+// unknown returns a warning for each field of an object that a struct does not have, but at most maxWarnings
+// warnings. A name that does not have the form of a field name appears as "?", because the name may be a value.
 func unknown(given map[string]any, known map[string]bool) (warnings []Warning) {
 	for _, name := range slices.Sorted(maps.Keys(given)) {
 		if known[name] || len(warnings) == maxWarnings {

@@ -106,9 +106,10 @@ func OKVersion(w http.ResponseWriter, r *http.Request, version string, data any)
 	OK(w, r, data)
 }
 
-// MatchVersion reports whether If-Match is missing or names the version of a resource. If it returns false, it has sent
-// an error response. A resource without a version does not exist, so no header matches it. A weak tag never matches
-// (RFC 9110, section 13.1.1), because an equal weak tag does not prove that the resource is unchanged.
+// MatchVersion reports whether If-Match is missing, is *, or names the version of a resource. If MatchVersion returns
+// false, it has sent an error response. A resource without a version does not exist, so no If-Match header matches
+// it. A weak tag never matches (RFC 9110, section 13.1.1), because an equal weak tag does not prove that the resource
+// is unchanged.
 func MatchVersion(w http.ResponseWriter, r *http.Request, version string) bool {
 	given := strings.Join(r.Header["If-Match"], ",")
 	if given == "" {

@@ -119,8 +119,9 @@ func (q *request) plainID() string {
 	return q.id
 }
 
-// Wrap gives the request its id, turns a panic into a 500 in the envelope, and writes one
-// log line. It is the first middleware of a router. Inside another Wrap it does nothing.
+// Wrap gives the request its id and the response its default headers, and writes one log line. It turns a panic into
+// a 500 in the envelope or, if part of a response was already sent, closes the connection. Wrap is the first
+// middleware of a router. Inside another Wrap, it does nothing.
 func (s *Shell) Wrap(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Context().Value(contextKey{}) != nil {
@@ -128,7 +129,7 @@ func (s *Shell) Wrap(next http.Handler) http.Handler {
 			return
 		}
 		if c := chi.RouteContext(r.Context()); c != nil && r.Method == http.MethodHead {
-			c.RouteMethod = http.MethodGet // route as GET; the server omits the body
+			c.RouteMethod = http.MethodGet // routes HEAD as GET; the server omits the body
 		}
 		if r.URL.Path == fhirBase+"/" { // some FHIR clients append a slash to the base URL
 			r.URL.Path = fhirBase

@@ -74,7 +74,8 @@ func (c *Command) Cobra(use, short string, run func(ctx context.Context, args []
 	return cmd
 }
 
-// locate uses the servers of a running svc dev, unless the flags name a Kafka.
+// locate uses the servers of a running svc dev, unless the flags name a Kafka. If the command needs the secrets key
+// and no option supplies the key, locate reads it from the data folder of svc dev.
 func (c *Command) locate() error {
 	named := false
 	c.Flags.Visit(func(f *pflag.Flag) { named = named || strings.HasPrefix(f.Name, "kafka") })
@@ -102,7 +103,8 @@ func (c *Command) Log() *slog.Logger {
 	return slog.New(slog.NewTextHandler(c.Stderr, &slog.HandlerOptions{Level: slog.LevelError}))
 }
 
-// Connected calls the function do once the settings have been read.
+// Connected connects to Kafka, waits until the settings have been read, and then calls the function do. All of this
+// must complete within c.Within.
 func (c *Command) Connected(ctx context.Context, do func(context.Context, *settings.Store, *keys.Ring) error) error {
 	ctx, cancel := context.WithTimeout(ctx, c.Within)
 	defer cancel()

@@ -87,12 +87,12 @@ func (h *Health) Lines(ctx context.Context, leftOut []string) (lines []string) {
 // healthEvery is the interval at which the process runs its own checks.
 const healthEvery = time.Second
 
-// settleWithin is the time after the start of the process during which failures of settling checks are not logged. None
-// of these checks can pass in the first second.
+// settleWithin is the time after the start of the process during which Watch does not log the failure of a settling
+// check that has not passed yet. None of these checks can pass in the first second.
 const settleWithin = 10 * time.Second
 
-// Watch logs when a check begins to fail, with its cause, and when it is healthy again. A start
-// that makes no progress is logged after [settleWithin].
+// Watch logs when a check begins to fail, with the cause, and when a failing check becomes healthy. A settling check
+// that has not passed since the start is logged as failing only after [settleWithin].
 func (h *Health) Watch(ctx context.Context, log *slog.Logger) error {
 	began := time.Now()
 	failing, told, passed := map[string]bool{}, map[string]bool{}, map[string]bool{}

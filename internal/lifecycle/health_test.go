@@ -13,8 +13,8 @@ import (
 	"time"
 )
 
-// TestHealthIsLogged starts processes whose checks become healthy, fail again, or never become healthy. Failures in
-// the first second are not logged, but a start that makes no progress is logged.
+// TestHealthIsLogged starts processes whose checks become healthy, fail again, or never become healthy. While a
+// process starts, the failure of a settling check is not logged, unless the start makes no progress for settleWithin.
 func TestHealthIsLogged(t *testing.T) {
 	for name, tt := range map[string]struct {
 		check string

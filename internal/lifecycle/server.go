@@ -51,7 +51,8 @@ func (s *Server) Open(ctx context.Context) (err error) {
 	return nil
 }
 
-// Run serves until ctx ends, then drains and lets open requests finish.
+// Run waits until the channels in After are closed, and then serves until ctx ends. After that, it accepts new
+// requests for the time Drain, and gives open requests the time Within to finish.
 func (s *Server) Run(ctx context.Context) error {
 	for _, ready := range s.After {
 		select {

@@ -113,8 +113,9 @@ func (r *Register) Zone(hospital string) *time.Location {
 	return time.UTC
 }
 
-// Sender returns the settings for the messages of a key: those for the key itself or, if there are none, the latest for
-// a key in the same lineage.
+// Sender returns the settings for the messages of a key: those for the key itself or, if there are none, the last
+// ones in the list for a key in the same lineage. If there are none for the lineage either, Sender returns the
+// settings of standard HL7.
 func (r *Register) Sender(key *Key) Sender {
 	r.mu.RLock()
 	defer r.mu.RUnlock()

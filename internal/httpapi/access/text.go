@@ -17,8 +17,8 @@ func HasControls(text string) bool {
 // MostName is the maximum length of the name of a hospital or a key, in characters.
 const MostName = 100
 
-// NameFits reports whether the name of a hospital or a key fits on one line: its length is valid and it contains no
-// control characters.
+// NameFits reports whether the name of a hospital or a key has at most MostName characters and no control characters,
+// such as line breaks.
 func NameFits(name string) bool {
 	return utf8.RuneCountInString(name) <= MostName && !HasControls(name)
 }

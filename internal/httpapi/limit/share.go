@@ -112,8 +112,9 @@ func (s *Share) hospital(id string) *hospital {
 	return h
 }
 
-// Open waits until a large body may be read. The caller must call done once the request is answered. A hospital with
-// an empty bucket is refused before any of the body is read.
+// Open waits until an instance may read another large body of a hospital. It refuses the body without reading it if
+// the hospital's bucket stays empty for longer than bucketHeld, or if openPatience passes while other large bodies
+// are being read. If Open does not refuse the body, the caller must call done once the request is answered.
 func (s *Share) Open(ctx context.Context, id string) (done func(), busy *Busy) {
 	s.mu.Lock()
 	h := s.hospital(id)
@@ -153,7 +154,7 @@ func (s *Share) Spend(ctx context.Context, id string, bytes, facts int) *Busy {
 }
 
 // Await is like Spend, but serves senders whose protocol cannot ask them to retry later. It waits until the bucket
-// has enough tokens, but no longer than patience.
+// has enough tokens. If that takes longer than patience, Await refuses the body.
 func (s *Share) Await(ctx context.Context, id string, bytes, facts int, patience time.Duration) *Busy {
 	if s == nil {
 		return nil
@@ -198,10 +199,11 @@ func (s *Share) spend(ctx context.Context, id string, bytes, facts int) time.Dur
 	return max(share.wait(cost-left), time.Millisecond)
 }
 
-// Enter waits until the given number of facts of a hospital may be appended to the log. If that takes longer than
-// patience, Enter refuses the input. From then on, the facts of an accepted input count as unapplied. They no longer
-// count once the caller calls [Entry.Gone]; or, if the caller calls [Entry.Sent], once the input is applied or some
-// seconds old. An input is refused only because of the inputs before it, never because of its size.
+// Enter accepts an input with the given number of facts as soon as fewer than FactsUnapplied recent facts of the
+// hospital are unapplied. If that takes longer than patience, Enter refuses the input. The facts of an accepted input
+// count as unapplied until the caller calls [Entry.Gone]. If the caller calls [Entry.Sent] instead, they count until
+// the input is applied or is a few seconds old. An input is refused only because of the inputs before it, never
+// because of its size.
 func (s *Share) Enter(ctx context.Context, id string, facts int, patience time.Duration) (*Entry, *Busy) {
 	if s == nil {
 		return nil, nil

@@ -50,8 +50,8 @@ func TestStrangers(t *testing.T) {
 	}
 }
 
-// TestStrangersAreBounded: a flood of addresses uses a limited amount of memory. An address with an empty bucket is not
-// evicted while other addresses can be.
+// TestStrangersAreBounded: a flood of addresses uses a limited amount of memory. An address with an empty bucket
+// keeps its bucket as long as the table has full buckets, which can be removed instead.
 func TestStrangersAreBounded(t *testing.T) {
 	now := time.Date(2031, 4, 5, 12, 0, 0, 0, time.UTC)
 	s := limit.NewStrangers(limit.Rate{PerSecond: 1, Burst: 2}, func() time.Time { return now })

@@ -393,6 +393,6 @@ var Warnings = []Warning{
 	{"visit_unknown", Unused, ByState, "The event matches no known visit or patient, so it was not applied; send the visit number."},
 }
 
-// IsRoutine reports whether a hospital-wide feed gets a warning all day, because most of the feed's messages do not
-// concern this unit.
+// IsRoutine reports whether the code is that of a warning that a hospital-wide feed causes all day, because most of
+// the feed's messages do not concern this unit.
 func IsRoutine(code string) bool { return code == "event_ignored" || code == "outside_unit" }

@@ -49,8 +49,9 @@ func grouped(n int) string {
 	return text
 }
 
-// Check returns the first fault of a JSON text, or nil if the text is one JSON value in UTF-8 within [MaxDepth]. An
-// encoding fault takes precedence, because nothing after it can be trusted.
+// Check returns the first fault of a JSON text, or nil if the text is one JSON value in UTF-8 that is nested at most
+// [MaxDepth] levels. A byte that is not valid UTF-8 takes precedence over all other faults, because the text cannot
+// be interpreted reliably.
 func Check(text []byte) *Fault {
 	if utf8.Valid(text) && depth(text) <= MaxDepth && json.Valid(text) {
 		return nil
