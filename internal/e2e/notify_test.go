@@ -184,8 +184,8 @@ func (l *systemLog) expected(t testing.TB, hospitalID string, at acuity.Instant)
 	return ids, bodies
 }
 
-// complete returns the number of repeated events, or an error if an endpoint did not receive all events in order. A
-// repeated event must have the same bytes as before.
+// complete returns the number of repeated deliveries. It returns an error unless an endpoint received all events in
+// order, each with the expected body, and no other event.
 func complete(seen []gotten, ids []string, bodies map[string]string) (repeats int, err error) {
 	place := make(map[string]int, len(ids))
 	for i, id := range ids {

@@ -216,9 +216,10 @@ func recordedHours(t testing.TB, broker, prefix, hospital string) (list []acuity
 	return list
 }
 
-// TestKillHistory kills the processor repeatedly while the processor records past hours and learns from them. Each
-// snapshot that a replay of the log produces must be stored exactly once. The forecast must be the same as without a
-// kill.
+// TestKillHistory kills the processor repeatedly while the processor records the past hours of a hospital and learns
+// from them. Each snapshot that a replay of the log produces must be stored exactly once. The forecast of this
+// hospital must be based on as many hours as the forecast of a hospital whose history was complete before the first
+// kill; one hour may be missing.
 func TestKillHistory(t *testing.T) {
 	const days = 6
 	kafka, redis := ownRedis(t)

@@ -160,8 +160,8 @@ func undeclaredCluster(t *testing.T, kafka *server, cluster *redisCluster) {
 }
 
 // failOverCluster makes the replica of a primary lag, kills the primary, and waits until the replica is promoted.
-// Hospitals on the other nodes must be readable throughout. Reads of hospitals on the killed primary must be refused
-// until they can return the current state, and must never return an older state.
+// Meanwhile, at least half of the reads of hospitals on the other nodes must succeed. Reads of hospitals on the
+// killed primary must be refused until they can return the current state. No read may return an older state.
 func failOverCluster(t *testing.T, kafka *server, cluster *redisCluster) {
 	t.Helper()
 	ctx := context.Background()
@@ -207,7 +207,7 @@ func failOverCluster(t *testing.T, kafka *server, cluster *redisCluster) {
 	refused, readable, tried := 0, 0, 0
 	for _, p := range lost {
 		eventually(t, time.Minute, func() error {
-			for _, other := range kept { // a slow machine may exceed the time limit of a call
+			for _, other := range kept { // may be refused, because a slow machine may exceed the time limit of a call
 				nurses, a := onDuty(other)
 				tried++
 				if a.status == http.StatusOK {

@@ -203,8 +203,8 @@ func (b *tortureBroker) emptyDisk() error {
 	return errors.Join(os.Remove(filepath.Join(b.disk, "full")), b.run())
 }
 
-// slowDisk returns the fault that stalls the file system of a broker most of the time. Each write, and each read of
-// data that is not in memory, waits up to 1.5 s.
+// slowDisk returns the fault that stalls the file system of a broker repeatedly. During a stall, which lasts up to
+// 1.5 s, each write waits, and so does each read of data that is not in memory.
 func (x *torture) slowDisk(impossible string) *faultKind {
 	return &faultKind{name: "slow disk", impossible: impossible, begin: func(r *rand.Rand) (string, time.Duration, undo) {
 		b := x.servers.brokers[r.IntN(3)]

@@ -220,8 +220,9 @@ func (b *bystander) record(t *testing.T, r *kgo.Record) {
 	}
 }
 
-// settledAfter returns an error until every hospital has an acknowledged input that was sent after the given instant
-// and is visible, and every reader serves every hospital.
+// settledAfter returns an error until three conditions hold: every input whose first attempt was before the given
+// instant is acknowledged; every hospital has an acknowledged input that was sent after this instant and whose change
+// is visible; and every reader serves every hospital.
 func (c *crowd) settledAfter(since time.Time, b *bystander) error {
 	fresh := map[string]bool{}
 	c.mu.Lock()

@@ -115,7 +115,8 @@ func TestAwait(t *testing.T) {
 	}
 }
 
-// TestAcknowledgeAlone: the scope for one administrative action permits only that action.
+// TestAcknowledgeAlone: a person with only the scope acknowledge may use an operation that accepts this scope as an
+// alternative to admin, but no other operation that requires admin.
 func TestAcknowledgeAlone(t *testing.T) {
 	var denied []string
 	shell := &httpapi.Shell{
