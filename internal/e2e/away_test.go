@@ -68,7 +68,7 @@ func TestFlush(t *testing.T) {
 	}
 }
 
-// TestRedisStops stops Redis. Writes continue, and reads are refused immediately.
+// TestRedisStops stops Redis. Writes continue, and reads are refused within two seconds.
 func TestRedisStops(t *testing.T) {
 	kafka, redis := ownRedis(t)
 	s := startSystemOn(t, kafka, redis, nil, "north", "south")

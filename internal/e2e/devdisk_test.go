@@ -71,9 +71,9 @@ func TestDevReadOnlyFolder(t *testing.T) {
 	wantNoStart(t, fixed, "cannot write in the data folder "+fixed)
 }
 
-// TestDevFullDisk fills the disk of a running svc dev. svc dev must immediately refuse input that it cannot store,
-// and report the reason in the API, in the log and in its health. It must resume once there is space. While the disk
-// is full, svc dev must not start.
+// TestDevFullDisk fills the disk of a running svc dev. Within four seconds, svc dev must refuse input that it cannot
+// store, and report the reason in the API, in the log and in its health. It must resume once there is space. On a
+// disk that is too small for its data, svc dev must not start.
 func TestDevFullDisk(t *testing.T) {
 	dir := mount(t, "80m")
 	d := startDev(t, dir)

@@ -238,8 +238,8 @@ func killUnderMLLP(t *testing.T, hospital string, address func() string, kill fu
 	t.Logf("%d messages sent again after the kill, %d duplicates in the log", again, duplicates)
 }
 
-// TestMLLPRevoked revokes the key of an open connection. Within a second, messages on the
-// connection are refused.
+// TestMLLPRevoked revokes the key of an open connection. Within three seconds, svc must close the connection instead
+// of answering the next message. svc must close later connections without an answer, too.
 func TestMLLPRevoked(t *testing.T) {
 	dir := t.TempDir()
 	d := startDev(t, dir)

@@ -150,8 +150,8 @@ func TestWallShowsNoPatientData(t *testing.T) {
 	}
 }
 
-// TestPagesSurvive kills svc while pages are open, and empties Redis. A page without fresh data must say so, recover
-// soon, and never show green wrongly.
+// TestPagesSurvive empties Redis and kills svc while the page and the wall display of a red unit are open. A page
+// without fresh data must say so, recover soon after svc is back, and never show green.
 func TestPagesSurvive(t *testing.T) {
 	t.Parallel()
 	b := startBrowser(t)

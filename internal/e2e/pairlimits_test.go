@@ -153,8 +153,8 @@ func recordsRefusals(t *testing.T, p *pair, i *oidctest.Issuer) {
 	}
 }
 
-// callsBackOnce: a sign-in that a visitor starts anonymously can be completed once. Repeated callbacks, on either
-// reader, reach the provider at most once per reader.
+// callsBackOnce: 20 callbacks with a guessed code repeat the state and the cookies of one sign-in, on both readers.
+// svc must refuse all of them. Each reader may ask the provider for a token only once.
 func callsBackOnce(t *testing.T, p *pair, i *oidctest.Issuer) {
 	v := p.visitor(t)
 	begun := v.post(-1, "/oidc/start", nil)

@@ -69,7 +69,8 @@ func TestRefusalsLeaveNothing(t *testing.T) {
 	}
 }
 
-// TestTopicsThatDoNotFit starts svc on existing topics with unsuitable settings.
+// TestTopicsThatDoNotFit starts a processor on an existing topic with unsuitable settings. The processor must exit,
+// and must name the topic and each of these settings.
 func TestTopicsThatDoNotFit(t *testing.T) {
 	t.Parallel()
 	kafka, redis := needServers(t)

@@ -263,8 +263,8 @@ func TestDevAdministration(t *testing.T) {
 	}
 }
 
-// TestDevSenderSwitches: a key can be switched to HL7's original acknowledgment mode, and to accepting only
-// production messages. The switch takes effect with the next message.
+// TestDevSenderSwitches: the messages of a key can be switched to HL7's original acknowledgment mode, and to
+// accepting only production messages. A switch takes effect within seconds, without a restart.
 func TestDevSenderSwitches(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

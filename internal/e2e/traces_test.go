@@ -295,8 +295,8 @@ func TestTracesOfAlerts(t *testing.T) {
 	findCanary(t, "a span", c.raw.String(), []string{"Canary", "charge@", "5550100"})
 }
 
-// TestSilentCollector: a collector that accepts connections and never answers delays no request. Spans that exceed the
-// queue are counted.
+// TestSilentCollector: a collector that accepts connections and never answers delays no request. Spans that do not
+// fit into the queue are counted as dropped.
 func TestSilentCollector(t *testing.T) {
 	t.Parallel()
 	silent, err := net.Listen("tcp", "127.0.0.1:0")

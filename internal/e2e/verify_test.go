@@ -27,9 +27,9 @@ import (
 	"svc/schemas"
 )
 
-// TestVerifyFindsFaults runs a processor through a day of three hospitals on real servers and stops it. It then plants
-// each fault in a copy of the output under another topic prefix. svc verify must report the fault with its key and
-// version, and must not report any other hospital.
+// TestVerifyFindsFaults runs a processor through a day of three hospitals on real servers and stops it. For each kind
+// of fault, it copies the output to another topic prefix and plants the fault in the copy. svc verify must report
+// only this fault, with its key and version.
 func TestVerifyFindsFaults(t *testing.T) {
 	t.Parallel()
 	l := liveOnServers(t)

@@ -56,8 +56,9 @@ const cutLabels = `(() => {
 	return bad;
 })()`
 
-// TestWallFits: on every screen, every room of every unit is entirely visible with its shape and
-// its ratio, and so are the level, the forecast and the last line.
+// TestWallFits: on every size of wall display, every room of every unit is entirely visible with its shape and its
+// ratio, and so are the level, the forecast and the last line. On a phone, no room label is cut off, and the text of
+// the forecast is inside the map.
 func TestWallFits(t *testing.T) {
 	t.Parallel()
 	b := startBrowser(t)
