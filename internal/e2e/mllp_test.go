@@ -275,7 +275,8 @@ func TestMLLPRevoked(t *testing.T) {
 	d.wantsLine(t, `"ended":"sender_refused"`)
 }
 
-// TestMLLPPeers connects every kind of misbehaving peer, and a well-behaved peer, on raw sockets.
+// TestMLLPPeers connects peers that never end a message, send it too slowly, or stop in the middle of it. svc must
+// close their connections. Meanwhile, svc must answer the peers that send valid messages.
 func TestMLLPPeers(t *testing.T) {
 	t.Parallel() // the test waits until svc closes silent connections
 	d := startDev(t, t.TempDir(), "--ephemeral")

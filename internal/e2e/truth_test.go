@@ -42,8 +42,8 @@ func startTruth(t *testing.T, s *system) *truth {
 	return x
 }
 
-// awaitReadable waits until every hospital can be read, every health page agrees, and the verdict equals the one that
-// follows from the log.
+// awaitReadable waits until every hospital can be read, and until the reader and the processor are ready. The reader
+// must then report the view as healthy.
 func (x *truth) awaitReadable(t *testing.T) {
 	t.Helper()
 	for _, p := range x.partners {
@@ -213,7 +213,7 @@ func (x *truth) staff(t *testing.T) {
 	all.Wait()
 }
 
-// expectStaffing expects that the first answered read returns the last number of nurses.
+// expectStaffing expects that the first successful read of each hospital returns the last number of nurses.
 func (x *truth) expectStaffing(t *testing.T) {
 	t.Helper()
 	for _, p := range x.partners {
@@ -313,8 +313,9 @@ func TestOnlyTheTruthIsReadOnServers(t *testing.T) {
 	x.faults(t)
 }
 
-// TestPartitionsOfOneProcessor freezes one of two processors. Reads of the frozen processor's hospitals must be refused
-// until the other processor takes over its partitions. Reads of the other hospitals must be answered throughout.
+// TestPartitionsOfOneProcessor freezes one of two processors. Reads of the frozen processor's hospitals must be
+// refused until the other processor takes over its partitions. Until then, reads of the other processor's hospitals
+// must be answered.
 func TestPartitionsOfOneProcessor(t *testing.T) {
 	hospitals := []string{"north", "south", "east", "west", "hill", "lake", "bay", "vale"}
 	x := startTruth(t, startSystem(t, hospitals...))

@@ -10,8 +10,8 @@ import (
 	"svc/internal/testkit/oidctest"
 )
 
-// TestPagesOfSeveralHospitals inspects the list of hospitals of a supervisor, and the pages of one of them, in both
-// languages. One hospital has no data and a long name.
+// TestPagesOfSeveralHospitals inspects the pages of a supervisor in both languages: the list of hospitals, the pages
+// of one hospital, and the unit page of a hospital that has a long name and no data.
 func TestPagesOfSeveralHospitals(t *testing.T) {
 	t.Parallel()
 	b := startBrowser(t)
