@@ -110,8 +110,8 @@ func (l *systemLog) events(t testing.TB, hospital string) (ids []string, bodies 
 	return ids, bodies
 }
 
-// checkChanges checks the versions of a hospital, and that each input and each request has one
-// effect. It adds the version of each input to versions.
+// checkChanges checks that the versions of a hospital have no gap, and that each input and each request has at most
+// one effect. It adds the version of each input to versions.
 func (e *evidence) checkChanges(hospital string, versions map[position]int64) (found []defect) {
 	add := func(kind defectKind, c *placed, format string, args ...any) {
 		found = append(found, defect{kind, hospital, e.visibleAt(hospital, c), fmt.Sprintf(format, args...)})

@@ -180,8 +180,9 @@ func TestDevWebhooks(t *testing.T) {
 
 func both(a, b bool) bool { return a && b }
 
-// life adds an endpoint, lets it fail and recover, and then rotates, retries, replays and removes it. It returns the
-// secrets that the commands printed.
+// life follows an endpoint from its creation to its removal: it adds the endpoint, sends test events, rotates the
+// secret, retries a delivery, pauses and enables the endpoint, replays events, and removes the endpoint. It returns
+// the secrets that the commands printed.
 func (d *desk) life() (secrets []string) {
 	t, r := d.t, d.receiver
 	t.Helper()
@@ -248,7 +249,8 @@ func (d *desk) life() (secrets []string) {
 		t.Errorf("the delivery: %s", out)
 	}
 
-	// During the overlap, deliveries are signed with both secrets.
+	// During the overlap, the Standard Webhooks header contains a signature with each secret. X-Svc-Signature
+	// contains only the signature with the old secret.
 	second := d.say("webhooks", "rotate", id, "--overlap", "1h")
 	if out := d.say("webhooks", "show", id); !strings.Contains(out, "next until") || !strings.Contains(out, "current until") || strings.Contains(out, second) {
 		t.Errorf("show after a rotation:\n%s", out)

@@ -153,8 +153,8 @@ func TestRequestID(t *testing.T) {
 	}
 }
 
-// TestEveryRefusedKeyLooksTheSame: every refused key gets the same response after the same work. A key of a different
-// hospital costs the same work as an unknown key.
+// TestEveryRefusedKeyLooksTheSame: every refused key gets the same response after the same work. Every valid key
+// costs the same work, too, even if it lacks the scope or belongs to a different hospital.
 func TestEveryRefusedKeyLooksTheSame(t *testing.T) {
 	h, work := counted(new(bytes.Buffer))
 	answers := map[string]bool{}
@@ -268,8 +268,8 @@ func TestReadinessIsNoErrorLine(t *testing.T) {
 	}
 }
 
-// TestLogOfRefusedKeys: the log contains the address, and the id of the key if the key was once valid. The response
-// contains neither.
+// TestLogOfRefusedKeys: the log line of a refused request contains the client address and, if the key was once valid,
+// the hospital and the id of the key. The response does not contain the id.
 func TestLogOfRefusedKeys(t *testing.T) {
 	for token, want := range map[string]string{
 		"svc_revoked": "192.0.2.1 north key_3 401", "svc_expired": "192.0.2.1 north key_4 401", "svc_unknown": "192.0.2.1   401",
