@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// TestDocsPage: a reader finds an endpoint by searching for a word from the task, and the page reads the same without
-// JavaScript. The first example contains the address of this server. TestPages also checks this page for accessibility
+// TestDocsPage: a reader finds an endpoint by searching for words from the task, and no link of the table of contents
+// is broken. The first example contains the address of this server. TestPages also checks this page for accessibility
 // and horizontal scrolling.
 func TestDocsPage(t *testing.T) {
 	t.Parallel()

@@ -19,8 +19,8 @@ func partnersInJava(t testing.TB) string {
 	return runtimes.Maven(t, filepath.Join("testdata", "java"))
 }
 
-// TestHAPI sends visits with HAPI, the most widely used client for FHIR and HL7 v2, and checks how it reads the
-// responses.
+// TestHAPI sends visits with HAPI, the most widely used client for FHIR and HL7 v2, and checks what HAPI reads from
+// the responses.
 func TestHAPI(t *testing.T) {
 	t.Parallel()
 	folder := partnersInJava(t)

@@ -108,8 +108,8 @@ func TestCounter(t *testing.T) {
 	}
 }
 
-// TestNoticesAreBounded: a Counter keeps the newest hundred notices of each kind for each feed, and at most ten
-// thousand in total until it is drained.
+// TestNoticesAreBounded: a Counter keeps the newest hundred notices of each kind for each feed. Until the Counter is
+// drained, it keeps about ten thousand notices in total.
 func TestNoticesAreBounded(t *testing.T) {
 	var counter feeds.Counter
 	f := feeds.Feed{Hospital: "north", Channel: "hl7", Source: "key_1"}

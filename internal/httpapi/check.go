@@ -14,8 +14,8 @@ import (
 
 // Check returns the rules that a decoded body breaks. The rules are in the body's struct tags, from which the OpenAPI
 // document is also generated. Check supports enum, minLength, maxLength, minimum, maximum, minItems, maxItems,
-// uniqueItems, and the patterns label and line. A nil field counts as missing, and so does an empty string whose
-// struct tag has omitempty. Other patterns are checked only by the handler.
+// uniqueItems, and the patterns label and line; other patterns are checked only by the handler. Check skips missing
+// fields: nil pointers, and empty strings and nil slices whose struct tag has omitempty.
 func Check(body any) []Detail {
 	c := checker{}
 	v := reflect.Indirect(reflect.ValueOf(body))

@@ -41,7 +41,9 @@ func one(t *testing.T, s *httpapi.Shell, change func(*http.Request) *http.Reques
 	return answer, w.Code, line
 }
 
-// TestDocsURL: the docs URL in an error leads to the error's documentation, no matter where the error is read.
+// TestDocsURL: the URL of the documentation in an error is the configured one. If none is configured, the URL is
+// /docs on the host that the request names or, if its Host header is not a plain host, on the local address of the
+// connection.
 func TestDocsURL(t *testing.T) {
 	for name, c := range map[string]struct {
 		configured, host, proto string
