@@ -71,9 +71,9 @@ func (j loopbackJar) Cookies(u *url.URL) []*http.Cookie { return j.CookieJar.Coo
 // keycloakForm matches the target of the form on Keycloak's sign-in page.
 var keycloakForm = regexp.MustCompile(`<form id="kc-form-login"[^>]* action="([^"]+)"`)
 
-// askKeycloak begins a sign-in on the pages, and follows Keycloak until it shows its form or redirects back to svc.
-// If Keycloak shows its form, form is the target of the form; otherwise, form is empty, and back is the address of
-// the redirect.
+// askKeycloak begins a sign-in on the pages, and follows redirects until Keycloak shows its form or redirects back to
+// svc. If Keycloak shows its form, form is the target of the form; otherwise, form is empty, and back is the address
+// of the redirect.
 func (v *visitor) askKeycloak(begin url.Values) (form, back string) {
 	v.t.Helper()
 	begun := v.post(-1, "/oidc/start", begin)

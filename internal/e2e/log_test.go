@@ -105,8 +105,9 @@ func readSettled(t testing.TB, partners []*partner, broker, prefix string) (l *s
 	return l
 }
 
-// awaitSettled returns the ends of a topic once no earlier transaction is open. The broker confirms a commit to the
-// processor before it writes the commit marker; until the marker is written, the records are hidden.
+// awaitSettled returns the end offsets of a topic once no transaction is open before these offsets. The broker
+// confirms a commit to the processor before it writes the commit marker; until the marker is written, the records of
+// the transaction are hidden.
 func awaitSettled(ctx context.Context, t testing.TB, admin *kadm.Client, topic string) (ends kadm.ListedOffsets) {
 	t.Helper()
 	ends, err := admin.ListEndOffsets(ctx, topic)

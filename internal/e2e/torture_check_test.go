@@ -192,7 +192,8 @@ func (e *evidence) checkReads(versions map[position]int64) (found []defect) {
 	return found
 }
 
-// checkDeliveries expects that an endpoint received every event in order and with the same bytes as the reference.
+// checkDeliveries expects that an endpoint received every event of the changes in the log, in order and with the
+// right body, and no other event. Repetitions are allowed.
 func (e *evidence) checkDeliveries(endpoint, hospital string, list []gotten, ids []string, bodies map[string]string) (found []defect) {
 	add := func(at time.Time, format string, args ...any) {
 		found = append(found, defect{webhook, hospital, at, endpoint + ": " + fmt.Sprintf(format, args...)})
