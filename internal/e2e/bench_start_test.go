@@ -117,7 +117,7 @@ func BenchmarkNotifyStart(b *testing.B) {
 				}
 				total += of.Lag
 			}
-			if len(lag.Lag) == 0 || total > 2*partitions { // commits lag by transaction markers, which only the next record commits
+			if len(lag.Lag) == 0 || total > 2*partitions { // transaction markers count as lag until the next record is committed
 				return fmt.Errorf("%d records to read", total)
 			}
 			return nil

@@ -18,7 +18,7 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
-// document contains the parts of the OpenAPI document of a running svc that the tests read.
+// document contains what the tests read from the OpenAPI document of a running svc.
 type document struct {
 	raw     any
 	Paths   map[string]map[string]*operation

@@ -23,8 +23,8 @@ import (
 	"svc/schemas"
 )
 
-// TestHangingTransactions leaves transactions in the log that no coordinator will ever end, as the death of a broker
-// can. A processor, and the processes that read the settings, must continue nevertheless.
+// TestHangingTransactions leaves transactions in the log that no coordinator will ever end; a killed broker can leave
+// such transactions. A processor, and the processes that read the settings, must continue.
 func TestHangingTransactions(t *testing.T) {
 	t.Parallel()
 	s := startSystem(t, "north", "south")

@@ -23,7 +23,7 @@ func TestRateOnTwoInstances(t *testing.T) {
 	second.await("http://" + private + "/readyz?exclude=view&exclude=forecast&exclude=lists")
 	key := cli(t, s.env, "keys", "mint", "--hospital", "north", "--name", "limited", "--scopes", "read:unit-state", "--rate", "50", "--burst", "200")
 	instances := [2]*partner{newPartner(s.base, "north", key), newPartner("http://"+listen, "north", key)}
-	for i, base := range []string{s.base, instances[1].base} { // waits until the view is complete, with a key that has no rate limit
+	for i, base := range []string{s.base, instances[1].base} { // until the view is complete; the key in this loop has no rate limit
 		eventually(t, 30*time.Second, func() error {
 			if a, err := newPartner(base, "north", s.partners[0].key).do(http.MethodGet, "/api/v1/level", "", ""); err != nil || a.status != http.StatusNotFound {
 				return fmt.Errorf("instance %d: %+v %w", i, a, err)

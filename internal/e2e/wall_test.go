@@ -56,7 +56,7 @@ const cutLabels = `(() => {
 	return bad;
 })()`
 
-// TestWallFits: on every size of wall display, every room of every unit is entirely visible with its shape and its
+// TestWallFits: on a wall display of any size, every room of every unit is entirely visible with its shape and its
 // ratio, and so are the level, the forecast and the last line. On a phone, no room label is cut off, and the text of
 // the forecast is inside the map.
 func TestWallFits(t *testing.T) {

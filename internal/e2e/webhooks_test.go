@@ -181,7 +181,7 @@ func TestDevWebhooks(t *testing.T) {
 func both(a, b bool) bool { return a && b }
 
 // life follows an endpoint from its creation to its removal: it adds the endpoint, sends test events, rotates the
-// secret, retries a delivery, pauses and enables the endpoint, replays events, and removes the endpoint. It returns
+// secret, retries a delivery, pauses and resumes the endpoint, replays events, and removes the endpoint. It returns
 // the secrets that the commands printed.
 func (d *desk) life() (secrets []string) {
 	t, r := d.t, d.receiver

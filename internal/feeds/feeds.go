@@ -224,7 +224,7 @@ const (
 	NoticesKept = 100    // of each kind (refusals, warnings, routine warnings) for one feed
 	NoticeFeeds = 64     // feeds for which a hospital keeps notices: those with the newest notices
 	noticeText  = 128    // maximum length of a code or a path in bytes
-	noticesHeld = 10_000 // number of notices of all feeds from which on a Counter drops new ones
+	noticesHeld = 10_000 // a Counter with this many notices, of all feeds together, drops new ones
 )
 
 // Cut returns the notice with Code and Path truncated to noticeText bytes.

@@ -153,8 +153,9 @@ func TestRequestID(t *testing.T) {
 	}
 }
 
-// TestEveryRefusedKeyLooksTheSame: every refused key gets the same response after the same work. Every valid key
-// costs the same work, too, even if it lacks the scope or belongs to a different hospital.
+// TestEveryRefusedKeyLooksTheSame: every refused key gets the same response after the same work, which is one lookup.
+// Every valid key causes one lookup and one recorded use, even if it lacks the scope or belongs to a different
+// hospital.
 func TestEveryRefusedKeyLooksTheSame(t *testing.T) {
 	h, work := counted(new(bytes.Buffer))
 	answers := map[string]bool{}
