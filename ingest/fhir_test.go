@@ -108,7 +108,8 @@ func TestFHIRRefusals(t *testing.T) {
 	d.wantRefused(t, d.post(t, "fhir", `<Bundle xmlns="http://hl7.org/fhir"/>`, "Content-Type", "application/fhir+xml"), 415, "invalid_request", "")
 }
 
-// TestVisitOfFHIRAndHL7: a visit has the same identity in every feed.
+// TestVisitOfFHIRAndHL7: if an HL7 message and a FHIR Encounter contain the same visit number and patient number,
+// they yield the same visit and patient pseudonyms.
 func TestVisitOfFHIRAndHL7(t *testing.T) {
 	event := func(path, body string) acuity.Event {
 		d := open(t)

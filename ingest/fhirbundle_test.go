@@ -168,7 +168,8 @@ func TestOperationOutcomes(t *testing.T) {
 	}
 }
 
-// TestWhoAsksForFHIR: a client that does not accept FHIR gets the usual JSON envelope.
+// TestWhoAsksForFHIR: the FHIR endpoint answers in FHIR JSON if the Accept header names that type and does not prefer
+// plain JSON. Any other response is the usual JSON envelope.
 func TestWhoAsksForFHIR(t *testing.T) {
 	for accept, fhir := range map[string]bool{
 		"": false, "*/*": false, "application/json": false, "application/*": false, "application/fhir+xml": false,

@@ -114,8 +114,8 @@ func keysOf(m map[string]string) []string {
 	return list
 }
 
-// TestTracingOfTheMotherNamesNoFetus: a tracing whose subject is the mother does not identify a fetus, regardless of
-// the order in which she and her identifiers become known.
+// TestTracingOfTheMotherNamesNoFetus: a tracing whose subject is the mother does not identify a fetus, so a newer one
+// replaces an older one. The order in which svc receives the tracings and the mother's identifiers does not matter.
 func TestTracingOfTheMotherNamesNoFetus(t *testing.T) {
 	about := func(id, at, category string) string {
 		return tracingOf(id, `"subject":{"reference":"Patient/mother"}`, "A", at, category)
@@ -136,8 +136,8 @@ func TestTracingOfTheMotherNamesNoFetus(t *testing.T) {
 	})
 }
 
-// TestEndsAndDenials: conditions and infusions end when their latest version says so. Modifiers and negations in text
-// are respected.
+// TestEndsAndDenials: a condition or infusion ends when its latest version says so. A refuted condition is not
+// active, even if the verification status is only a text.
 func TestEndsAndDenials(t *testing.T) {
 	hemorrhage := func(id, rest string) string {
 		return `{"resourceType":"Condition","id":"` + id + `",` + ofVisit + `,"code":{"coding":[{"system":"http://hl7.org/fhir/sid/icd-10-cm","code":"O72.1"}]},"onsetDateTime":"2026-03-04T21:00:00Z"` + rest + `}`
@@ -173,7 +173,8 @@ func TestEndsAndDenials(t *testing.T) {
 	}
 }
 
-// TestClinicalNamesAFetus: a signal for a room identifies a fetus in a separate field or in its text.
+// TestClinicalNamesAFetus: a signal for a room identifies a fetus in a separate field or in its text. The field has
+// precedence.
 func TestClinicalNamesAFetus(t *testing.T) {
 	for text, want := range map[string]string{
 		`"fetus":"A"`: "A", `"fetus":"twin 2"`: "B", `"fetus":"3"`: "C", `"display":"FHR category, fetus B"`: "B", `"display":"FHR1"`: "A", `"display":"FHR category"`: "",

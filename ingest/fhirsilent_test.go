@@ -9,8 +9,9 @@ import (
 	"testing"
 )
 
-// resourceFacts returns the facts of a FHIR body: the leaves of its resources, except resources of
-// types that are not used. byDesign lists the elements that are not read.
+// resourceFacts returns the facts of a FHIR body: the leaves of its resources, except those that svc ignores by
+// design and those that add nothing to other leaves. byDesign lists the ignored elements of each resource type that
+// svc uses.
 func resourceFacts(t *testing.T, body string, byDesign map[string]map[string]bool) (all []fact) {
 	t.Helper()
 	tree, ok := readTree(t, body)
@@ -18,7 +19,7 @@ func resourceFacts(t *testing.T, body string, byDesign map[string]map[string]boo
 		return nil
 	}
 	for _, l := range leavesOf(tree, nil, nil) {
-		// A leaf belongs to the innermost object whose type is not a container.
+		// A leaf belongs to the innermost enclosing resource whose type svc uses.
 		v, kind, from := tree, "", 0
 		for i := 0; ; i++ {
 			if o, ok := v.(map[string]any); ok {
@@ -111,12 +112,12 @@ func saysNoMore(r map[string]any, kind string, l leaf, from int) bool {
 	case kind == "Condition" && first == "clinicalStatus": // the verification status has precedence
 		return regexp.MustCompile("(?i)refuted|error|differential").MatchString(code("verificationStatus")) ||
 			strings.Contains(code("clinicalStatus"), `"display"`) // the code or the display is enough
-	case kind == "Encounter" && slices.Contains(l.tokens, any("contained")): // only identifies another resource's visit
+	case kind == "Encounter" && slices.Contains(l.tokens, any("contained")): // a contained Encounter only identifies a visit
 		return true
 	case kind == "Encounter" && first == "class" && slices.Contains(l.tokens[from:], any(1)): // svc uses only the first class
 		return true
 	case path == "class.code" && strings.Contains(code("class"), `"display"`) && strings.Contains(code("class"), "urn:oid:1.2.840.114350."):
-		return true // the sender's own class: its display applies
+		return true // the display of a sender's own code determines the class
 	case kind == "Encounter" && first == "location" && code("status") == `"planned"` && !strings.Contains(code("location"), `"active"`):
 		return true
 	case kind == "Medication" && first == "code":
@@ -131,7 +132,7 @@ func saysNoMore(r map[string]any, kind string, l leaf, from int) bool {
 		return strings.Contains(code(first), `"identifier"`)
 	case strings.HasSuffix(path, "uantity.unit"): // the unit repeats the code
 		return strings.Contains(writeAny(r[first]), `"code"`)
-	case strings.HasPrefix(path, "valueCodeableConcept.coding.system"): // the words of the text are known even without a code system
+	case strings.HasPrefix(path, "valueCodeableConcept.coding.system"): // rules find the words of the text without a code system
 		return true
 	case kind != "Encounter" && first == "subject": // the visit identifies the patient
 		return r["encounter"] != nil || r["context"] != nil
@@ -144,7 +145,7 @@ func saysNoMore(r map[string]any, kind string, l leaf, from int) bool {
 	case path == "identifier.value":
 		list, _ := r["identifier"].([]any) //nolint:errcheck // nil if there is none
 		return len(list) > 1
-	case first == "reasonCode" || first == "serviceType" || first == "ingredient": // only hints, one name, and active ingredients are used
+	case first == "reasonCode" || first == "serviceType" || first == "ingredient": // svc does not need every entry of these elements
 		return true
 	case kind == "Encounter" && path == "period.start":
 		return code("status") == `"planned"`

@@ -12,8 +12,8 @@ import (
 	"svc/ingest/hl7"
 )
 
-// maxFocus is the maximum number of focus references that are read for one Observation. An Observation with more of
-// them does not identify a single fetus.
+// maxFocus is the maximum number of focus references that are read for one Observation. Two are enough for the mother
+// and one fetus.
 const maxFocus = 2
 
 // maxSites is the maximum number of body sites that are read.
@@ -92,7 +92,7 @@ func readFocusCode(p *parser, r *resource) {
 	r.addSites(first, int32(len(p.concepts))) //nolint:gosec // at most maxStored
 }
 
-// labelIn returns the fetus label that the function read finds in p, a string of the body.
+// labelIn passes the string at p to the given function and returns the fetus label that the function finds, or "".
 func (t *terms) labelIn(p span, read func(string) string) string {
 	if p.empty() {
 		return ""
@@ -139,8 +139,8 @@ func (t *terms) fetusOfSite(c *concept) string {
 	return ""
 }
 
-// fetusOfReference returns the label that the function read finds in the display, address or identifier of a
-// reference.
+// fetusOfReference passes the display, the identifier and the id of a reference to the given function, and returns
+// the first fetus label that the function finds.
 func (t *terms) fetusOfReference(r *reference, read func(string) string) string {
 	if label := t.labelIn(r.display, read); label != "" {
 		return label
@@ -159,8 +159,9 @@ func (t *terms) fetusOfReference(r *reference, read func(string) string) string 
 // fetusReader determines the fetus that a resource is about.
 type fetusReader struct{ *mapper }
 
-// fetusOf returns the label of the fetus that a resource is about, or "" if none is named. A label has precedence
-// over a reference, because other feeds can name a fetus only by its label.
+// fetusOf returns the fetus that a resource is about: its label or, if the resource contains no label, a pseudonym.
+// It returns "" if the resource identifies no fetus. A label has precedence, because other feeds can identify a fetus
+// only by its label.
 func (m fetusReader) fetusOf(r *resource) string {
 	for i := range r.focus[:r.focused] {
 		if label := m.fetusOfReference(&r.focus[i], terminology.FetusIn); label != "" {
@@ -211,7 +212,9 @@ func (t *terms) fetusOfValue(v *value) string {
 	return ""
 }
 
-// fetusByReference returns the pseudonym of a focus or subject other than the mother.
+// fetusByReference returns the fetus that an Observation identifies by a reference: the pseudonym of its only focus
+// other than the subject or, if there is no such focus, the pseudonym or birth-order label of a subject who is not
+// the mother. It returns "" if there is no such reference or if several focuses differ.
 func (m fetusReader) fetusByReference(r *resource) string {
 	if r.kind != observationKind {
 		return ""
@@ -241,8 +244,8 @@ func (m fetusReader) fetusByReference(r *resource) string {
 	return cmp.Or(terminology.FetusNamed(m.birthOrder(&m.resources[at])), child)
 }
 
-// focusOf returns the pseudonym of the resource that an Observation concerns. If that resource is a Patient, the
-// result is a patient pseudonym. Resources of types that cannot represent a fetus are ignored.
+// focusOf returns the pseudonym of the resource to which a focus refers; for a Patient, this is a patient pseudonym.
+// It returns "" if the type of the resource cannot represent a fetus.
 func (m fetusReader) focusOf(ref *reference, from *resource) string {
 	if patient, subject, _ := m.patientOf(ref, from); patient != "" {
 		if subject != "" {
@@ -264,9 +267,9 @@ func (m fetusReader) focusOf(ref *reference, from *resource) string {
 // fetusTypes are the resource types, besides Patient, that may represent a fetus.
 var fetusTypes = []string{"RelatedPerson", "BodyStructure"}
 
-// childOf returns the pseudonym of the subject if the Encounter belongs to a different patient, who is then the mother.
-// If the body does not say whose Encounter it is, the pseudonym is marked, and the visit later decides whether the
-// subject is the mother.
+// childOf returns the pseudonym of the subject if the Encounter belongs to a different patient, who is then the
+// mother. If the body does not contain the Encounter and the codes are fetal, the pseudonym has the prefix
+// [acuity.PerhapsFetus]; the visit later decides whether the subject is the mother.
 func (m fetusReader) childOf(r *resource) string {
 	t, ok := m.find(&r.encounter, encounterKind, r)
 	if !ok {
@@ -340,7 +343,7 @@ func (m fetusReader) namesFetus(c *concept) bool {
 	return false
 }
 
-// labelOf returns the label in the value of a component that names a fetus.
+// labelOf returns the fetus label in v, which must be the value of a component for which namesFetus is true.
 func (m fetusReader) labelOf(v *value) string {
 	switch v.kind {
 	case aText:
@@ -353,7 +356,7 @@ func (m fetusReader) labelOf(v *value) string {
 }
 
 // labelWhole sets the fetus label of a whole Observation from its only component that names a fetus. If several
-// components name a fetus, the Observation gets no label, because each label then applies only to the components that
+// components name a fetus, labelWhole changes nothing, because each label then applies only to the components that
 // follow it.
 func (m fetusReader) labelWhole(s *acuity.Signal, components []component) {
 	label := ""

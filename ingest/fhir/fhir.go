@@ -208,9 +208,9 @@ func (m *mapper) apply() {
 	}
 }
 
-// unusableReference returns the path of the first reference from a resource to a visit or a patient that cannot be
-// used, or "" if there is none. A reference cannot be used if it has the wrong type or cannot be resolved, for
-// example because it contains no id.
+// unusableReference returns the path of the resource's first unusable reference to a visit or a patient, or "" if
+// there is none. A reference is unusable if it has the wrong type or cannot be resolved, for example because it
+// contains no id.
 func (m *mapper) unusableReference(r *resource) (field string) {
 	leads := func(ref *reference, want kind) bool {
 		if ref.empty() {
@@ -232,7 +232,8 @@ func (m *mapper) unusableReference(r *resource) (field string) {
 	return ""
 }
 
-// count creates the facts of one resource and counts the resource by its result, such as applied or rejected.
+// count creates the facts of one resource with the given function, and counts the resource as applied, ignored or
+// rejected. The function reports whether it applied the resource.
 func (m *mapper) count(r *resource, facts func(*resource) bool) {
 	applied, references := false, len(m.facts.References)
 	if r.untimed != "" {
@@ -255,7 +256,7 @@ func (m *mapper) count(r *resource, facts func(*resource) bool) {
 	for len(m.facts.referenceOrigins) < len(m.facts.References) {
 		m.facts.referenceOrigins = append(m.facts.referenceOrigins, originOf(r))
 	}
-	if r.onlyNew && (applied || len(m.facts.References) > references) { // references stored for later messages count, too
+	if r.onlyNew && (applied || len(m.facts.References) > references) { // also if only later messages may use the facts
 		m.create(r, first)
 	}
 	switch {
@@ -265,7 +266,7 @@ func (m *mapper) count(r *resource, facts func(*resource) bool) {
 		m.setResult(r.container, r.index, EntryApplied)
 	}
 	if r.address != "" && r.deleted {
-		return // the entry had no resource (docs/decisions.md#fhir-counting)
+		return // a DELETE entry contains no resource to count (docs/decisions.md#fhir-counting)
 	}
 	switch {
 	case r.rejected:

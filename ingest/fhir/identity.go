@@ -10,7 +10,8 @@ import (
 	"svc/acuity"
 )
 
-// describe returns the content and the patient of an unnamed resource as text.
+// describe returns a text that identifies an unnamed resource: its content and its references to the patient and the
+// Encounter.
 func (x *index) describe(r *resource) string {
 	var b strings.Builder
 	x.describeThing(&b, r)
@@ -21,7 +22,7 @@ func (x *index) describe(r *resource) string {
 	return b.String()
 }
 
-// describeThing writes the content of an unnamed resource without its patient.
+// describeThing writes the content of an unnamed resource, without its references to the patient and the Encounter.
 func (x *index) describeThing(b *strings.Builder, r *resource) {
 	b.WriteString(kindNames[r.kind])
 	part := func(text []byte) {
@@ -39,8 +40,8 @@ func (x *index) describeThing(b *strings.Builder, r *resource) {
 	part([]byte(x.sent(&r.medication, medicationKind, r)))
 }
 
-// sent returns the target of a reference as sent. It uses other parts of the body only for a placeholder or a
-// contained resource, because the next resource about the same subject may be sent without those parts.
+// sent returns the name of a reference's target as the sender wrote it. It uses other parts of the body only for a
+// placeholder or a contained resource, because the next message may contain the same reference without those parts.
 func (x *index) sent(ref *reference, want kind, from *resource) string {
 	literal := x.bytes(ref.literal)
 	if len(literal) == 0 {
@@ -100,8 +101,9 @@ func (x *index) ownName(r *resource) string {
 	return b.String()
 }
 
-// resourceOf returns the pseudonym of a resource in the namespace of its sender. For a resource without an id, the
-// pseudonym does not depend on the patient, because senders refer to the same patient in many forms.
+// resourceOf returns the pseudonym of a resource in the namespace of its sender. If a resource other than an
+// Encounter is identified by its content, the pseudonym does not depend on the patient, because senders refer to the
+// same patient in many forms.
 func (x *index) resourceOf(r *resource) string {
 	if r.described && r.kind != encounterKind {
 		var b strings.Builder
@@ -145,8 +147,8 @@ func isUnique(urn []byte) bool {
 	return true
 }
 
-// localName names a placeholder that may mean a different resource in the next body. The name includes the digest of
-// this body, so that a repeated body has the same meaning.
+// localName returns the name for a placeholder that may mean a different resource in the next body. The name includes
+// the digest of this body, so that a repeated body yields the same name.
 func (d *document) localName(urn []byte) []byte {
 	if d.digest == nil {
 		sum := sha256.Sum256(d.source)
@@ -264,7 +266,8 @@ func (x *index) nameOf(r *resource) string {
 	return kindNames[r.kind] + "/" + string(id)
 }
 
-// idOf returns the id of a resource or, if it has none, the last part of its URL.
+// idOf returns the id of a resource or, if it has none, the id at the end of its request URL or fullUrl. It returns
+// nil if none of them contains an id.
 func (d *document) idOf(r *resource) []byte {
 	if !r.id.empty() {
 		return d.bytes(r.id)

@@ -127,7 +127,8 @@ func (m *mapper) medicine(r *resource) []acuity.Coding {
 	return codings
 }
 
-// elsewhere returns, as a coding, the name of a Medication that another message contains.
+// elsewhere returns the name of a Medication in another message as a coding, or nil if the name is too long. It also
+// warns that the reference is unresolved.
 func (m *mapper) elsewhere(r *resource, t *target, field string) []acuity.Coding {
 	m.warn(r, "reference_unresolved", field)
 	code := printable(cmp.Or(t.name, t.logical))

@@ -38,8 +38,8 @@ const (
 	active                        // the location's status is active
 )
 
-// moves returns the moves of an Encounter between its locations, in chronological order. The first move is at the
-// start of the Encounter. If no location is known, moves returns a single move without a location
+// moves returns the moves of an Encounter between its locations, in chronological order and none before the start of
+// the Encounter. If no location but a ward is known, moves returns a single move without a room
 // (docs/decisions.md#encounter-without-location).
 func (m *mapper) moves(r *resource, e *acuity.Event, start acuity.Instant) []move {
 	stays, ward := m.stays(r)
@@ -228,7 +228,7 @@ func (m *mapper) within(where *resource, name, physical string) acuity.Location 
 		}
 		t, found := m.follow(&where.partOf, locationKind, where)
 		if !found {
-			// Without a Location, only the name is known.
+			// The enclosing Location cannot be found, so the display of the reference is its only name.
 			place.PointOfCare = cmp.Or(place.PointOfCare, m.placeName(where, where.partOf.display))
 			break
 		}

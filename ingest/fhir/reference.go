@@ -27,9 +27,9 @@ type index struct {
 
 // target is the target of a reference: a resource in the body, or the name or number of a resource elsewhere.
 type target struct {
-	at      int32  // index of the resource in the body; -1 if the body does not contain it
+	at      int32  // type and id, such as "Encounter/55", from a literal reference
 	name    string // "Encounter/55" for a literal reference
-	logical string // the value of an identifier
+	logical string // value of the target's identifier, if the reference contains one
 }
 
 // follow is like find, and also records that a fact uses the target.
@@ -64,8 +64,8 @@ func (x *index) useNumbered(number string, want kind) {
 	}
 }
 
-// find returns the target of a reference to a resource of the given kind. It returns false if the reference is
-// empty or names a resource of a different kind.
+// find returns the target of a reference to a resource of the given kind. It returns false if the reference is empty,
+// cannot be resolved, or names a resource of a different kind.
 func (x *index) find(ref *reference, want kind, from *resource) (target, bool) {
 	literal := x.bytes(ref.literal)
 	if len(literal) > 0 && literal[0] == '#' {
@@ -152,7 +152,7 @@ func (x *index) byIdentifier(value []byte, want kind) int32 {
 	return -1
 }
 
-// visitOf returns the visit pseudonym for a reference to an Encounter, or "" if the reference is empty.
+// visitOf returns the visit pseudonym for a reference to an Encounter, or "" if the reference is empty or unusable.
 func (x *index) visitOf(ref *reference, from *resource) string {
 	literal := x.bytes(ref.literal)
 	if visit, ok := x.visits[string(literal)]; ok && ref.identifier.empty() {
@@ -294,7 +294,8 @@ func (m *mapper) addReference(r *resource) {
 }
 
 // addPatient creates the fact that the reference and the number of a Patient identify the same patient. The fact also
-// says whether the patient is currently a newborn and, only for newborns, the birth order in a multiple birth.
+// says whether the patient is currently a newborn, and it contains the birth order in a multiple birth unless the
+// birth date shows that the patient is no newborn.
 func (m *mapper) addPatient(r *resource) {
 	m.setPseudonyms(r)
 	at := cmp.Or(m.time(r, r.updated, "meta.lastUpdated"), m.ReceivedAt)

@@ -91,8 +91,8 @@ func (q *request) addIssue(severity, code, field string) {
 	q.appendIssue(placedIssue{Issue{severity, code, path + ".request." + field}, q.container, q.index})
 }
 
-// readCondition parses the condition of a request. If the condition cannot be evaluated, the resource is rejected,
-// because applying it anyway could readmit a discharged patient.
+// readCondition parses the conditions of a request. If a condition cannot be evaluated, the resource is rejected,
+// because applying it anyway could readmit a discharged patient. An ifMatch condition is ignored with a warning.
 func (q *request) readCondition(r *resource) {
 	if len(q.ifMatch) > 0 {
 		if q.index < 0 {
@@ -151,7 +151,8 @@ func (q *request) readDeletion(modified, etag span) {
 func (o *Options) isConditional() bool { return o.IfNoneExist+o.IfNoneMatch+o.IfMatch != "" }
 
 // identifierIn returns the value of the identifier parameter in a search, or "" if there is none. alone reports
-// whether the search has no other parameter.
+// whether the search consists of one identifier with a single value; it may also have the parameters _format and
+// _pretty.
 func identifierIn(query []byte) (value string, alone bool) {
 	alone = true
 	for part := range bytes.SplitSeq(query, []byte("&")) {

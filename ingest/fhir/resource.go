@@ -46,7 +46,7 @@ type resource struct {
 	contained, rejected, superseded bool
 	described                       bool  // whether the resource has no name, so that its key is derived from its content
 	deleted                         bool  // whether the request is a DELETE
-	onlyNew                         bool  // conditional create: the resource is applied only if it is not known yet
+	onlyNew                         bool  // whether the request is a conditional create, which applies only to an unknown resource
 	container, index                int32 // position in the body (see path)
 	parent                          int32 // parent of a contained resource
 
@@ -90,7 +90,7 @@ type resource struct {
 	name, physical                  span // for a Location
 	birth, multiple                 span // for a Patient
 
-	sought          string // identifier in the condition; "": none
+	sought          string // identifier value in the ifNoneExist condition, or ""
 	used            bool   // whether another resource in the body refers to this one
 	key             string // unique within its kind and source
 	visit           string // pseudonym of an Encounter's visit, set when first used

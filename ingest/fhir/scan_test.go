@@ -78,8 +78,8 @@ var texts = []string{
 	"[" + strings.Repeat(" ", 17) + "\n" + strings.Repeat(" ", 9) + "]",
 }
 
-// TestSyntax: Decode refuses a body as a syntax error if and only if it is not valid JSON, and the scanner finds the
-// end of every valid body.
+// TestSyntax: Decode refuses a body as a syntax error if and only if valid returns false for it. The scanner finds
+// the end of every valid body.
 func TestSyntax(t *testing.T) {
 	for _, text := range texts {
 		checkScanner(t, []byte(text))
@@ -105,12 +105,13 @@ func checkScanner(t *testing.T, body []byte) {
 	}
 }
 
-// isSyntax reports whether a text was refused because it is not JSON.
+// isSyntax reports whether a text was refused because it is not JSON in UTF-8 or is nested too deeply.
 func isSyntax(f *Fault) bool {
 	return f != nil && (f.Rule == "json" || f.Rule == "utf-8" || f.Rule == "depth:64")
 }
 
-// TestRepeatedName: a repeated field is found whether the object has few other fields or many.
+// TestRepeatedName: a nameSet detects a repeated name, whether all of its names fit in its array or some are in its
+// map.
 func TestRepeatedName(t *testing.T) {
 	for _, before := range []int{1, 16, 17, 40} {
 		var seen nameSet

@@ -2,8 +2,8 @@ package fhir
 
 import "testing"
 
-// TestStatementsWithoutAnID: a resource without an id has the same identity whether or not the body contains the
-// target of its reference. This applies to all resource types and all kinds of references.
+// TestStatementsWithoutAnID: a Condition, Observation or MedicationAdministration without an id has the same
+// identity, regardless of the form of its reference and of whether the body contains the target of the reference.
 func TestStatementsWithoutAnID(t *testing.T) {
 	const (
 		visit   = `{"resource":{"resourceType":"Encounter","id":"e1","status":"in-progress","class":{"code":"IMP"},"identifier":[{"value":"VQ9"}],"subject":{"reference":"Patient/p1"}}},`

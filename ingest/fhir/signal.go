@@ -232,8 +232,9 @@ var observationStates = map[string]acuity.SignalStatus{
 	"cancelled": acuity.SignalRetracted, "entered-in-error": acuity.SignalRetracted,
 }
 
-// observation creates the signals for an Observation: one for each component, and one for the Observation unless it
-// only groups its components.
+// observation creates the signals for an Observation: one for each component that has a code and does not only name a
+// fetus, and one for the Observation itself. An active Observation that has components but no value gets no signal of
+// its own, because it only groups its components.
 func (m *mapper) observation(r *resource) bool {
 	status, ok := stateIn(m, r, observationStates, "registered")
 	if !ok {
@@ -348,8 +349,8 @@ func stateIn[S any](m *mapper, r *resource, states map[string]S, silent ...strin
 	return state, ok
 }
 
-// signal returns a new signal for a resource, with its patient, identity and version. It returns false if the patient
-// is missing; only a retraction may lack one.
+// signal returns a new signal for a resource, with its patient, identity and version. If neither a patient nor a
+// visit is known, signal rejects the resource and returns false; only a retraction may lack both.
 func (m *mapper) signal(r *resource, k catalogue.SignalKind, status acuity.SignalStatus) (acuity.Signal, bool) {
 	s := acuity.Signal{Kind: k, Status: status, Resource: m.resourceOf(r)}
 	s.Visit = m.visitOf(&r.encounter, r)
@@ -372,8 +373,8 @@ func (m *mapper) missingSubject(r *resource) (code, field string) {
 	return "reference_unusable", field
 }
 
-// addCodings adds codings to a signal. It returns false if there are none; only a retraction
-// may lack them.
+// addCodings adds codings to a signal. If there are none, it rejects the resource and returns false; only a
+// retraction may lack codings.
 func (m *mapper) addCodings(r *resource, s *acuity.Signal, codings []acuity.Coding, field string) bool {
 	if len(codings) == 0 {
 		if s.Status == acuity.SignalRetracted {

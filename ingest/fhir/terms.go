@@ -201,8 +201,8 @@ func parseValue(text []byte) codes.Value {
 	return codes.ParseValue(rest)
 }
 
-// measured reads a Quantity. It drops the number if the rule for the signal's code uses a different unit
-// (docs/decisions.md#missing-units).
+// measured reads a Quantity. If the rule for the signal's code expects a different unit, measured drops the number;
+// it keeps a number without any unit, with a warning (docs/decisions.md#missing-units).
 func (t *terms) measured(r *resource, s *acuity.Signal, q *quantity, field string) codes.Value {
 	number := codes.ParseValue(string(t.bytes(q.value)))
 	if number.Kind != codes.ValueNumber || number.Unit != "" {

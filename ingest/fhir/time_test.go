@@ -8,8 +8,7 @@ import (
 	"svc/acuity"
 )
 
-// TestLeapSecond: a leap second is read as the first second of the next day. In any other minute, second 60 is
-// invalid.
+// TestLeapSecond: a leap second is read as the second that follows it. In any other minute, second 60 is invalid.
 func TestLeapSecond(t *testing.T) {
 	newYear := acuity.At(time.Date(2017, 1, 1, 0, 0, 0, 0, time.UTC))
 	for text, want := range map[string]acuity.Instant{
@@ -37,8 +36,8 @@ func TestLeapSecond(t *testing.T) {
 	}
 }
 
-// TestPlacesOfOneDayKeepTheirOrder: the locations of an Encounter keep their order if all their times are the same
-// day.
+// TestPlacesOfOneDayKeepTheirOrder: if all locations of an Encounter have the same date and no time of day, the moves
+// have the order of the locations in the Encounter.
 func TestPlacesOfOneDayKeepTheirOrder(t *testing.T) {
 	place := func(name, more string) string {
 		return `{"location":{"display":"` + name + `"},"status":"` + more + `","period":{"start":"2026-03-04"}}`
