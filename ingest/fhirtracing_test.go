@@ -8,8 +8,8 @@ import (
 )
 
 // TestTracingInErrorWithoutItsValue: a tracing that was entered in error is treated as if it had never been sent,
-// even if the retraction lacks the value. If it was a Category I that ended a diagnosis, the diagnosis is active
-// again. Retracting any other tracing has no further effect.
+// even if the retraction lacks the value. If the retracted tracing was the only Category I that ended a diagnosis or
+// a worse tracing, the diagnosis or the worse tracing is active again.
 func TestTracingInErrorWithoutItsValue(t *testing.T) {
 	const (
 		two, three = "labor-fhr-cat-ii", "labor-fhr-cat-iii"
@@ -22,7 +22,7 @@ func TestTracingInErrorWithoutItsValue(t *testing.T) {
 	const timed = `,"effectiveDateTime":"2026-03-04T22:45:00Z"`
 	for name, c := range map[string]struct {
 		say           []string
-		before, after string // the category before the last resource, and after it
+		before, after string // active category before and after the last resource is applied
 	}{
 		"a Category I":                       {[]string{o68, observed("o1", "final", "22:45", "22:45", "I"), wrong("o1", timed)}, "", two},
 		"a Category I, without its time":     {[]string{o68, observed("o1", "final", "22:45", "22:45", "I"), wrong("o1", "")}, "", two},

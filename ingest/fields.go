@@ -87,7 +87,8 @@ func (o object) at(name string) string {
 // item returns the path of element i of a list.
 func item(path string, i int) string { return path + "[" + strconv.Itoa(i) + "]" }
 
-// find returns the value of a field. A null value is treated as absent.
+// find returns the value of a field. A null value is treated as absent. find reports a fault if the field is
+// repeated, or if it is required and absent.
 func (o object) find(name string) (raw []byte, ok bool) {
 	if o.reader == nil {
 		return nil, false
@@ -317,7 +318,8 @@ func (o object) primary() catalogue.Factor {
 	return o.factorID(id, o.at(name), true)
 }
 
-// factorID returns the factor with the given id if it exists and is of the required kind.
+// factorID returns the factor with the given id. If there is none, or if it is not of the required kind, factorID
+// reports a fault at the given path and returns 0.
 func (r *reader) factorID(id, path string, primary bool) catalogue.Factor {
 	f, ok := catalogue.FactorByID(id)
 	if ok && f.IsPrimary() == primary {

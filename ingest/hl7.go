@@ -36,7 +36,7 @@ type hl7Result struct {
 	AckCode   string  `json:"ackCode"`
 	ControlID string  `json:"controlId"`
 	EventType string  `json:"eventType"`
-	Outcome   *string `json:"outcome"` // null: pending; "rejected" if refused
+	Outcome   *string `json:"outcome"` // "rejected" for a refused message; null while pending
 }
 
 // exchange is one body with HL7 messages, and the response to it.
@@ -113,8 +113,8 @@ func (r *reader) message(body []byte) ([]byte, *httpapi.Problem) {
 	return nil, r.problem()
 }
 
-// exchange decodes the messages of a body and writes their acknowledgments. An acknowledgment depends only on the
-// bytes of the message, so the same message always gets the same acknowledgment.
+// exchange decodes the messages of a body and writes their acknowledgments. Apart from its id and its time, an
+// acknowledgment depends only on the message and on settings, so a repeated message gets the same code.
 func (r *reader) exchange(body []byte, charset hl7.Charset, hospital string, options hl7.Options) (*exchange, *refusedBody) {
 	batch, err := hl7.Split(body, charset)
 	switch {
@@ -217,7 +217,8 @@ func severity(code hl7.AckCode) int {
 	return 0
 }
 
-// answer sends the response as JSON.
+// answer sends the response as JSON. If no message was accepted, the response is an error that contains the
+// acknowledgment.
 func (x *exchange) answer(w http.ResponseWriter, r *http.Request, in *reader, got receipt) {
 	if x.acceptedMessages(got) == 0 {
 		refused := &httpapi.HL7{Ack: string(x.ack), AckCode: string(x.worst)}
@@ -338,9 +339,10 @@ func NewMessages(c Config) *Messages { return &Messages{server{c}} }
 // IngestBody returns the acknowledgment of a message, or the batch of acknowledgments of several messages. The result
 // is empty if the sender requested no acknowledgment.
 //
-// When it returns, the accepted messages are durable in Kafka. It does not wait until they are applied, because their
-// effects do not change the acknowledgment, and the sender waits for the acknowledgment before it sends the next
-// message. After [ErrAway], the messages may or may not be in Kafka, and can safely be sent again.
+// When IngestBody returns without an error, the accepted messages are durable in Kafka. It does not wait until they
+// are applied, because their effects do not change the acknowledgment, and the sender waits for the acknowledgment
+// before it sends the next message. After [ErrAway], the messages may or may not be in Kafka, and can safely be sent
+// again.
 func (m *Messages) IngestBody(ctx context.Context, key access.Key, body []byte) (ack []byte, err error) {
 	if !key.Allows(access.IngestHL7) {
 		return nil, ErrForbidden

@@ -224,8 +224,8 @@ func TestMessages(t *testing.T) {
 	}
 }
 
-// TestMessagesThatAreNone: even a body that is not exactly one readable message gets an acknowledgment, so that its
-// sender does not wait forever.
+// TestMessagesThatAreNone: a body without a usable header, or with too many messages, gets an acknowledgment, so that
+// its sender does not wait forever. Nothing from the body is stored.
 func TestMessagesThatAreNone(t *testing.T) {
 	d := open(t)
 	for name, test := range map[string]struct{ body, want string }{
@@ -244,7 +244,9 @@ func TestMessagesThatAreNone(t *testing.T) {
 	}
 }
 
-// TestMessagesNotKept: a message that is not in the log is not acknowledged.
+// TestMessagesNotKept: a message that was not appended to the log is never acknowledged as accepted. A message that
+// is too large gets an error acknowledgment, because a retry would not help; in the other cases, the sender gets
+// none.
 func TestMessagesNotKept(t *testing.T) {
 	d := open(t)
 	for name, tt := range map[string]struct {

@@ -243,7 +243,7 @@ func isRead(read map[string]bool, f messageFact) bool {
 }
 
 // isOverridden reports whether another component of the message takes precedence over the given one under the rules
-// of docs/reference/hl7-fields.md. Most of these rules depend only on the values of the components.
+// of docs/reference/hl7-fields.md.
 func (m *parted) isOverridden(f messageFact) bool {
 	trigger := m.first("MSH", 9, 2)
 	exact := func(v string) bool { return len(v) >= 14 && (strings.ContainsAny(v, "+-") || v[:8] != "20260304") } // has an offset, or is not near MSH-7
@@ -256,7 +256,7 @@ func (m *parted) isOverridden(f messageFact) bool {
 	own := func(field, component int) string { return m.get(f.s, field, 0, component) }
 	switch f.name {
 	case "MSH-3.1", "MSH-4.1", "MSH-5.1", "MSH-6.1", "MSH-12.1":
-		return m.first("MSH", 15, 1) == "NE" // the message is not acknowledged
+		return m.first("MSH", 15, 1) == "NE" // these fields only affect the acknowledgment, and none is sent
 	case "MSH-7.1":
 		return exact(m.first("EVN", 2, 1))
 	case "MSH-18.1", "MSH-18.2": // JSON is UTF-8
@@ -356,7 +356,8 @@ func TestNoFactOfHL7IsSilent(t *testing.T) {
 			}
 		}
 	}
-	// Add each component that the message lacks: all that are read, and many that are not.
+	// Set each component that the bare message lacks: the components that are read one by one, and the others all
+	// together.
 	for _, event := range []string{"A01", "A02", "A03", "A04", "A06", "A07", "A08", "A11", "A12", "A13"} {
 		m, _ := splitMessage(strings.ReplaceAll(bareAdmission, "A01", event))
 		whole := p.sendMessage(t, m.text())

@@ -154,7 +154,8 @@ func TestBodiesThatAreTaken(t *testing.T) {
 	}
 }
 
-// TestWhatBecomesOfAnObservation: an accepted observation has one of four outcomes.
+// TestWhatBecomesOfAnObservation: the response of every feed states whether the observation was applied, is pending,
+// was not waited for, or could not be appended to the log.
 func TestWhatBecomesOfAnObservation(t *testing.T) {
 	bodies := map[string]string{
 		"adt": adtBody, "census": censusBody, "clinical": clinicalBody, "roster": rosterBody, "staffing": staffingBody,

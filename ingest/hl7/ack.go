@@ -52,10 +52,11 @@ type Acknowledgment struct {
 	Sender   Sender
 }
 
-// Code returns the acknowledgment code, and reports whether to send an acknowledgment at all. In enhanced mode
-// (MSH-15 or MSH-16 has a value), an accept acknowledgment is sent if MSH-15 asks for it; application acknowledgments
-// are never sent. If only MSH-16 has a value, and the sender wants no application acknowledgment, original mode is
-// used.
+// Code returns the acknowledgment code, and reports whether to send an acknowledgment at all.
+//
+// The message is in enhanced mode if MSH-15 has a value, or if MSH-16 has a value other than NE. In enhanced mode, an
+// accept acknowledgment is sent if MSH-15 asks for it; application acknowledgments are never sent. A message with
+// joined segments, or from a sender with [Sender.OriginalMode], is always acknowledged in original mode.
 func (m *Message) Code(a Acknowledgment) (code AckCode, send bool) {
 	code = AA
 	if a.Fault != nil {
@@ -140,15 +141,15 @@ const hl7Time = "20060102150405-0700"
 // ownVersion is the HL7 version of an acknowledgment to a message that does not state its version.
 const ownVersion = "2.5.1"
 
-// reportsErrors reports whether the sender's version has the ERR segment in the form of v2.5 and later. A message
-// without a version gets an ERR segment.
+// reportsErrors reports whether acknowledgments to the sender contain an ERR segment in the form of v2.5 and later.
+// They do if the sender's version is at least 2.5 or missing.
 func (m *Message) reportsErrors() bool {
 	version := string(m.at(m.header(12), 1))
 	return version == "" || len(version) >= 3 && version[:2] == "2." && (version[2] >= '5' || len(version) > 3 && isDigit(version[3]))
 }
 
-// AppendError appends an AE acknowledgment, with default delimiters, for a message without a usable MSH. controlID is
-// MSH-10 of the message, if known.
+// AppendError appends an AE acknowledgment, with default delimiters, for a body whose messages cannot be acknowledged
+// individually, for example because the MSH is unusable. controlID is MSH-10 of the message, if known.
 func AppendError(dst []byte, a Acknowledgment, controlID string) []byte {
 	m := Message{raw: []byte(`MSH|^~\&|`), charset: UTF8, charsetKnown: true}
 	m.delimiters() // sets the default delimiters

@@ -158,7 +158,7 @@ func said(e acuity.Event) acuity.Event {
 	if e.AtFrom != 0 {
 		e.AtFrom, e.AtTo, e.Precision = 0, 0, acuity.Millisecond // encode writes only the instant
 	}
-	e.CancelsTo = 0 // the end of a day that has 23 or 25 hours in the hospital is lost, because stamp writes a fixed offset
+	e.CancelsTo = 0 // encode writes a fixed offset, so the decoder cannot find the end of a day with 23 or 25 hours
 	if isCancel(e.Type) && e.RecordedAt == 0 {
 		e.RecordedAt = e.At
 	}

@@ -92,8 +92,8 @@ func (m *Message) Facts(o Options) (acuity.Event, *Fault) {
 	return d.event, nil
 }
 
-// Usual sizes, in bytes, of an event's strings: the pseudonyms of the message, visit, account and patient, and the
-// diagnoses.
+// Usual sizes, in bytes, of an event's strings: all pseudonyms (of the message, visit, account and patient) together,
+// and one diagnosis.
 const (
 	pseudonymsKept = 120
 	diagnosisKept  = 48
@@ -157,9 +157,11 @@ func (d *decoder) identify() {
 }
 
 // setTimes sets the time of the event to the first available of EVN-6, EVN-2, MSH-7 and the time of receipt. If that
-// time is coarse, the later ones in this list refine it. In a cancellation, EVN-6 identifies the canceled event by
-// its time, so EVN-6 is kept as sent. If that time falls into the hour that is repeated when daylight saving time
-// ends, it matches both hours, because the canceled event may have been sent with the other offset.
+// time is coarse, the later ones in this list refine it.
+//
+// In a cancellation, EVN-6 is the time of the canceled event, so setTimes stores EVN-6 separately and does not use it
+// as the time of the cancellation. If EVN-6 falls into the hour that is repeated when daylight saving time ends, it
+// matches both hours, because the canceled event may have been sent with the other offset.
 func (d *decoder) setTimes() {
 	sent, hasSent := d.time(d.header(7), position{segment: "MSH", field: 7})
 	if hasSent {
@@ -207,7 +209,7 @@ func (d *decoder) time(field []byte, at position) (stamp, bool) {
 		return stamp{}, false
 	}
 	text := d.oneLine(d.Message.at(field, 1))
-	if isBlank(text) { // the second component of a TS of v2.3 is not a time
+	if isBlank(text) { // only the first component of the field is a time
 		return stamp{}, false
 	}
 	t, ok := d.parse(text)
@@ -337,7 +339,7 @@ const (
 	warnEventTime      = "event_time_missing" // the event has no time: the next available time is used
 	warnIgnored        = "event_ignored"      // an event without effect
 	warnLineContinued  = "line_continued"     // not a segment: read as text of the preceding field
-	warnLineIgnored    = "line_ignored"       // not a segment; follows an unused segment or MSH
+	warnLineIgnored    = "line_ignored"       // neither a segment nor a continuation of a used segment
 	warnLocationCut    = "location_cut"       // a part of a location is longer than the limit
 	warnMerge          = "merge_ignored"      // the event renumbers a patient or a visit, which has no effect
 	warnNotProduction  = "not_production"     // MSH-11 is not P; applied as if it were

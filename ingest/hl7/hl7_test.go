@@ -365,7 +365,8 @@ func TestDiagnoses(t *testing.T) {
 	}
 }
 
-// TestIdentity: two events have the same identity if and only if sender, control id and bytes are equal.
+// TestIdentity: the identity of an event depends on all bytes of its message, including the sender and the control
+// id, but not on the framing.
 func TestIdentity(t *testing.T) {
 	seen := map[string]string{}
 	o := options

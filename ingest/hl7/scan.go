@@ -43,7 +43,7 @@ type Message struct {
 	made    []byte // a pseudonym
 }
 
-// oddLine is a line that is not a segment or is an unused segment.
+// oddLine is a line that gets a warning because it is not a segment or is a repeated segment.
 type oddLine struct {
 	number int // number among the nonblank lines, starting at 1
 	code   string

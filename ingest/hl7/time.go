@@ -120,7 +120,7 @@ func (z *zones) everyReading(t stamp) acuity.Moment {
 		at := m.From.Time()
 		other := at.Add(offsetAt(at, z.hospital) - offsetAt(at.AddDate(0, 0, days), z.hospital))
 		if offsetAt(other, z.hospital) == offsetAt(at, z.hospital) {
-			continue // a clock with this offset never shows the time
+			continue // at this instant, the hospital's clock shows a different time
 		}
 		length := m.Precision.Length()
 		m.From, m.To = min(m.From, acuity.At(other)), max(m.From, acuity.At(other)).Add(length)

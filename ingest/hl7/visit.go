@@ -42,7 +42,8 @@ func (d *decoder) setSubjects() bool {
 	return true
 }
 
-// readNumbers reads the visit number and the account number, which may both identify the same visit.
+// readNumbers reads the visit number and the account number of the visit. If both fields contain the same number,
+// only the visit number is kept.
 func (d *decoder) readNumbers() {
 	e := &d.event
 	visit, account := d.cx(d.field(d.pv1, 19)), d.cx(d.field(d.pid, 18))
@@ -274,8 +275,9 @@ func isOID(b []byte) bool {
 	return dots >= 2
 }
 
-// readDiagnoses reads the DG1 segments and skips those without a code. Transfers, discharges and cancellations do not
-// change diagnoses.
+// readDiagnoses reads the DG1 segments and skips those without a code. If any segment has an action code in DG1-21,
+// the diagnoses are changes; otherwise they replace the known diagnoses. The DG1 segments of transfers, discharges
+// and cancellations are ignored with a warning.
 func (d *decoder) readDiagnoses() {
 	if len(d.dg1) == 0 {
 		return
