@@ -154,8 +154,8 @@ func TestBodiesThatAreTaken(t *testing.T) {
 	}
 }
 
-// TestWhatBecomesOfAnObservation: the response of every feed states whether the observation was applied, is pending,
-// was not waited for, or could not be appended to the log.
+// TestWhatBecomesOfAnObservation: the response of every feed states what became of the observation, for example that
+// it was applied, is pending, or could not be appended to the log.
 func TestWhatBecomesOfAnObservation(t *testing.T) {
 	bodies := map[string]string{
 		"adt": adtBody, "census": censusBody, "clinical": clinicalBody, "roster": rosterBody, "staffing": staffingBody,

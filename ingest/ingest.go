@@ -3,9 +3,9 @@
 // A request either becomes one [acuity.Observation] of facts, or is refused as a whole with a response that names
 // every broken rule. Nothing from a refused request is stored.
 //
-// The observation is appended to the [Log]. The handler waits until it is [Applied], and the response contains the
-// effects of the request. Names, birth dates and addresses are never decoded into values. Identifiers leave the
-// package only as pseudonyms (see [Pseudonyms]).
+// The observation is appended to the [Log]. The handler then waits until a processor has applied the observation (see
+// [Applied]), so that the response contains the effects of the request. Names, birth dates and addresses are never
+// decoded into values. Identifiers leave the package only as pseudonyms (see [Pseudonyms]).
 package ingest
 
 import (
@@ -73,7 +73,7 @@ type View interface {
 // Timeouts for the steps of a request.
 const (
 	appendWait  = 5 * time.Second
-	appliedWait = 2 * time.Second // time until reads include the request
+	appliedWait = 2 * time.Second // maximum wait until reads include the request
 	retryAfter  = 2 * time.Second // Retry-After of the response to a sender whose request could not be accepted
 )
 
@@ -174,9 +174,10 @@ type receipt struct {
 // nothingAppended is the receipt for a body with nothing to append.
 var nothingAppended = receipt{applied: true, change: acuity.Change{Outcome: acuity.Ignored}}
 
-// submit appends the observation and waits until the view includes it. If the observation cannot be appended, submit
-// sends an error response and returns false. in is nil for an administrator's request (see acts), because such
-// requests are not counted for any feed.
+// submit appends the observation and waits up to appliedWait until the view includes it, unless the sender prefers an
+// immediate response. If submit returns false, it has sent an error response, for example because the observation
+// could not be appended. in is nil for an administrator's request (see acts), because such requests are not counted
+// for any feed.
 func (s *server) submit(w http.ResponseWriter, r *http.Request, in *reader, o *acuity.Observation) (receipt, bool) {
 	if o.Request == nil { // a retried dead letter already has the identity of its request
 		o.Request = s.requestOf(r, o.Hospital)
@@ -227,8 +228,8 @@ func (s *server) submit(w http.ResponseWriter, r *http.Request, in *reader, o *a
 	if !s.resolveRepeat(w, r, &got) {
 		return receipt{}, false
 	}
-	// After a response with applied:true, a sender may read its own change immediately. The response to an act does
-	// not depend on a lagging view, because it contains the effects of the act.
+	// A response contains applied:true only if reads already show the change. This does not hold for the response to
+	// an act, which contains the effects of the act.
 	shown := s.View.Wait(ctx, o.Hospital, got.position)
 	if _, refused := exceeded(&got.change); !shown && !refused && in != nil {
 		s.countAnswer(ProgressView)

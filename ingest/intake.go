@@ -158,9 +158,9 @@ type Notice struct {
 const maxNotices = 100
 
 // showControlID returns a control id that may be stored: the id itself, or a keyed pseudonym of it. Senders choose
-// control ids freely, and some put patient numbers into them. An id is stored only if it has the form of a counter, a
-// time or a random number: it has a digit, and no word of more than four letters unless it is a hexadecimal number of
-// at least 16 characters.
+// control ids freely, and some put patient numbers into them. An id is stored only if it has at most 64 characters
+// and the form of a counter, a time or a random number: it has a digit, and no word of more than four letters unless
+// it is a hexadecimal number of at least 16 characters.
 func showControlID(id string, pseudonym func(kind, value string) string) string {
 	digits, letters, word, hex := 0, 0, 0, true
 	for i := range len(id) {

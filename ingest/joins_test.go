@@ -10,8 +10,8 @@ import (
 	"svc/acuity/hospital/hospitaltest"
 )
 
-// TestNamesOfOneVisit: messages that identify a visit in several ways are about one patient, in any order of arrival.
-// At the end of each case, at most one room is occupied, and no patient is without a room.
+// TestNamesOfOneVisit: if the messages about one visit identify it in different ways, svc joins them into one visit,
+// in any order of arrival. At the end of each case, at most one room is occupied, and no patient is without a room.
 func TestNamesOfOneVisit(t *testing.T) {
 	stay := func(status, id, more string) string {
 		return `{"resourceType":"Encounter","id":"` + id + `","status":"` + status + `","class":{"code":"IMP"},"subject":{"reference":"Patient/p1"}` + more + `}`

@@ -187,8 +187,8 @@ func (a *tried) names(feed string, of part) bool {
 	return len(a.Data.Unmapped) > 0 && feed == "clinical" || a.Data.Outcome == nil || *a.Data.Outcome != "applied"
 }
 
-// itemsOf returns the parts of a request that each state a fact independently, without facts that
-// the request states twice.
+// itemsOf returns parts of a request that each state a fact independently: the DG1 segments of an HL7 message, or up
+// to two elements of a JSON body. It omits facts that the request states twice.
 func itemsOf(t *testing.T, m mutant) (all []part) {
 	t.Helper()
 	if m.feed == "hl7" {

@@ -34,7 +34,7 @@ func NewPseudonyms(key []byte) Pseudonyms {
 	return p
 }
 
-// Begin sets the key of p and of all its copies. It must be called once, before the first pseudonym is made.
+// Begin sets the key of p and of all its copies. It must not be called after the first pseudonym has been made.
 func (p Pseudonyms) Begin(key []byte) { p.key.Store(&key) }
 
 // keyed is a reusable HMAC state. Setting up the key takes as long as computing a short pseudonym.

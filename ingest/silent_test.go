@@ -61,7 +61,7 @@ type told struct {
 type effect struct {
 	print    string
 	places   []string // the locations that the answer names
-	out      []string // resources that are ignored, as the answer names them
+	out      []string // paths of ignored resources, as the answer names them
 	unmapped bool     // whether the answer names an unmapped code; the values of that code then have no effect
 	whole    bool     // whether the whole request was refused or ignored
 }
@@ -160,7 +160,7 @@ func within(inner, outer string) bool {
 	return ok && (rest == "" || rest[0] == '.' || rest[0] == '[')
 }
 
-// For JSON, the test replaces the value of each leaf of the tree.
+// TestNoFactOfJSONIsSilent replaces the value of each leaf of a JSON tree.
 
 // filesOf returns the content of the files that match a pattern.
 func filesOf(t *testing.T, pattern string) map[string]string {

@@ -248,9 +248,9 @@ func isLetterOrDigit(c byte) bool {
 	return c >= '0' && c <= '9' || c|0x20 >= 'a' && c|0x20 <= 'z'
 }
 
-// end handles a 0x1C. The 0x1C ends the message, unless bytes other than the end of a frame have arrived with it. In
-// that case, the 0x1C is an ordinary byte and is left to the decoder. The reader does not wait for the 0x0D, because a
-// sender that omits it is already waiting for the acknowledgment.
+// end handles a 0x1C. If nothing has arrived after the 0x1C, or if a CR, an LF or a 0x0B follows it, the message is
+// complete. If another byte follows, the 0x1C is part of the message. The reader does not wait for the 0x0D, because
+// a sender that omits it is already waiting for the acknowledgment.
 func (r *Reader) end() (done bool, err error) {
 	if err = r.discard(1); err != nil {
 		return false, err

@@ -106,7 +106,8 @@ func TestFramesComeBack(t *testing.T) {
 	})
 }
 
-// TestVerticalTabInMessage: a 0x0B within text is data, however the network splits the stream.
+// TestVerticalTabInMessage: a 0x0B inside a message is data unless a header follows it, however the network splits
+// the stream.
 func TestVerticalTabInMessage(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		pieces := rapid.SampledFrom([]string{"\x0b", "\x0b", "M", "S", "H", "MSH", "FHS", "DG1|1", "\r", " ", "\xc2\xa0", "x"})

@@ -62,8 +62,8 @@ type Server struct {
 	Counts *Counts // may be shared by several servers
 }
 
-// Serve accepts connections until ctx ends. It then closes the listener and the idle connections, and waits for started
-// messages to finish, for at most [Limits].Stop.
+// Serve accepts connections until ctx ends. It then closes the listener and the idle connections, and waits for
+// started messages to finish, for at most [Limits].Stop. It returns an error only if the listener fails.
 func (s *Server) Serve(ctx context.Context, listener net.Listener) error {
 	behind, cut := context.WithCancel(context.WithoutCancel(ctx))
 	defer cut()
@@ -166,7 +166,7 @@ func (l *connTable) remove(c *conn) {
 }
 
 // awaitMessage sets the deadline by which the next message on a connection must begin. It returns false if the server
-// is stopping.
+// is stopping or the connection is already closed.
 func (l *connTable) awaitMessage(c *conn, until time.Time) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -185,7 +185,7 @@ func (l *connTable) receiveUntil(c *conn, until time.Time) error {
 	return c.socket.SetReadDeadline(until)
 }
 
-// closeIdle closes the connections on which no message has begun.
+// closeIdle stops the server from reading further messages, and closes the connections on which no message has begun.
 func (l *connTable) closeIdle(now time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

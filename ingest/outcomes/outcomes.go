@@ -24,7 +24,7 @@ type Counter struct {
 
 	mu      sync.Mutex
 	pending map[ingest.Position]kept // in the log, not applied yet
-	events  int                      // number of events in pending observations that have places
+	events  int                      // number of events in those pending observations whose places are kept
 }
 
 // New returns an empty counter. known returns the change of an observation if that change is still cached.
@@ -42,7 +42,8 @@ type kept struct {
 }
 
 // Limits of the pending observations, whose number grows while the processor is unavailable. Observations beyond the
-// first limit are counted only as received. Events beyond the second limit get no notices.
+// first limit are counted only as received. While the events reach the second limit, further observations get no
+// notices from applying.
 const (
 	pendingAtMost = 100_000
 	eventsAtMost  = 200_000

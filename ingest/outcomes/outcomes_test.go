@@ -13,7 +13,8 @@ import (
 )
 
 // TestCountsOfAFeed: an observation is counted as received at once. Its outcome is counted when the change arrives,
-// whether that is before or after the acknowledgment. Observations that other processes received are not counted.
+// whether that is before or after Kafka acknowledges the observation. Observations that other processes received are
+// not counted.
 func TestCountsOfAFeed(t *testing.T) {
 	at := time.Date(2031, 4, 5, 12, 0, 0, 0, time.UTC)
 	changes := map[ingest.Position][]byte{}
@@ -118,7 +119,8 @@ func TestFactsOfAFeed(t *testing.T) {
 }
 
 // TestNoticesOfAFeed: notices from decoding are stored at once, and notices from applying when the change arrives.
-// Each notice contains the id of the request. Events beyond the limit get no notices.
+// Each notice contains the id of the request. While the limit of pending events is reached, a new observation gets no
+// notices from applying.
 func TestNoticesOfAFeed(t *testing.T) {
 	at := time.Date(2031, 4, 5, 12, 0, 0, 0, time.UTC)
 	changes := map[ingest.Position][]byte{}

@@ -34,8 +34,8 @@ func NewPast(now time.Time) *Past {
 	return &Past{now: now, pending: map[ingest.Position]received{}, sums: map[time.Time]map[feeds.Feed]*feeds.Sum{}}
 }
 
-// PastWindow is the longest window of a feed. Observations that were received before it are not counted; only the
-// time of the latest one is restored.
+// PastWindow is the longest window of a feed. Observations from before the window are added together at the time of
+// the latest one, so they restore that time but count in no window.
 const PastWindow = 24 * time.Hour
 
 const pastStep = time.Minute // resolution of the restored counts

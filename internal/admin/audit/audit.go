@@ -58,8 +58,10 @@ func (record Record) RecordNotDone(ctx context.Context, act Act, how string) err
 }
 
 // Do records acts and then calls do, which executes them together. If an act could not be recorded, do is not called.
-// If do fails, Do writes a second record for each act. If the error is [access.ErrOvertaken], do changed nothing;
-// after any other error of do, it is unknown whether do changed something.
+//
+// If do was not called or fails, Do writes a second record for each recorded act. The action of the second record
+// ends in [Unclear] after an error of do other than [access.ErrOvertaken], because it is then unknown whether do
+// changed something. In all other cases, it ends in [Failed].
 func (record Record) Do(ctx context.Context, do func() error, acts ...Act) error {
 	recorded, err := writeEach(acts, func(act Act) error { return record(ctx, act) })
 	how := Failed
@@ -76,8 +78,8 @@ func (record Record) Do(ctx context.Context, do func() error, acts ...Act) error
 	return err
 }
 
-// Retry repeats a change until no other change overtakes it. The change reads the current state each time, so its
-// decision is based on the new state.
+// Retry calls change until it returns a result other than [access.ErrOvertaken], which means that another change came
+// first, or until ctx has ended. Each call must read the current state, so that the change is based on it.
 func Retry(ctx context.Context, change func() error) error {
 	for {
 		if err := change(); !errors.Is(err, access.ErrOvertaken) || ctx.Err() != nil {
