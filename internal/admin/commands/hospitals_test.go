@@ -45,8 +45,8 @@ func manyHospitals(n int) (rows []string) {
 	return rows
 }
 
-// TestImportHospitals: hundreds of hospitals are created in one import, and each key is shown once.
-// A second import creates nothing; a third creates only the hospitals of added lines.
+// TestImportHospitals: one import creates hundreds of hospitals and shows each new key once. Importing the same file
+// again creates nothing. If lines or keys are added to the file, the next import creates only those.
 func TestImportHospitals(t *testing.T) {
 	broker, err := stream.Embed(stream.BrokerOptions{})
 	if err != nil {
@@ -105,8 +105,8 @@ func TestImportHospitals(t *testing.T) {
 		t.Errorf("%v: %+v", err, made)
 	}
 
-	// A hospital that exists with a different name or time zone is an error, because the import does not guess which is
-	// right.
+	// If a hospital already exists with a different name or time zone, the whole file is refused, because the import
+	// cannot decide which value is right.
 	code, stdout, stderr := say(t, append([]string{"hospitals", "import", hospitalsFile(t, "other,Other,UTC,", "h-0001,Another,UTC,"), "--scopes", "all"}, kafka...)...)
 	if code != 1 || stdout != "" || !strings.Contains(stderr, "line 3: name:") || !strings.Contains(stderr, "line 3: timezone:") || !strings.Contains(stderr, "nothing was imported; errors: 2") {
 		t.Errorf("code %d, says %q, %q", code, stdout, stderr)

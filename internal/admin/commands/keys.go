@@ -140,8 +140,8 @@ func listKeys(ctx context.Context, a *kafkacli.Command, hospital string) error {
 	})
 }
 
-// used returns when keys were last used, to the minute. It returns nothing if Redis is not configured, is unavailable,
-// or has lost the data; the list of keys is useful even then.
+// used returns when keys were last used, to the minute. It returns nothing if Redis is not configured, is
+// unavailable, or has lost the data. This is not an error, because the list of keys is useful without the times.
 func used(ctx context.Context, a *kafkacli.Command, ids []string) map[string]time.Time {
 	if !a.IsDev && !a.Flags.Changed("redis") {
 		return nil

@@ -158,13 +158,13 @@ func TestLifeOfAKey(t *testing.T) {
 	}
 }
 
-// Another process may change a key after it was read. If two requests name the same version, only one succeeds. A
-// request that accepts any version is applied to the new state.
+// Another process revokes a key after the request has read the key but before the request writes. A request that
+// names the old version is refused. A request that accepts any version is applied to the revoked key.
 func TestAKeyThatIsChangedMeanwhile(t *testing.T) {
 	for name, c := range map[string]struct {
 		method, path, match string
 		want                int
-		puts                int // number of writes of the request
+		puts                int // expected number of writes by the request
 	}{
 		"revoke that version": {"DELETE", "", "that", 412, 0},
 		"rotate that version": {"POST", "/rotate", "that", 412, 0},

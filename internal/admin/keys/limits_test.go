@@ -8,8 +8,8 @@ import (
 	"svc/internal/httpapi/access"
 )
 
-// TestKeysOfAHospitalAreBounded: a hospital has at most 200 valid keys. Revoking a key permits a new one. The keys of
-// other hospitals do not count.
+// TestKeysOfAHospitalAreBounded: a hospital with 200 valid keys cannot get another one, except by one rotation. The
+// keys of other hospitals and keys that have ended do not count.
 func TestKeysOfAHospitalAreBounded(t *testing.T) {
 	h := open(t)
 	for n := range keys.Most + 50 { // keys of a different hospital, and keys that have ended

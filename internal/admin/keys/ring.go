@@ -83,13 +83,14 @@ func (r *Ring) valid(hospital string) (n int) {
 
 // Rotate creates a key that replaces an old key of the same hospital. The new key has a new token, and the same
 // scopes, limits and expiry. The old key remains valid for at most the given overlap. Both changes are stored, or
-// neither.
+// neither. Rotate returns [ErrEnded] if the old key is no longer valid, and [ErrTooMany] if the hospital has more
+// than [Most] valid keys, including the old one.
 func (r *Ring) Rotate(ctx context.Context, by string, seen int64, old access.Key, overlap time.Duration) (access.Key, string, error) {
 	now := r.Now()
 	if !old.Valid(now) {
 		return access.Key{}, "", ErrEnded
 	}
-	if r.valid(old.Hospital) > Most { // the new key replaces the old one
+	if r.valid(old.Hospital) > Most { // this allows one rotation while the hospital has Most keys
 		return access.Key{}, "", ErrTooMany
 	}
 	successor := old
@@ -102,7 +103,7 @@ func (r *Ring) Rotate(ctx context.Context, by string, seen int64, old access.Key
 	return key, token, r.do(ctx, seen, []*access.Key{&key, &old}, r.act(by, ActMint, "", &key), r.act(by, ActRotate, before, &old))
 }
 
-// Revoke ends a key now. It does not change a key that has already ended.
+// Revoke ends a key now. It does not change a key that is already revoked.
 func (r *Ring) Revoke(ctx context.Context, by string, seen int64, key access.Key) (access.Key, error) {
 	now := cut(r.Now())
 	if !key.RevokedAt.IsZero() && !now.Before(key.RevokedAt) {

@@ -47,9 +47,9 @@ func follow(t *testing.T, broker *stream.Broker) *Store {
 	return s
 }
 
-// TestCapsHoldUnderRaces: many callers create keys, wall displays and invitations concurrently, through one or two
-// instances on one log. The hospital ends up with exactly the maximum number of each, and every other caller gets an
-// error. Other hospitals are not affected.
+// TestCapsHoldUnderRaces: many callers concurrently create keys, wall displays or invitations for one hospital,
+// through one or two instances on one log. The hospital gets exactly the maximum number, and every other caller gets
+// an error. Other hospitals are not affected.
 func TestCapsHoldUnderRaces(t *testing.T) {
 	t.Parallel()
 	const room, callers = 4, 16 // free slots for the race, and callers that compete for them

@@ -58,14 +58,15 @@ func (s *Store) openPseudonyms(ring *seal.Keyring) ([]byte, error) {
 	return data, nil
 }
 
-// installedKey returns a key's record in the settings. If a different release wrote it, the record is empty.
+// installedKey returns a key's record in the settings, and reports whether there is one. If this release cannot
+// decode the record, the result contains only the id.
 func (s *Store) installedKey(id string) (*administration.InstalledKey, bool) {
 	value, is := s.table.Get(installedName(id))
 	if !is {
 		return nil, false
 	}
 	known, err := administration.InstalledKeyCodec.Decode(value)
-	if err != nil { // written by a different release: return an empty record
+	if err != nil { // written by a different release
 		return &administration.InstalledKey{ID: id}, true
 	}
 	return known, true
@@ -87,8 +88,9 @@ func (s *Store) putInstalledKey(ctx context.Context, seen int64, made *administr
 	return err
 }
 
-// install makes the newest key of a ring the installation's key. From then on, all processes with this key seal with
-// it, and processes without it become unready.
+// install makes the newest key of a ring the installation's key. Unless lost is true, the ring must also contain the
+// installation's current key. From then on, all processes with the new key seal with it, and processes without it
+// become unready.
 func (s *Store) install(ctx context.Context, id string, ring *seal.Keyring, lost bool, sealed []byte, now time.Time) error {
 	for {
 		seen := s.Seen()

@@ -203,8 +203,8 @@ func fingerprintOf(known *administration.InstalledKey) (f seal.Fingerprint) {
 	return f
 }
 
-// claim makes a key the installation's key. If several processes start at the same time, one of them succeeds and the
-// others compare their keys.
+// claim makes a key the installation's key. If several processes start at the same time, one of them succeeds, and
+// each of the others schedules another check.
 func (k *KeyCheck) claim(ctx context.Context, id string, ring *seal.Keyring) error {
 	seen := k.Store.Seen()
 	if _, is := k.Store.installedKey(id); is { // another process was faster
@@ -237,7 +237,8 @@ func (k *KeyCheck) claim(ctx context.Context, id string, ring *seal.Keyring) err
 	return nil
 }
 
-// begin decrypts the pseudonym data and calls Begin.
+// begin decrypts the pseudonym data and calls [KeyCheckConfig.Begin]. It does nothing if the process has no pseudonym
+// key.
 func (k *KeyCheck) begin() error {
 	ring, has := k.rings[PseudonymKey]
 	if !has {

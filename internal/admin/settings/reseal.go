@@ -33,7 +33,7 @@ type SealedRow struct {
 	kind string
 }
 
-// Sealed returns the webhooks and recipients with sealed values.
+// Sealed returns all webhooks and recipients, with the key that seals their values.
 func (s *Store) Sealed() (rows []SealedRow, err error) {
 	s.table.Range("", func(name string, value []byte) bool {
 		if strings.HasPrefix(name, administration.InstalledKeys) {
@@ -116,9 +116,9 @@ type Resealed struct {
 	Unknown   int // sealed with a key that is not configured
 }
 
-// Reseal makes the newest secrets key the installation's key, and reseals with it the settings that older keys have
-// sealed. The settings and their versions do not change. The resealing of each setting is recorded in the audit log. If
-// lost is true, the installation's current key is not required.
+// Reseal makes the newest secrets key the installation's key, and reseals with it the settings that configured older
+// keys have sealed. The settings and their versions do not change. The resealing of each setting is recorded in the
+// audit log. If lost is true, the installation's current key need not be configured.
 func (s *Store) Reseal(ctx context.Context, lost bool, record audit.Record, now func() time.Time) (n Resealed, err error) {
 	if err = s.install(ctx, SecretsKey, s.Seals, lost, nil, now()); err != nil {
 		return n, err

@@ -66,7 +66,8 @@ func openWebhook(seals *seal.Keyring, kept *administration.Webhook) (*subscriber
 	return w, fault
 }
 
-// sealRecipient returns the record of a recipient, with sealed addresses.
+// sealRecipient returns the record of a recipient, with sealed addresses. It refuses to overwrite an address that
+// could not be opened.
 func sealRecipient(seals *seal.Keyring, p *subscriber.Recipient) (*administration.AlertRecipient, error) {
 	closed := p.Email == "" && p.EmailShown != "" || p.Phone == "" && p.PhoneShown != ""
 	if closed || seals == nil && p.Email+p.Phone != "" {

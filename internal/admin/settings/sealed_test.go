@@ -87,8 +87,9 @@ func TestRecordsNeverHoldWhatIsSealed(t *testing.T) {
 	})
 }
 
-// TestSealedValuesStayInTheirPlace moves sealed values between fields, records and hospitals, and tries to open them
-// with different keys. They cannot be opened, have no value, and are not overwritten.
+// TestSealedValuesStayInTheirPlace: a sealed value cannot be opened in a different field, record or hospital, after a
+// change to its bytes, or with a different key. It then has no value, and the setting cannot be written, because that
+// would lose the value.
 func TestSealedValuesStayInTheirPlace(t *testing.T) {
 	ring, other := ringOf(t, testKey), ringOf(t, testKey+"other")
 	w := &subscriber.Webhook{ID: "whk_1", Hospital: "north", Secrets: []subscriber.Secret{

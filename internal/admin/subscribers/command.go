@@ -23,8 +23,8 @@ const (
 	actCommandStop   = "command.stop"
 )
 
-// awaitWithin is the maximum time that a response waits for the outcome of its command, and lookEvery is the interval
-// at which it polls for the outcome.
+// awaitWithin is the maximum time that a response waits for the outcome of its command. lookEvery is the interval at
+// which the handler polls for the outcome.
 const (
 	awaitWithin = 2 * time.Second
 	lookEvery   = 20 * time.Millisecond
@@ -217,7 +217,7 @@ func (s *webhooks) orderDryRun(w http.ResponseWriter, r *http.Request, c *outbou
 }
 
 // waitForCount waits until the notifier has reported how many deliveries a replay will send, and returns that number.
-// It returns nil if the report cannot be read or does not arrive in time.
+// It returns nil if the progress cannot be read or the report does not arrive in time.
 func (s *webhooks) waitForCount(ctx context.Context, c *outbound.Command) *int {
 	if p, ok := Await(ctx, s.Lists, c, func(p *outbound.Progress) bool { return p.Count > 0 || p.Done }); ok {
 		return &p.Count
@@ -225,9 +225,9 @@ func (s *webhooks) waitForCount(ctx context.Context, c *outbound.Command) *int {
 	return nil
 }
 
-// Await polls the view until the function enough returns true for the progress of a command; the notifier is another
-// process, which reports progress only in the view. Await returns false if awaitWithin has passed or the progress
-// cannot be read.
+// Await polls lists until the given function returns true for the progress of a command, and returns the progress. It
+// returns false if awaitWithin has passed or the progress cannot be read. Polling is necessary because the notifier,
+// a different process, reports progress only in the view.
 func Await(ctx context.Context, lists Progresses, c *outbound.Command, enough func(*outbound.Progress) bool) (outbound.Progress, bool) {
 	ctx, cancel := context.WithTimeout(ctx, awaitWithin)
 	defer cancel()
@@ -252,7 +252,7 @@ func Await(ctx context.Context, lists Progresses, c *outbound.Command, enough fu
 func (s *webhooks) retry(w http.ResponseWriter, r *http.Request) {
 	c := s.newCommand(r, outbound.VerbRetry)
 	d, ok, err := s.Lists.Delivery(r.Context(), c.Hospital, pathID(r))
-	if !ok { // an outdated list is sufficient for a retry, if it contains the delivery
+	if !ok { // an outdated list that contains the delivery is sufficient for a retry
 		s.requireListed(w, r, ok, err)
 		return
 	}

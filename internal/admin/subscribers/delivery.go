@@ -221,8 +221,8 @@ func (s *webhooks) listOwnDeliveries(w http.ResponseWriter, r *http.Request) {
 	httpapi.OK(w, r, page)
 }
 
-// mayRead reports whether the caller's key may list the deliveries to an endpoint. This is true if the endpoint
-// lists, as a reader key, the caller's key or a predecessor or successor of that key.
+// mayRead reports whether the caller's key may list the deliveries to an endpoint: whether the key, a predecessor or
+// a successor of it is a reader key of the endpoint.
 func (s *webhooks) mayRead(r *http.Request, hook *subscriber.Webhook) bool {
 	caller := httpapi.Caller(r.Context())
 	return slices.ContainsFunc(hook.ReaderKeys, func(id string) bool {

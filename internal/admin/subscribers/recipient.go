@@ -204,7 +204,7 @@ func (s *alerts) changeRecipient(w http.ResponseWriter, r *http.Request) {
 	if in.Language == nil {
 		p.Language = defaultLanguage
 	}
-	seen, end := s.begin() // begin after reading the body, because a slow sender must not block other changes
+	seen, end := s.begin() // lock only after reading the body, because a slow sender must not block other changes
 	defer end()
 	f := faultsOf(&in)
 	s.checkAddresses(&f, &p)

@@ -124,8 +124,8 @@ func versionText(version int64) string {
 	return strconv.FormatInt(version, 10)
 }
 
-// perform writes the audit record of an action, and then executes the action. If it returns false, it has sent an error
-// response.
+// perform writes the audit record of an action, and then executes the action. If the action fails, perform also
+// writes a second record. If it returns false, it has sent an error response.
 func (s *server) perform(
 	w http.ResponseWriter, r *http.Request, action, subject string, before, after int64, do func(context.Context) error,
 ) bool {

@@ -46,10 +46,10 @@ var secretStates = map[subscriber.SecretState]string{
 	subscriber.SecretNext: "next", subscriber.SecretCurrent: "current", subscriber.SecretPrevious: "previous",
 }
 
-// Rotate adds a new secret to the secrets of an endpoint, and returns the new secret first. The old and the new
-// secret both sign during the overlap; with an overlap of 0, only the new one signs. If an earlier new secret is not
-// current yet, Rotate changes nothing and ok is false, because a partner could not know which of three secrets is
-// next.
+// Rotate adds a new secret to the secrets of an endpoint, and returns the new secret first. The current and the new
+// secret both sign during the overlap; with an overlap of 0, only the new one signs. If the new secret of an earlier
+// rotation is not current yet and overlap is not 0, Rotate returns false, because a partner could not know which of
+// three secrets is next.
 func Rotate(secrets []subscriber.Secret, fresh subscriber.Secret, now time.Time, overlap time.Duration) (all []subscriber.Secret, ok bool) {
 	if overlap == 0 {
 		fresh.State, fresh.Until = subscriber.SecretCurrent, time.Time{}

@@ -9,8 +9,8 @@ import (
 	"svc/internal/outbound/subscriber"
 )
 
-// TestASlowSenderStopsNobody: other requests can change settings while the body of a slow request is still arriving.
-// If one of them changes the same object, the slow request is refused.
+// TestASlowSenderStopsNobody: while the body of a slow request is still arriving, other requests can change settings.
+// If such a request changes the same object, the slow request gets 503 and changes nothing.
 func TestASlowSenderStopsNobody(t *testing.T) {
 	for path, change := range map[string]struct {
 		first, rest, other string
