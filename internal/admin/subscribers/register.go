@@ -30,8 +30,9 @@ func NewRegister() *Register {
 	}
 }
 
-// OnChange registers fn, which is then called after each change with the id of the changed hospital. Calls do not
-// overlap, and fn must not block. OnChange must be called before the first change.
+// OnChange registers fn, which is then called after each change with the id of the hospital whose settings changed. A
+// register has a single writer, so calls do not overlap. fn must not block. OnChange must be called before the first
+// change.
 func (r *Register) OnChange(fn func(hospital string)) { r.onChange = append(r.onChange, fn) }
 
 // SetWebhook stores a new or changed webhook.

@@ -49,8 +49,8 @@ func TestForeignIsUnknown(t *testing.T) {
 	}
 }
 
-// TestNothingWithoutARecord: without an audit record, no action is executed. If the store fails, the response says so.
-// Neither response reveals a secret.
+// TestNothingWithoutARecord: if the audit record or the setting cannot be written, the action is not executed and the
+// response is an error. The process log then contains no secret.
 func TestNothingWithoutARecord(t *testing.T) {
 	h := open(t)
 	hook := h.ask("admin", "POST", hooks, `{"url":"https://partner.example/svc"}`, 200).Data.ID

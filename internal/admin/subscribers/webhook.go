@@ -285,14 +285,15 @@ func (s *webhooks) checkURL(w http.ResponseWriter, r *http.Request, hook *subscr
 	return !f.answered(w, r)
 }
 
-// set copies the settings of a request to w. It adds a fault for each reader key that does not exist.
+// set copies the settings of a request to w. It adds a fault for each new reader key that is not a key of the
+// hospital.
 func (s *webhooks) set(f *faults, w *subscriber.Webhook, in *webhookSettings) {
 	if in.Events == nil {
 		in.Events = []string{outbound.LevelChanged, outbound.RoomRescored}
 	}
 	for i, id := range in.ReaderKeyIDs {
 		if slices.Contains(w.ReaderKeys, id) {
-			continue // the key was set before, and may have been removed in the meantime
+			continue // an unchanged reader key is accepted, even if it no longer exists
 		}
 		key, known := s.Key(id)
 		f.fits(known && key.Hospital == w.Hospital, item("readerKeyIds", i), "key")

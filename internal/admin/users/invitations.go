@@ -120,7 +120,8 @@ func (o *Office) Invitations(hospital string) []Link {
 }
 
 // Withdraw ends the link of an invited person, and returns the link. If the person uses the link at the same time,
-// either the use or the withdrawal succeeds, but not both. The errors are [ErrNoLink] and those of Put.
+// either the use or the withdrawal succeeds, but not both. Withdraw returns [ErrNoLink] if the hospital has no valid
+// link for the person.
 func (o *Office) Withdraw(ctx context.Context, by, hospital, user string) (link Link, err error) {
 	err = audit.Retry(ctx, func() error {
 		seen, now := o.Seen(), cut(o.Now())

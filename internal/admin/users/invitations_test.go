@@ -127,8 +127,8 @@ func TestWithdrawNothing(t *testing.T) {
 	}
 }
 
-// TestWithdrawOrUse: if a person uses a link while an administrator withdraws it at another
-// instance, the first request succeeds and the other finds no link.
+// TestWithdrawOrUse: if a person uses a link while an administrator withdraws it at another instance, the request
+// that is written first succeeds, and the other one gets [ErrNoLink].
 func TestWithdrawOrUse(t *testing.T) {
 	t.Parallel()
 	for name, useFirst := range map[string]bool{"used meanwhile": true, "withdrawn meanwhile": false} {

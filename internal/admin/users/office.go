@@ -108,7 +108,7 @@ func (o *Office) FindLink(token string) (Link, bool) { return o.Register.Link(to
 
 // UseLink signs in the person for whom a link was created. If the link is used concurrently, even at different
 // instances, exactly one use succeeds, because the change is written only if the settings have not changed since the
-// link was read. The errors are [ErrNoLink] and those of Put.
+// link was read. UseLink returns [ErrNoLink] if the link is unknown or no longer valid.
 func (o *Office) UseLink(ctx context.Context, token string, in SignIn) (s Session, err error) {
 	err = audit.Retry(ctx, func() error {
 		seen, now := o.Seen(), cut(o.Now())

@@ -312,7 +312,8 @@ func TestLostRoleUndoesNothing(t *testing.T) {
 	}
 }
 
-// TestEpochNeverFalls: the epoch never decreases, in any order of sign-ins, role changes, locks and ended sessions.
+// TestEpochNeverFalls: in any order of sign-ins, locks and ended sessions, the epoch never decreases, and each change
+// of the role increases it.
 func TestEpochNeverFalls(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

@@ -27,6 +27,9 @@ type Change struct {
 }
 
 // Change changes a user. seen is the result of Seen, which the caller must have called before it read the user.
+// Changing the role, disabling the user or ending the sessions invalidates all of the user's sessions in this
+// hospital. Change returns [ErrRole] if the change includes a different role but the identity provider controls the
+// role.
 func (o *Office) Change(ctx context.Context, by string, seen int64, u User, c Change) (User, error) {
 	before := u.versionText()
 	if c.Role != nil && *c.Role != u.Role {

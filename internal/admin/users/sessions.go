@@ -164,7 +164,7 @@ func (r *Register) Sessions(user string) []Session {
 	return r.sessionsOf(func(s *Session) bool { return s.User == user })
 }
 
-// ended returns the expired sessions of a hospital.
+// ended returns the expired sessions whose records belong to a hospital.
 func (r *Register) ended(hospital string, now time.Time) []Session {
 	return r.sessionsOf(func(s *Session) bool { return s.Hospital == hospital && !now.Before(s.EndsAt) })
 }

@@ -100,7 +100,8 @@ func TestASVS742LockEndsSessions(t *testing.T) {
 	}
 }
 
-// TestSecretIsShownOnce: of many requests in a session, even at different instances, exactly one shows a secret.
+// TestSecretIsShownOnce: if many requests in a session try to show the same secret concurrently, even at different
+// instances, exactly one succeeds.
 func TestSecretIsShownOnce(t *testing.T) {
 	t.Parallel()
 	w := &world{now: noon}
