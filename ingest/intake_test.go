@@ -121,7 +121,7 @@ func TestNoticesWithoutTheSendersID(t *testing.T) {
 	}
 }
 
-// TestNoticesOfMLLP: messages over MLLP cause the same notices, without a request id.
+// TestNoticesOfMLLP: messages over MLLP cause the same notices as messages over HTTP, but without a request id.
 func TestNoticesOfMLLP(t *testing.T) {
 	d, intakes := noticed(t)
 	messages := ingest.NewMessages(d.config)
@@ -142,8 +142,8 @@ func TestNoticesOfMLLP(t *testing.T) {
 	}
 }
 
-// TestNoticesOfApplying: a warning from applying an observation refers to the message that caused it and is not
-// reported twice.
+// TestNoticesOfApplying: the notice of a warning from applying an observation names the message or field that caused
+// the warning. There is no such notice if decoding has already reported the same warning.
 func TestNoticesOfApplying(t *testing.T) {
 	for name, test := range map[string]struct {
 		path, kind, body string
@@ -199,7 +199,7 @@ func TestControlIDs(t *testing.T) {
 	}
 }
 
-// TestControlIDsHoldNoWords: words in a control id are never stored.
+// TestControlIDsHoldNoWords: if a control id contains a word, only its pseudonym is stored.
 func TestControlIDsHoldNoWords(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		around := rapid.StringMatching(`[0-9._:/+=-]{0,8}`)

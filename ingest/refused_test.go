@@ -153,7 +153,8 @@ func TestRefusedBeyondALimit(t *testing.T) {
 	})
 }
 
-// TestRulesAreTheLimits: the rules that an answer can name are the limits listed in the capabilities.
+// TestRulesAreTheLimits: a refusal because of a limit of the hospital names a rule that contains the value of the
+// limit in the capabilities.
 func TestRulesAreTheLimits(t *testing.T) {
 	limits := hospital.Limits()
 	for reason, limit := range map[string]string{

@@ -53,8 +53,8 @@ func (a *acts) setSettings(w http.ResponseWriter, r *http.Request) {
 	httpapi.OK(w, r, answer)
 }
 
-// setHospital executes the second half of the act that sets all settings. If it returns false, it has sent an error
-// response.
+// setHospital stores the time zone and the senders, which is the second half of the act that sets all settings. If it
+// returns false, it has sent an error response.
 //
 // In the first half, the switches are appended to the log and If-Match is checked. The log orders the acts of the
 // hospital, and the second half uses the version of the act in that order. Therefore, if two administrators act at

@@ -95,8 +95,8 @@ func TestBeyondUnapplied(t *testing.T) {
 	})
 }
 
-// TestMessagesBeyondShare: a message over MLLP waits until the rate share permits it. If the wait is too long, the
-// message is not acknowledged.
+// TestMessagesBeyondShare: a message over MLLP waits until the rate share permits it. If the rate share does not
+// permit it within the maximum wait, the message is neither stored nor acknowledged.
 func TestMessagesBeyondShare(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d, _ := shareFixture(t)

@@ -131,7 +131,8 @@ func (r *reader) roster(body []byte) *acuity.Roster {
 	return roster
 }
 
-// asOf reads the time of a snapshot. If the time is missing or in the future, it returns the time of receipt.
+// asOf returns the time of a snapshot or, if that time is missing or in the future, the time of receipt. The result
+// then refines the coarse times in the snapshot.
 func (o object) asOf() acuity.Instant {
 	at := o.time("asOf")
 	if at == 0 || at > o.now {

@@ -59,7 +59,7 @@ type conn struct {
 	sender   Sender
 	messages int64
 	answered int64
-	resting  bool // whether the connection waits between two messages; guarded by connTable.mu
+	resting  bool // whether the connection waits for a message to begin; guarded by connTable.mu
 }
 
 func (c *conn) run(ctx context.Context) (end, error) {

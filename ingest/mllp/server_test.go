@@ -193,8 +193,8 @@ func (p pipes) Accept() (net.Conn, error) {
 func (p pipes) Close() error   { close(p); return nil }
 func (p pipes) Addr() net.Addr { return &net.TCPAddr{} }
 
-// TestStop: at shutdown, idle connections are closed at once, and a message that has begun is read to its end and
-// answered.
+// TestStop: at shutdown, idle connections are closed at once. A message that has begun is read to its end and
+// answered, unless this takes longer than Limits.Stop; then its connection is closed.
 func TestStop(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		hold := make(chan struct{})

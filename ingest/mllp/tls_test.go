@@ -17,7 +17,8 @@ import (
 	"svc/ingest/mllp"
 )
 
-// TestTLS checks that names are taken only from a certificate whose private key the peer has proved to possess.
+// TestTLS: a peer with a certificate from the configured authority is admitted under the names in its certificate. A
+// peer without such a certificate, or one that does not complete the handshake, is not admitted.
 func TestTLS(t *testing.T) {
 	ca, pool := authority(t)
 	pair := ca.issue(t, "svc.test")

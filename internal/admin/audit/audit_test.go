@@ -39,8 +39,8 @@ func TestMatches(t *testing.T) {
 	}
 }
 
-// TestNotDone: a query for an action also returns its failed attempts, whose names have the suffix ".failed" or
-// ".unclear".
+// TestNotDone: RecordNotDone writes a record even if the client has disconnected. A query for an action also returns
+// its failed attempts, whose names have the suffix ".failed" or ".unclear".
 func TestNotDone(t *testing.T) {
 	var got []Act
 	record := Record(func(ctx context.Context, act Act) error {
@@ -67,8 +67,8 @@ func TestNotDone(t *testing.T) {
 	}
 }
 
-// TestActsAreRecordedAtOnce: actions that belong together are recorded in parallel, up to a maximum, and executed only
-// once all of them are recorded.
+// TestActsAreRecordedAtOnce: the records of actions in different hospitals are written concurrently, at most atOnce
+// at a time. The actions are executed only once all of them are recorded.
 func TestActsAreRecordedAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var writing, done atomic.Int32
