@@ -39,8 +39,8 @@ type Facts struct {
 
 	References []acuity.Reference // Medications, Locations and Patients to which other resources may refer
 
-	// Received is the number of resources, which is the sum of the other counts. Existing counts conditional creates
-	// of resources that already exist; it is known only once the facts are applied.
+	// Received is the number of resources: the sum of Applied, Existing, Ignored and Rejected. Existing counts
+	// conditional creates of resources that already exist; it is known only once the facts are applied.
 	Received, Applied, Existing, Ignored, Rejected int
 
 	Encounters, Measurements, Conditions int // included in Applied; a measurement is an Observation or a MedicationAdministration

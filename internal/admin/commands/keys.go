@@ -256,8 +256,8 @@ func rowOf(key *access.Key, now time.Time) keyRow {
 	return row
 }
 
-// printToken prints only the token on standard output, so that a script can capture it. Everything else goes to
-// standard error.
+// printToken prints only the token on standard output, so that a script can capture it, and everything else on
+// standard error. With --json, it prints the key with its token as one JSON object.
 func printToken(a *kafkacli.Command, key *access.Key, token string) error {
 	if a.JSON {
 		row := rowOf(key, a.Now())

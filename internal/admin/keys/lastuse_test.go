@@ -9,8 +9,7 @@ import (
 	"time"
 )
 
-// TestLastUse: while a key is in constant use, its last use is written once a minute, even if the store was
-// temporarily unavailable.
+// TestLastUse: while a key is in constant use, its last use is written once a minute. A failed write is not repeated.
 func TestLastUse(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, stop := context.WithCancel(t.Context())

@@ -8,8 +8,8 @@ import (
 	"svc/internal/signature"
 )
 
-// TestRotation follows the secrets of an endpoint through two rotations. Each rotation is one write; the other
-// changes happen as time passes.
+// TestRotation follows the secrets of an endpoint through several rotations. Each rotation is one write; all other
+// changes to the states of the secrets happen as time passes.
 func TestRotation(t *testing.T) {
 	h := open(t)
 	made := h.ask("admin", "POST", hooks, `{"url":"https://partner.example/svc"}`, 200)
