@@ -203,7 +203,8 @@ func (m *parted) another(f messageFact) string {
 }
 
 // readFields returns the components that docs/reference/hl7-fields.md lists as read, such as PV1-3.2. A field without
-// a component, such as "MSH-3", means all its components.
+// a component, such as "MSH-3", means all its components. unread is the section of the page about fields that are not
+// read.
 func readFields(t *testing.T) (read map[string]bool, unread string) {
 	t.Helper()
 	page, err := os.ReadFile("../docs/reference/hl7-fields.md")

@@ -71,7 +71,7 @@ func (o object) place() acuity.Place {
 	case p.Outside && p.HasRoomID:
 		o.unfit(o.at("outside"), "withoutRoomId")
 	case !p.HasRoomID && (p.Label != "" || p.Area != ""):
-		o.unfit(o.at("roomId"), "required") // a label requires a room to which it belongs
+		o.unfit(o.at("roomId"), "required") // a label or an area requires a room to which it belongs
 	}
 	return p
 }

@@ -227,7 +227,7 @@ func TestNoFactOfJSONIsSilent(t *testing.T) {
 	t.Log(n, "facts")
 }
 
-// feedFacts returns the leaves of a body of a JSON feed.
+// feedFacts returns the leaves of a body of a JSON feed, except the names of nurses and the ids of events.
 func feedFacts(t *testing.T, body string) (all []fact) {
 	t.Helper()
 	tree, ok := readTree(t, body)

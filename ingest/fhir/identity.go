@@ -286,8 +286,8 @@ func (d *document) idOf(r *resource) []byte {
 	return nil
 }
 
-// identifierOf returns the identifier of the given type or, if there is none, the first current identifier. It
-// returns "" if there is none at all.
+// identifierOf returns the current identifier of the given type or, if there is none, the first current identifier.
+// It returns "" if the resource has no current identifier.
 func (d *document) identifierOf(r *resource, kind string) string {
 	var first span
 	for _, id := range d.identifiers[r.firstIdentifier:r.lastIdentifier] {

@@ -184,7 +184,8 @@ func (d *document) hasIdentifier(r *resource, value string) bool {
 func (m *mapper) here(n int) acuity.Span { return acuity.Span{From: int32(n)} } //nolint:gosec // at most MaxFacts
 
 // create records that the facts of a resource belong to a conditional create; first holds the positions at which
-// these facts begin. The resource is identified by its name and, for a visit, its number.
+// these facts begin. create adds every name under which svc may already know the resource: its pseudonym, the
+// identifier in the condition, the names of its references and, for an Encounter, the pseudonyms of its visit.
 func (m *mapper) create(r *resource, first acuity.Create) {
 	first.Events.To, first.Signals.To = m.here(len(m.facts.Events)).From, m.here(len(m.facts.Signals)).From
 	first.References.To = m.here(len(m.facts.References)).From

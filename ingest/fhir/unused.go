@@ -39,8 +39,8 @@ func (d *document) reportUnknown(r *resource, key []byte) {
 	d.warn(r, "element_unknown", shownName(key))
 }
 
-// shownName returns the name of a field if it consists of letters, and "?" for any other text, which may be a value
-// that must not be repeated to the sender.
+// shownName returns the name of a field if it has the form of a FHIR element name, and "?" for any other text, which
+// may be a value that must not be repeated to the sender.
 func shownName(key []byte) string {
 	for _, c := range key {
 		if (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') {
