@@ -357,8 +357,7 @@ func TestNoFactOfHL7IsSilent(t *testing.T) {
 			}
 		}
 	}
-	// Set each component that the bare message lacks: the components that are read one by one, and the others all
-	// together.
+	// Set each component that the bare message lacks: one at a time if the component is read, and all others together.
 	for _, event := range []string{"A01", "A02", "A03", "A04", "A06", "A07", "A08", "A11", "A12", "A13"} {
 		m, _ := splitMessage(strings.ReplaceAll(bareAdmission, "A01", event))
 		whole := p.sendMessage(t, m.text())

@@ -39,7 +39,7 @@ const (
 )
 
 // moves returns the moves of an Encounter between its locations, in chronological order and none before the start of
-// the Encounter. If no location but a ward is known, moves returns a single move without a room
+// the Encounter. If no location or only a ward is known, moves returns a single move without a room
 // (docs/decisions.md#encounter-without-location).
 func (m *mapper) moves(r *resource, e *acuity.Event, start acuity.Instant) []move {
 	stays, ward := m.stays(r)

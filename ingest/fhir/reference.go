@@ -27,8 +27,8 @@ type index struct {
 
 // target is the target of a reference: a resource in the body, or the name or number of a resource elsewhere.
 type target struct {
-	at      int32  // type and id, such as "Encounter/55", from a literal reference
-	name    string // "Encounter/55" for a literal reference
+	at      int32  // index of the resource in the body; -1 if the body does not contain it
+	name    string // type and id, such as "Encounter/55", from a literal reference; or ""
 	logical string // value of the target's identifier, if the reference contains one
 }
 
@@ -295,7 +295,7 @@ func (m *mapper) addReference(r *resource) {
 
 // addPatient creates the fact that the reference and the number of a Patient identify the same patient. The fact also
 // says whether the patient is currently a newborn, and it contains the birth order in a multiple birth unless the
-// birth date shows that the patient is no newborn.
+// birth date shows that the patient is not a newborn.
 func (m *mapper) addPatient(r *resource) {
 	m.setPseudonyms(r)
 	at := cmp.Or(m.time(r, r.updated, "meta.lastUpdated"), m.ReceivedAt)

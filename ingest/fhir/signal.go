@@ -233,8 +233,8 @@ var observationStates = map[string]acuity.SignalStatus{
 }
 
 // observation creates the signals for an Observation: one for each component that has a code and does not only name a
-// fetus, and one for the Observation itself. An active Observation that has components but no value gets no signal of
-// its own, because it only groups its components.
+// fetus, and one for the Observation itself. An Observation that is not retracted and has components but no value only
+// groups its components, so it gets no signal of its own.
 func (m *mapper) observation(r *resource) bool {
 	status, ok := stateIn(m, r, observationStates, "registered")
 	if !ok {

@@ -42,8 +42,8 @@ type kept struct {
 }
 
 // Limits of the pending observations, whose number grows while the processor is unavailable. Observations beyond the
-// first limit are counted only as received. While the events reach the second limit, further observations get no
-// notices from applying.
+// first limit are counted only as received. While the number of their events is at the second limit, further
+// observations get no notices from applying.
 const (
 	pendingAtMost = 100_000
 	eventsAtMost  = 200_000
