@@ -199,7 +199,7 @@ func (s *scanner) number() span {
 	return span{uint32(from), uint32(s.i)} //nolint:gosec // Decode bounds the body
 }
 
-// flag reads true or false. said is false if the value is null or has a different type.
+// flag reads a boolean, and reports whether the value is one.
 func (s *scanner) flag() (value, said bool) {
 	c := s.space()
 	switch c {
