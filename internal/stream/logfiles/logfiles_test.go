@@ -3,7 +3,6 @@ package logfiles
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -20,7 +19,6 @@ import (
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kfake"
 	"github.com/twmb/franz-go/pkg/kgo"
-	"pgregory.net/rapid"
 )
 
 // The topics and the cluster id of the tests. Records are written to the topic truth without transactions, and to the
@@ -386,91 +384,6 @@ func TestMissingSegment(t *testing.T) {
 	}
 }
 
-// Damage to one entry in the log of committed offsets does not affect the other entries. If the log is cut off, only
-// the incomplete last entry is lost.
-func TestPositions(t *testing.T) {
-	dir := lived(t)
-	raw, err := os.ReadFile(filepath.Join(dir, groupsFile))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if sound, lost := entries(raw); lost != 0 || !bytes.Equal(sound, raw) {
-		t.Fatal("what the broker wrote is not understood")
-	}
-	for at := 0; at < len(raw); at += 11 {
-		damaged := bytes.Clone(raw)
-		damaged[at] ^= 0x15
-		sound, lost := entries(damaged)
-		if lost != 1 || len(sound) < len(raw)-300 || len(sound) >= len(raw) {
-			t.Fatalf("byte %d: %d places, %d of %d bytes stand", at, lost, len(sound), len(raw))
-		}
-		if again, lost := entries(sound); lost != 0 || !bytes.Equal(again, sound) {
-			t.Fatalf("byte %d: what stands is not sound", at)
-		}
-	}
-	for end := range raw {
-		if sound, _ := entries(raw[:end]); !bytes.HasPrefix(raw, sound) || end-len(sound) > 300 {
-			t.Fatalf("cut at %d: %d bytes stand", end, len(sound))
-		}
-	}
-}
-
-// The list of topics is restored from the sealed copy. Without a copy, the list is used as it is if
-// it can be read.
-func TestTopicList(t *testing.T) {
-	for name, row := range map[string]struct {
-		list, seal func([]byte) []byte
-		restored   bool // whether the list is restored; if not, it is used as it is
-		refused    bool
-	}{
-		"sound":                  {nil, nil, false, false},
-		"digit of the retention": {func(b []byte) []byte { return bytes.Replace(b, []byte(`"-1"`), []byte(`"11"`), 1) }, nil, true, false},
-		"another order":          {reversedTopics, nil, false, false},
-		"gone":                   {func([]byte) []byte { return nil }, nil, true, false},
-		"seal damaged":           {nil, func(b []byte) []byte { b[20]++; return b }, false, false},
-		"unreadable, no seal":    {func(b []byte) []byte { return b[1:] }, func([]byte) []byte { return nil }, false, true},
-	} {
-		t.Run(name, func(t *testing.T) {
-			dir := lived(t)
-			was := files(t, dir)[topicsFile]
-			for file, change := range map[string]func([]byte) []byte{topicsFile: row.list, sealedFile: row.seal} {
-				if change != nil {
-					edit(t, dir, file, change)
-				}
-			}
-			is := files(t, dir)[topicsFile]
-			err := Mend(options(dir))
-			damage, found := errors.AsType[*DamageError](err)
-			if found != row.refused || found && damage.File != filepath.Join(dir, topicsFile) || !found && err != nil {
-				t.Fatal(err)
-			}
-			if row.restored {
-				is = was
-			}
-			if now := files(t, dir)[topicsFile]; now != is {
-				t.Errorf("the list is %q, want %q", now, is)
-			}
-		})
-	}
-}
-
-// reversedTopics returns a list with its topics in the reverse order, as the broker may write it.
-func reversedTopics(list []byte) []byte {
-	var all struct {
-		Version int               `json:"version"`
-		Topics  []json.RawMessage `json:"topics"`
-	}
-	if err := json.Unmarshal(list, &all); err != nil || len(all.Topics) < 2 {
-		panic(fmt.Sprint(err, len(all.Topics)))
-	}
-	slices.Reverse(all.Topics)
-	list, err := json.Marshal(all)
-	if err != nil {
-		panic(err)
-	}
-	return list
-}
-
 // Only the owner can access the files. This includes files that an earlier release created with wider permissions.
 func TestOwnersAlone(t *testing.T) {
 	dir := lived(t)
@@ -490,53 +403,4 @@ func TestOwnersAlone(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-}
-
-// TestDamagedLengthIsNoEnd: if a damaged length makes a batch in the middle of a log look incomplete, parse reports
-// damage instead of an incomplete end.
-func TestDamagedLengthIsNoEnd(t *testing.T) {
-	one, two := filling(filler, 5, 8, 1000), filling(filler, 8, 10, 1000)
-	one[atLength]++
-	s := &segment{base: 5, raw: slices.Concat(one, two)}
-	if at, damaged := s.parse(-1); at != 0 || !damaged {
-		t.Errorf("damaged %t at %d", damaged, at)
-	}
-}
-
-// TestAnyBytes: a segment with arbitrary bytes is read up to the damage, and everything that was read is intact.
-func TestAnyBytes(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		var raw []byte
-		first := int64(5)
-		for range rapid.IntRange(0, 4).Draw(t, "batches") {
-			n := rapid.Int64Range(1, 3).Draw(t, "records")
-			raw = append(raw, filling(filler, first, first+n, 1000)...)
-			first += n
-		}
-		for range rapid.IntRange(0, 3).Draw(t, "edits") {
-			if len(raw) == 0 {
-				break
-			}
-			at := rapid.IntRange(0, len(raw)-1).Draw(t, "at")
-			switch rapid.SampledFrom([]string{"byte", "cut", "insert", "delete"}).Draw(t, "edit") {
-			case "byte":
-				raw[at] = rapid.Byte().Draw(t, "value")
-			case "cut":
-				raw = raw[:at]
-			case "insert":
-				raw = slices.Insert(raw, at, rapid.SliceOfN(rapid.Byte(), 1, 80).Draw(t, "bytes")...)
-			case "delete":
-				raw = slices.Delete(raw, at, min(len(raw), at+rapid.IntRange(1, 80).Draw(t, "count")))
-			}
-		}
-		s := &segment{base: 5, raw: raw}
-		at, damaged := s.parse(-1)
-		if read := slices.Concat(s.batches...); !bytes.Equal(read, raw[:at]) || !damaged && at+s.torn != len(raw) {
-			t.Fatalf("damaged %t at %d of %d, %d torn, %d read", damaged, at, len(raw), s.torn, len(read))
-		}
-		again := &segment{base: 5, raw: raw[:at]}
-		if end, damaged := again.parse(-1); damaged || end != at || again.torn > 0 || again.end != s.end {
-			t.Fatalf("what was read ends at %d, not %d; damaged %t", end, at, damaged)
-		}
-	})
 }
