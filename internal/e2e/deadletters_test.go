@@ -70,7 +70,7 @@ func deadLetters(t *testing.T, kafka, prefix string, p, admin, other *partner) (
 		t.Fatal(err)
 	}
 	defer client.Close()
-	partition, first := int32(-1), int64(-1) // partition and offset of the hospital's first record
+	partition, first := int32(-1), int64(-1) // partition and offset of the hospital's newest record
 	readTopic(t, kafka, topic, func(r *kgo.Record) {
 		if string(r.Key) == p.hospital {
 			partition, first = r.Partition, r.Offset
@@ -122,7 +122,7 @@ func deadLetters(t *testing.T, kafka, prefix string, p, admin, other *partner) (
 	ask(p, http.MethodGet, "", http.StatusForbidden)
 	ask(p, http.MethodPost, "/"+at[1]+"/retry", http.StatusForbidden)
 
-	// The first record of the log was applied, so it is not a dead letter.
+	// The record before the unreadable ones was applied, so it is not a dead letter.
 	ask(admin, http.MethodGet, fmt.Sprintf("/%d:%d", partition, first), http.StatusNotFound)
 	ask(admin, http.MethodPost, fmt.Sprintf("/%d:%d/retry", partition, first), http.StatusNotFound)
 

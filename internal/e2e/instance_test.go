@@ -64,7 +64,8 @@ func TestInstanceOfTwoRoles(t *testing.T) {
 	notify.stop()
 }
 
-// named starts one process with the given roles. All processes that named starts have the same instance name.
+// named starts one process with the given roles. All processes that named starts have the same instance name. The
+// function ready waits until the process is ready, apart from its view.
 func (s *system) named(roles []string) (n *node, ready func()) {
 	s.t.Helper()
 	private := "127.0.0.1:" + mustFreePort(s.t)

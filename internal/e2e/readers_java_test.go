@@ -153,7 +153,7 @@ func TestTopicsInKafkaConnect(t *testing.T) {
 
 // TestForeignRegistry runs svc with an external schema registry. Every subject must be registered there, and a reader
 // that knows only that registry must be able to read every record. An installation without this registry must be able
-// to import the export. If the registry refuses a schema, the process must exit.
+// to import an export of the first installation. If the registry refuses a schema, the process must exit.
 func TestForeignRegistry(t *testing.T) {
 	j := newReadersInJava(t)
 	kafka, redis := embedServers(t, func(string, []string) string { return "" })
