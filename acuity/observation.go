@@ -151,7 +151,7 @@ type Event struct {
 
 	Place     Location // PV1-3, or roomId and location of the JSON body
 	PlaceNull bool     // whether PV1-3 was sent as "", which means that the patient no longer has a location
-	Prior     Location // PV1-6; for a cancel-transfer, the canceled location
+	Prior     Location // PV1-6; for a cancel-transfer, the destination of the canceled transfer
 
 	Class         byte             // PV1-2: I O E P R B N …; 0 if not given
 	AdmissionType byte             // PV1-4: L labor and delivery, N newborn …; 0 if not given

@@ -164,7 +164,7 @@ func refuseWhole(w http.ResponseWriter, r *http.Request, c *acuity.Change) bool 
 		return true
 	}
 	httpapi.Fail(w, r, httpapi.Problem{
-		Kind: problem.Unprocessable, Message: "The hospital has reached the limit in details, so nothing was applied; remove entries that are " +
+		Kind: problem.Unprocessable, Message: "The hospital has reached the limit listed in details, so nothing was applied; remove entries that are " +
 			"no longer needed.",
 		Details: []httpapi.Detail{{Path: fieldOfReason[c.Reason], Rule: rule}},
 	})

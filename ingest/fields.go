@@ -230,7 +230,7 @@ func (o object) faultWord(name string) {
 	o.fault(o.at(name), "enum:"+strings.Join(o.field(name).words, "|"))
 }
 
-// list reads an array. present is false if the field is missing.
+// list reads an array. present is false if the field is missing, is not an array or has too many elements.
 func (o object) list(name string) (all [][]byte, present bool) {
 	raw, ok := o.find(name)
 	if !ok {

@@ -114,7 +114,7 @@ const (
 	ProgressView    Progress = "view_pending"
 )
 
-// Mount adds all paths under /api/ingest that accept facts to the router r, which must use c.Shell.
+// Mount adds to the router r all paths under /api/ingest that accept facts. r must use c.Shell.
 func Mount(r chi.Router, c Config) {
 	s := &server{c}
 	contract.Mount(r, c.Shell, s, feedRoutes())

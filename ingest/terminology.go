@@ -174,7 +174,7 @@ type mappingShape struct {
 	Code     string        `json:"code" pattern:"mapped" maxLength:"64"`
 	FactorID string        `json:"factorId" pattern:"word" maxLength:"64" doc:"none: the code has no clinical meaning here."`
 	Kind     string        `json:"kind,omitempty" enum:"medication,observation,lab,device,diagnosis" doc:"Default: diagnoses and signals."`
-	Value    *mappingLimit `json:"value,omitempty" doc:"Comparison that the number must satisfy; not allowed for the kind diagnosis."`
+	Value    *mappingLimit `json:"value,omitempty" doc:"Condition that the numeric value of the signal must satisfy; not allowed for the kind diagnosis."`
 	Comment  string        `json:"comment,omitempty" maxLength:"200"`
 }
 

@@ -145,8 +145,8 @@ func IsBirth(d *acuity.Diagnosis) bool { return hasICD10(d, "Z37") }
 // (docs/decisions.md#delivered-first, #trial-of-labor).
 func IsCesarean(d *acuity.Diagnosis) bool { return hasICD10(d, "O82") }
 
-// DescribesDelivery reports whether a diagnosis determines the course of a stay. Such a diagnosis neither activates a
-// factor nor needs a mapping.
+// DescribesDelivery reports whether a diagnosis describes the delivery: a birth or a cesarean. Such a diagnosis neither
+// activates a factor nor needs a mapping.
 func DescribesDelivery(d *acuity.Diagnosis) bool { return IsBirth(d) || IsCesarean(d) }
 
 // hasICD10 reports whether a diagnosis belongs to an ICD-10-CM category, which is the first three characters of the

@@ -203,7 +203,7 @@ func (t *codeStatements) findRedundant(h *Statement) int {
 
 // contradicts reports whether another statement about the same subject, with the same time as the i-th statement, has
 // different content. If that other statement counts instead of the i-th, the run of equal statements begins only with
-// the next one.
+// the first equal statement after the i-th.
 func (t *codeStatements) contradicts(i int) bool {
 	h := &t.statements[i]
 	for j := range t.statements {

@@ -180,8 +180,8 @@ func (c *capacity) allowsWaiting(in *registry.Intake, to identity.Holder) bool {
 	return true
 }
 
-// allowsAllRooms reports whether the limits allow an observation even if every event in it names a new room, which is
-// the usual case.
+// allowsAllRooms reports whether the limits would allow an observation even if every event in it named a new room. They
+// usually do, so that the rooms need no individual checks.
 func (c *capacity) allowsAllRooms(o *acuity.Observation) bool {
 	n := len(o.Events) + 1
 	return len(c.Chart.Rooms)+n <= c.Limits.Rooms && len(c.Rooms)+n <= c.Limits.Known && len(c.locations.Located)+2*n <= c.Limits.Known

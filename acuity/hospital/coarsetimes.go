@@ -15,8 +15,8 @@ import (
 // when that version was written or received, so each version would have a different start. The earliest instant counts,
 // so that the admission time does not change with each version and the order of arrival has no effect.
 
-// maxCoarseTimes is the maximum number of coarse times stored for one Encounter; the latest are stored. The number is a
-// default of this project.
+// maxCoarseTimes is the maximum number of coarse times stored for one Encounter; the latest are stored. This
+// project chose the number; no standard defines it.
 const maxCoarseTimes = 64
 
 // coarseTimeKeys are the keys of the coarse times of one version, in the order of its events.

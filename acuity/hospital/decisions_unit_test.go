@@ -187,7 +187,7 @@ func lacks(v *score.Verdict, want string) string {
 	return ""
 }
 
-// plan returns an observation that plans a number of nurses from a later time.
+// plan returns an observation with a staffing plan: the number of nurses on duty from a later time.
 func plan(at, from float64, nurses int32) acuity.Observation {
 	o := staffing(at, nurses, acuity.Unsaid)
 	o.Staffing.AsOf = minute(from)

@@ -6,7 +6,7 @@ import (
 	"svc/acuity"
 )
 
-// A room that only events name is new at its first use. Its name is the first of its spellings in lexicographic
+// A room that is named only in events is new at its first use. Its name is the first of its spellings in lexicographic
 // order. A spelling is unused when no event with that spelling remains.
 func TestUses(t *testing.T) {
 	var table Table

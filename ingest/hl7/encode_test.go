@@ -13,8 +13,8 @@ import (
 	"svc/ingest/hl7"
 )
 
-// encode returns a message with only the facts of an event. It reverses the decoder, using independent rules. Facts
-// that no HL7 field can express are written in such a way that the decoder still returns them.
+// encode returns a message with only the facts of an event. It reverses the decoder, using independent rules. A fact
+// without a field of its own, such as a hint, is written as a value from which the decoder derives the same fact.
 func encode(e *acuity.Event) []byte {
 	var s segment
 	s.set(9, "ADT", eventNames[e.Type])

@@ -92,7 +92,7 @@ func walls(w Env) *cobra.Command {
 	return c
 }
 
-// wallData is a screen as the API represents it.
+// wallData is a wall display as the API represents it.
 type wallData struct{ ID, Label, CreatedAt, URL string }
 
 func printWalls(c *client, all []wallData) error {

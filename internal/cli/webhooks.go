@@ -37,7 +37,7 @@ shows how far it is, and stop ends it.`,
 				return printWebhook(c, w)
 			}),
 			fields(
-				field{"url", "url", "`address` of the endpoint, https", textField},
+				field{"url", "url", "https `URL` of the endpoint", textField},
 				field{"enabled", "enabled", "true, or false to pause", truthField},
 			), webhookFields, ifVersion),
 		verb(w, "remove WEBHOOK", "remove a webhook", request(http.MethodDelete, webhookPath, printID("removed %s")), ifVersion),

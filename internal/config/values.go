@@ -181,7 +181,7 @@ func (c *Config) setRedis(value string) error {
 	case cluster && sentinel:
 		return errors.New("has both master_name and cluster: a cluster has no Sentinels")
 	case cluster && strings.Trim(parsed.Path, "/") != "" && parsed.Path != "/0":
-		return errors.New("must name database 0, the only one of a cluster")
+		return errors.New("must name database 0 or none, because a cluster has no other")
 	case query.Has("addr") && !sentinel && !cluster:
 		return errors.New("has several hosts, but neither master_name (the hosts are Sentinels) " +
 			"nor cluster=true (the hosts are nodes of a cluster)")

@@ -111,13 +111,13 @@ func lockData(dir string) (unlock func(), err error) {
 	lock := flock.New(filepath.Join(dir, "lock"))
 	ours, err := lock.TryLock()
 	if err != nil {
-		return nil, fmt.Errorf("cannot write in the data folder %s: %w", dir, cli.WithoutPath(err))
+		return nil, fmt.Errorf("cannot write to the data folder %s: %w", dir, cli.WithoutPath(err))
 	}
 	if !ours {
 		return nil, fmt.Errorf("another svc dev is using %s; stop it, or choose a different folder with --data", dir)
 	}
 	if err = checkWritable(dir); err != nil {
-		return nil, errors.Join(fmt.Errorf("cannot write in the data folder %s: %w", dir, cli.WithoutPath(err)), lock.Close())
+		return nil, errors.Join(fmt.Errorf("cannot write to the data folder %s: %w", dir, cli.WithoutPath(err)), lock.Close())
 	}
 	return func() { lock.Close() }, nil //nolint:errcheck // the process ends, which releases the lock
 }

@@ -70,7 +70,7 @@ func TestDoctor(t *testing.T) {
 		"wrong address of Kafka": {time.Now, []string{"--kafka", "127.0.0.1:1", "--redis", redis}, 1, []string{"fault    kafka: connect to 127.0.0.1:1", "check --kafka,", "ok       redis"}},
 		"wrong address of Redis": {time.Now, []string{"--kafka", kafka, "--redis", "redis://127.0.0.1:1/0", "--partitions", "3"}, 1, []string{"fault    redis", "check --redis,", "ok       kafka"}},
 		"wrong password":         {time.Now, []string{"--kafka", kafka, "--redis", strings.Replace(redis, "redis://", "redis://canary:canary@", 1), "--partitions", "3"}, 1, []string{"fault    redis", "user and password in --redis"}},
-		"wrong topic setting":    {time.Now, []string{"--kafka", kafka, "--redis", redis, "--partitions", "4"}, 1, []string{"3 partitions, not 4; set --partitions to the number of partitions of the topic"}},
+		"wrong topic setting":    {time.Now, []string{"--kafka", kafka, "--redis", redis, "--partitions", "4"}, 1, []string{"has 3 partitions, must have 4; set --partitions to the number of partitions of the topic"}},
 		"no topics yet":          {time.Now, []string{"--kafka", bare, "--redis", redis}, 0, []string{"warning  topics: topic svc.v1.verdicts does not exist"}},
 		"clock skew":             {later, []string{"--kafka", kafka, "--redis", redis, "--partitions", "3"}, 1, []string{"fault    clocks: the Redis clock is -5m0", "synchronize the clocks"}},
 		"no certificate":         {time.Now, []string{"--kafka", kafka, "--redis", redis, "--partitions", "3", "--kafka-tls-ca", "doctor.go"}, 1, []string{"fault    certificates: --kafka-tls-ca", "correct --kafka-tls-ca"}},

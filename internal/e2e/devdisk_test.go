@@ -58,7 +58,7 @@ func TestDevReadOnlyFolder(t *testing.T) {
 				t.Error(err)
 			}
 		})
-		wantNoStart(t, dir, "cannot write in the data folder "+dir)
+		wantNoStart(t, dir, "cannot write to the data folder "+dir)
 		return
 	}
 	fixed := mount(t, "64m") // root ignores file permissions, but cannot write to a read-only file system
@@ -68,7 +68,7 @@ func TestDevReadOnlyFolder(t *testing.T) {
 	if err := syscall.Mount("", fixed, "", syscall.MS_REMOUNT|syscall.MS_RDONLY, ""); err != nil {
 		t.Fatal(err)
 	}
-	wantNoStart(t, fixed, "cannot write in the data folder "+fixed)
+	wantNoStart(t, fixed, "cannot write to the data folder "+fixed)
 }
 
 // TestDevFullDisk fills the disk of a running svc dev. Within four seconds, svc dev must refuse input that it cannot

@@ -114,7 +114,7 @@ func TestIntegrationsLists(t *testing.T) {
 	}
 	open("audit", "/audit")
 
-	// Read the deliveries to one endpoint with the links on its page.
+	// Page through the deliveries to one endpoint by following the links on its page.
 	id := hookIDOf(t, admin, hook.URL+"/00")
 	eventually(t, time.Minute, func() error {
 		if n := hook.count("/00"); n < longHistory*3/2 {

@@ -207,8 +207,8 @@ func CheckJSON(body []byte) *Problem {
 // maxDetails is the maximum number of broken rules in one response.
 const maxDetails = 100
 
-// repeated returns the fields that occur more than once in an object, because their meaning is ambiguous. The text must
-// have passed [CheckJSON]. Names that differ only in case count as equal, because decoders treat them as equal.
+// repeated returns the fields that occur more than once in an object; the meaning of such a field is ambiguous. The
+// text must have passed [CheckJSON]. Names that differ only in case count as equal, as decoders treat them.
 func repeated(body []byte) (faults []Detail) {
 	d := json.NewDecoder(bytes.NewReader(body))
 	d.UseNumber()

@@ -285,7 +285,7 @@ func (s *recorder) Write(b []byte) (int, error) {
 	}
 	n, err := s.ResponseWriter.Write(b)
 	s.bytes += int64(n)
-	return n, err //nolint:wrapcheck // the error of the wrapped writer is unchanged
+	return n, err //nolint:wrapcheck // the error of the wrapped writer is passed on unchanged
 }
 
 // Unwrap gives [http.ResponseController] access to the connection.

@@ -163,7 +163,7 @@ func applyTags(p *huma.Schema, tag reflect.StructTag) *huma.Schema {
 	}
 	if tag.Get("pattern") == "time" {
 		p.Description = strings.TrimSpace("RFC 3339; without an offset, in the hospital's time zone. " +
-			"A date, or a time to the minute, is an interval. svc uses the first of these that is in the interval: " +
+			"A date, or a time to the minute, is treated as an interval. svc uses the first of these times that is in the interval: " +
 			"a more exact time from the same request, the time of receipt, the end of the interval. " +
 			p.Description)
 	}

@@ -63,7 +63,7 @@ func TestEnsureChecksTopicsThatAppear(t *testing.T) {
 			return unknown(ask, kerr.UnknownTopicOrPartition.Code), nil, true
 		})
 		err := c.Ensure(t.Context(), Topic{Name: "observations", Partitions: 6})
-		if !denied.Load() || err == nil || !strings.Contains(err.Error(), "observations: 12 partitions, not 6") {
+		if !denied.Load() || err == nil || !strings.Contains(err.Error(), "observations: has 12 partitions, must have 6") {
 			t.Errorf("denied %v, then %v", denied.Load(), err)
 		}
 	})

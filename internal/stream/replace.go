@@ -141,8 +141,8 @@ func (t *Table) replace(ctx context.Context, prefixes []string, seen int64, entr
 		return err
 	}
 	// Do not rely on the reported result of the commit. After a lost response, the client repeats the request, although
-	// the transaction has already ended. Also, about one in three thousand first transactions of a client that has just
-	// learned of the topic is aborted without an error (franz-go 1.22.2: EndTransaction finds no added partition).
+	// the transaction has already ended. Also, when a client has just learned of the topic, its first transaction is
+	// aborted without an error in about 1 of 3,000 cases (franz-go 1.22.2: EndTransaction finds no added partition).
 	if err := t.catchUp(ctx, partition); err != nil {
 		return err
 	}

@@ -253,33 +253,33 @@ func (c topicAdmin) misfits(t Topic, have kadm.TopicDetail, conf map[string]stri
 		faults = append(faults, fmt.Errorf("topic %s: "+format, append([]any{t.Name}, args...)...))
 	}
 	if n := len(have.Partitions); n != int(t.Partitions) {
-		fault("%d partitions, not %d", n, t.Partitions)
+		fault("has %d partitions, must have %d", n, t.Partitions)
 	}
 	if n := have.Partitions.NumReplicas(); n < int(c.replicas()) {
-		fault("replication factor %d, not at least %d", n, c.replicas())
+		fault("replication factor is %d, must be at least %d", n, c.replicas())
 	} else if n >= 3 && number(conf, "min.insync.replicas") < 2 {
-		fault("min.insync.replicas %s, not at least 2", conf["min.insync.replicas"])
+		fault("min.insync.replicas is %s, must be at least 2", conf["min.insync.replicas"])
 	}
 	compacts, deletes := strings.Contains(conf["cleanup.policy"], "compact"), strings.Contains(conf["cleanup.policy"], "delete")
 	kept := number(conf, "retention.ms")
 	switch {
 	case compacts && (!t.Compact || c.embedded):
-		fault("cleanup.policy %s, not delete: records would be lost", conf["cleanup.policy"])
+		fault("cleanup.policy is %s, must be delete: records would be lost", conf["cleanup.policy"])
 	case t.Compact && !compacts && !c.embedded:
-		fault("cleanup.policy %s, not compact: it would grow without limit", conf["cleanup.policy"])
+		fault("cleanup.policy is %s, must be compact: it would grow without limit", conf["cleanup.policy"])
 	case deletes && t.Retention == 0 && kept >= 0:
-		fault("retention.ms %d, not -1: records would be lost", kept)
+		fault("retention.ms is %d, must be -1: records would be lost", kept)
 	case deletes && kept >= 0 && kept < t.Retention.Milliseconds():
-		fault("retention.ms %d, not at least %d", kept, t.Retention.Milliseconds())
+		fault("retention.ms is %d, must be at least %d", kept, t.Retention.Milliseconds())
 	}
 	if deletes && number(conf, "retention.bytes") >= 0 {
-		fault("retention.bytes %s, not -1: records would be lost", conf["retention.bytes"])
+		fault("retention.bytes is %s, must be -1: records would be lost", conf["retention.bytes"])
 	}
 	if lag := number(conf, "min.compaction.lag.ms"); compacts && lag < t.CompactionLag.Milliseconds() {
-		fault("min.compaction.lag.ms %d, not at least %d", lag, t.CompactionLag.Milliseconds())
+		fault("min.compaction.lag.ms is %d, must be at least %d", lag, t.CompactionLag.Milliseconds())
 	}
 	if size := number(conf, "max.message.bytes"); size >= 0 && size < t.leastMessageBytes() {
-		fault("max.message.bytes %d, not at least %d", size, t.leastMessageBytes())
+		fault("max.message.bytes is %d, must be at least %d", size, t.leastMessageBytes())
 	}
 	return faults
 }

@@ -34,9 +34,9 @@ func TestEnsureSaysAllThatDoesNotFit(t *testing.T) {
 			Topic{Name: "audit", Partitions: 1, Retention: 400 * 24 * time.Hour},
 		)
 		for _, want := range []string{
-			"observations: 2 partitions, not 3", "observations: cleanup.policy compact, not delete",
-			"verdicts: cleanup.policy delete, not compact", "verdicts: max.message.bytes 1000, not at least 8388608",
-			"settings: max.message.bytes 100000, not at least 1000000",
+			"observations: has 2 partitions, must have 3", "observations: cleanup.policy is compact, must be delete",
+			"verdicts: cleanup.policy is delete, must be compact", "verdicts: max.message.bytes is 1000, must be at least 8388608",
+			"settings: max.message.bytes is 100000, must be at least 1000000",
 		} {
 			if err == nil || !strings.Contains(err.Error(), want) {
 				t.Errorf("%q is missing in %v", want, err)

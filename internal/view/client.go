@@ -162,7 +162,7 @@ func (cfg *Config) secure(conf *tls.Config) error {
 	}
 	roots, err := authorities.Read(cfg.CAFile)
 	if err != nil {
-		return fmt.Errorf("certificate authority of Redis, %s: %w", cfg.CAFile, err)
+		return fmt.Errorf("certificate authority for Redis (%s): %w", cfg.CAFile, err)
 	}
 	conf.RootCAs = roots
 	return nil

@@ -15,7 +15,7 @@ const complainEvery = 5 * time.Minute
 // errCluster means that Redis is a cluster, but the URL does not say so.
 //
 //nolint:staticcheck // begins with a name
-var errCluster = errors.New("Redis is a cluster: add cluster=true to the URL in --redis, such as redis://host:6379?cluster=true")
+var errCluster = errors.New("Redis is a cluster: add cluster=true to the URL in --redis, as in redis://host:6379?cluster=true")
 
 // complain logs a failure that an operator must fix, with the option to check. It ignores responses that have nothing
 // to do with the configuration.

@@ -29,7 +29,7 @@ func (*BehindError) Is(target error) bool { return target == ErrBehind }
 // These are the limits within which the view of a partition can be read. Healthy processors report each second that no
 // input is missing.
 const (
-	knownWithin = 5 * time.Second // maximum age of the latest instant up to which no input is known to be missing
+	knownWithin = 5 * time.Second // maximum age of the latest instant up to which the view is known to be complete
 	waitsAtMost = 2 * time.Second // maximum age of the oldest known pending input
 	// DerivedAtMost replaces waitsAtMost for forecasts and lists, which are derived from verdicts up to a second
 	// later.

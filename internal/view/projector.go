@@ -60,8 +60,8 @@ type partitionBuffer struct {
 	versions int64     // sum of the versions in last
 	epoch    int       // number of the whole projection that pending builds on
 	written  int64     // position that Redis has acknowledged; -1: none
-	// writtenVersions is the sum of the versions that Redis has acknowledged. Changes that timers cause increase it
-	// without a new position.
+	// writtenVersions is the sum of the versions that Redis has acknowledged. A change caused by a timer increases
+	// it without a new position.
 	writtenVersions int64
 	fresh           Freshness
 	pulse           bool // whether to write the partition's header even without changes

@@ -219,7 +219,7 @@ func TestGSM(t *testing.T) {
 	}
 }
 
-// TestEventIsStable: the same decision always gives the same event, and its data has all fields of
+// TestEventIsStable: the id of an event depends only on the decision, not on its time. The data has all fields of
 // surge.level_changed.
 func TestEventIsStable(t *testing.T) {
 	a := raised()

@@ -90,7 +90,7 @@ func (b *alertLists) Written(context.Context) {
 
 var links = regexp.MustCompile(`https://svc\.example/a/([0-9A-Z]{12})`)
 
-// follow opens the links in a message that has just arrived.
+// follow checks that the links in a message that has just arrived already work.
 func (b *alertLists) follow(t *testing.T, message string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

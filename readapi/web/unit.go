@@ -119,7 +119,7 @@ type headline struct {
 	Shape   string // symbol for the level's shape: g, y, o or r
 	Word    string
 	Why     string
-	Since   string // when the unit reached this level, and the previous level
+	Since   string // states when the unit reached this level and, if known, which level it had before
 	Changed string
 	Band    string // text that says why the page does not show the current state; "": it shows the current state
 	Old     bool   // whether the displayed state is too old for acts

@@ -17,7 +17,7 @@ import (
 )
 
 // foreign returns a CSV file with the forecasts that an external model makes at each of the given hours. The model
-// equals persistence: each forecast is the value at the hour itself.
+// is a persistence forecast: each forecast is the value at the hour itself.
 func foreign(list []acuity.Snapshot, columns string) string {
 	var file strings.Builder
 	file.WriteString(columns + "\n")

@@ -36,7 +36,7 @@ type inner struct {
 	forecast    float64
 	came        float64
 	bins        [10][3]float64
-	census      []sum // occupied rooms, in the order of Models
+	census      []sum // errors of the forecasts of occupied rooms, in the order of Models
 	ages        [][]sum
 	ageIn       []float64
 	show        []int // indexes in Models() of the methods to report

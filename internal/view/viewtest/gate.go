@@ -64,7 +64,7 @@ func (g *Gate) set(state gateState) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.state = state
-	if state == shut || state == open { // close the connections, because a muted connection has lost bytes
+	if state == shut || state == open { // open also closes the connections, because a muted connection has lost bytes
 		for conn := range g.conns {
 			conn.Close()
 		}

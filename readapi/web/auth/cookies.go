@@ -35,8 +35,8 @@ type Cookies struct {
 	Position func() int64
 }
 
-// Name returns the name of a cookie. A browser accepts the prefix __Host- only over HTTPS, for one host and without a
-// domain; svc dev serves plain HTTP on a loopback address.
+// Name returns the name of a cookie. A browser accepts the prefix __Host- only over HTTPS, with the path / and without a
+// Domain attribute; svc dev serves plain HTTP on a loopback address.
 func (c *Cookies) Name(k Cookie) string {
 	if c.Secure {
 		return "__Host-svc" + k.Suffix

@@ -93,8 +93,8 @@ type Users interface {
 	Sessions(user string) []users.Session
 }
 
-// ReadSession returns the session of a request. Its error is [ErrSignedOut], [ErrExpired] or [ErrEnded]; in that
-// case, the returned session may be nil and must not be used.
+// ReadSession returns the session of a request. If the session is not valid, the error is [ErrSignedOut], [ErrExpired]
+// or [ErrEnded]. The returned session is then nil, or names the person for the log and gives no access.
 func (c *Cookies) ReadSession(r *http.Request) (*Session, error) {
 	s := &Session{Base: AppPath}
 	if !c.Open(r, sessionCookie, &s.cookie) || s.cookie.ID == "" {

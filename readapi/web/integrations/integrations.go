@@ -7,8 +7,8 @@
 //  2. For each page, write a function that takes an [adminRequest]. The function reads the API with
 //     [adminRequest.read] or a [list], fills a struct that embeds the [adminPage] of [adminRequest.newPage], and shows
 //     the struct with [adminRequest.show]. A page with a form describes the form's fields to [adminRequest.useForm].
-//     The template is templates/<name>.html. It starts with {{template "admin" .}} and ends with
-//     {{template "admin.end" .}}. The template's name starts with the name of the section.
+//     Define the page's template in templates/<name>.html, under a name with a prefix for the section, such as
+//     "alerts.episodes". Its body starts with {{template "admin" .}} and ends with {{template "admin.end" .}}.
 //  3. For each act, write a function that executes the act with [adminRequest.do] and the version in the form. If the
 //     API refuses the act, [adminRequest.do] shows the form again, with the API's errors at the fields. After success,
 //     the function waits until this process shows the change ([list.wait]). It then redirects with

@@ -173,8 +173,8 @@ const (
 	settleEvery  = 50 * time.Millisecond
 )
 
-// waitUntil waits until shown returns true, which means that this process has read a change. A process reads changed
-// settings within a second after the process that wrote them has responded.
+// waitUntil waits until shown returns true, but at most settleWithin. shown reports whether this process has read a
+// change; usually that takes less than a second after the process that wrote the change has responded.
 func (d *adminRequest) waitUntil(shown func() bool) {
 	ctx, cancel := context.WithTimeout(d.r.Context(), settleWithin)
 	defer cancel()
