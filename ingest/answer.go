@@ -164,8 +164,8 @@ func refuseWhole(w http.ResponseWriter, r *http.Request, c *acuity.Change) bool 
 		return true
 	}
 	httpapi.Fail(w, r, httpapi.Problem{
-		Kind: problem.Unprocessable, Message: "The hospital has reached the limit listed in details, so nothing was applied; remove entries that are " +
-			"no longer needed.",
+		Kind: problem.Unprocessable, Message: "The hospital has reached the limit listed in details, so nothing was applied; " +
+			"remove entries that are no longer needed.",
 		Details: []httpapi.Detail{{Path: fieldOfReason[c.Reason], Rule: rule}},
 	})
 	return false
