@@ -50,6 +50,23 @@ func TestPagesInUse(t *testing.T) {
 	}
 }
 
+// TestPagesRefuseTries inspects the page that someone sees after too many tries of sign-in links.
+func TestPagesRefuseTries(t *testing.T) {
+	t.Parallel()
+	b := startBrowser(t)
+	d := startDev(t, t.TempDir(), "--ephemeral", "--unauthorized-rate", "1")
+	v := b.window(t, d.BaseURL, windows[1])
+	path := "/signin/" + strings.Repeat("0", 64)
+	eventually(t, time.Minute, func() error {
+		if status, _ := v.visit(path); status != http.StatusTooManyRequests {
+			return fmt.Errorf("%s: %d", path, status)
+		}
+		return nil
+	})
+	v.complaints() // the browser reports each refused request
+	v.inspect("open-too-many-tries")
+}
+
 // showsNow: on a phone, the trend and forecast charts are entirely visible, and the rooms to check precede the floor
 // plan.
 func showsNow(t *testing.T, _ *ward, v *view) {

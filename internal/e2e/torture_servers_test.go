@@ -168,16 +168,17 @@ func (s *tortureServers) startRedis(t *testing.T) {
 	var ports []string
 	for range 2 {
 		port := mustFreePort(t)
-		args := []string{"--port", port, "--bind", "127.0.0.1", "--save", "", "--appendonly", "no"}
-		if len(ports) > 0 {
-			args = append(args, "--replicaof", "127.0.0.1 "+ports[0])
-		}
-		one := run(nil, args...)
+		one := run(nil, "--port", port, "--bind", "127.0.0.1", "--save", "", "--appendonly", "no")
 		one.address = "127.0.0.1:" + port
 		one.answers = one.redisAnswers
 		eventually(t, time.Minute, one.answers)
 		client := redis.NewClient(&redis.Options{Addr: one.address, MaxRetries: -1, DialTimeout: time.Second})
 		t.Cleanup(func() { client.Close() })
+		if len(ports) > 0 {
+			// Not an argument of the server: a promoted replica that restarts would be a replica of its own replica, and the
+			// Sentinels would find no primary.
+			must(t, client.ReplicaOf(t.Context(), "127.0.0.1", ports[0]).Err())
+		}
 		ports, s.redis, s.clients = append(ports, port), append(s.redis, one), append(s.clients, client)
 	}
 	for range 3 {

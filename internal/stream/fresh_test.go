@@ -157,24 +157,26 @@ func TestEnsureWaitsForBrokersOfReplicas(t *testing.T) {
 	}
 }
 
-// An error that a starting broker returns is retried. An error that a retry cannot fix is returned
-// at once.
+// An error that a starting broker returns is retried, and a missing permission for 10 s. An error that a retry cannot
+// fix is returned at once.
 func TestEnsurePersists(t *testing.T) {
 	for name, tt := range map[string]struct {
 		answer *kerr.Error
+		lasts  time.Duration
 		passes bool
 	}{
-		"not the controller": {kerr.NotController, true},
-		"too few brokers":    {kerr.InvalidReplicationFactor, true},
-		"not allowed":        {kerr.TopicAuthorizationFailed, false},
-		"against a policy":   {kerr.PolicyViolation, false},
+		"not the controller": {kerr.NotController, 5 * time.Second, true},
+		"too few brokers":    {kerr.InvalidReplicationFactor, 5 * time.Second, true},
+		"not allowed yet":    {kerr.TopicAuthorizationFailed, 5 * time.Second, true},
+		"not allowed":        {kerr.TopicAuthorizationFailed, 11 * time.Second, false},
+		"against a policy":   {kerr.PolicyViolation, 5 * time.Second, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				c, broker, _ := freshRig(t, nil, 9092)
 				defer broker.Close()
 				defer c.Close()
-				until := time.Now().Add(5 * time.Second)
+				until := time.Now().Add(tt.lasts)
 				broker.ControlKey(int16(kmsg.CreateTopics), func(req kmsg.Request) (kmsg.Response, error, bool) {
 					broker.KeepControl()
 					if time.Now().After(until) {
@@ -188,7 +190,7 @@ func TestEnsurePersists(t *testing.T) {
 				})
 				err := c.Ensure(t.Context(), Topic{Name: "audit", Partitions: 1})
 				if (err == nil) != tt.passes || tt.passes == time.Now().Before(until) {
-					t.Errorf("%v after %v", err, time.Since(until.Add(-5*time.Second)))
+					t.Errorf("%v after %v", err, time.Since(until.Add(-tt.lasts)))
 				}
 			})
 		})

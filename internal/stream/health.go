@@ -110,12 +110,16 @@ func (h *health) probe(client *kgo.Client) {
 	}
 }
 
-const persistEvery = 250 * time.Millisecond
+const (
+	persistEvery = 250 * time.Millisecond
+	deniedTries  = 40 // how often a request is repeated that Kafka does not permit: for 10 s, a default of this project
+)
 
 // persist calls the function try until it succeeds, until it fails with an error that a retry cannot fix, or until
-// ctx ends. A broker that is starting may temporarily not respond, or not know a topic.
+// ctx ends. A broker that is starting may temporarily not respond, or not know a topic or a permission.
 func (c *Cluster) persist(ctx context.Context, what string, try func() error) error {
-	for said := ""; ; {
+	said := ""
+	for tries := 1; ; tries++ {
 		err := try()
 		if err == nil {
 			return nil
@@ -123,7 +127,7 @@ func (c *Cluster) persist(ctx context.Context, what string, try func() error) er
 		if ctx.Err() != nil {
 			return fmt.Errorf("%s: %w: %w", what, ctx.Err(), err)
 		}
-		if !isTransient(err) {
+		if !isTransient(err) && !(denied(err) && tries < deniedTries) {
 			return fmt.Errorf("%s: %w", what, advised(err))
 		}
 		if err.Error() != said {
