@@ -120,8 +120,8 @@ func FromInputs(inputs iter.Seq2[inputlog.Input, error], hospital string) hours 
 // ErrNone means that there are no recorded hours.
 var ErrNone = errors.New("no full hour was recorded, so there is no forecast to measure")
 
-// Ordered returns the hours in ascending order. If an hour was recorded again by a backfill, Ordered returns only the
-// snapshot with the highest generation.
+// Ordered returns the hours in ascending order. If an hour was recorded several times, Ordered returns only the snapshot
+// with the highest generation or, among those, the last one, as the forecast learns it.
 func Ordered(list hours) ([]*acuity.Snapshot, error) {
 	var all []*acuity.Snapshot
 	for s, err := range list {
@@ -133,6 +133,7 @@ func Ordered(list hours) ([]*acuity.Snapshot, error) {
 	if len(all) == 0 {
 		return nil, ErrNone
 	}
+	slices.Reverse(all)
 	slices.SortStableFunc(all, func(a, b *acuity.Snapshot) int {
 		return cmp.Or(cmp.Compare(a.Hour, b.Hour), cmp.Compare(b.Generation, a.Generation))
 	})
