@@ -50,7 +50,7 @@ func TestConditionsWithoutAnIDEnd(t *testing.T) {
 		told{"by a placeholder, then by another one", bundle(uuid, unnamed, condition(placeholder, "active")), bundle(another, unnamed, condition(`"encounter":{"reference":"`+another+`"}`, "resolved"))},
 	)
 	for _, c := range list {
-		for _, alone := range []bool{false, true} { // the Encounter may be sent in a separate body, after the others
+		for _, alone := range []bool{false, true} { // alone: the Encounter is sent last, in a separate body
 			say := []string{c.first, c.then}
 			name := c.name
 			if alone && strings.Contains(c.first, whole) {

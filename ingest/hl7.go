@@ -242,7 +242,8 @@ func (x *exchange) answer(w http.ResponseWriter, r *http.Request, in *reader, go
 	httpapi.OK(w, r, answer)
 }
 
-// acceptedMessages returns the number of messages that were not refused, according to the applied change.
+// acceptedMessages returns the number of messages that were refused neither by the decoder nor when the observation
+// was applied.
 func (x *exchange) acceptedMessages(got receipt) int {
 	n := len(x.events)
 	for i := range got.change.Items {

@@ -190,7 +190,8 @@ func TestHL7JSON(t *testing.T) {
 	}
 }
 
-// TestMessages checks that every body yields the same acknowledgment and observation as with POST /api/ingest/hl7.
+// TestMessages checks that IngestBody stores the same observation and returns the same acknowledgment as POST
+// /api/ingest/hl7, and that it does not wait until reads include the observation.
 func TestMessages(t *testing.T) {
 	for name, body := range map[string]string{
 		"accepted":        admission,

@@ -1,4 +1,4 @@
-// Package ingest receives the feeds of hospitals: requests over HTTP, or [Messages].
+// Package ingest receives the feeds of hospitals over HTTP or, for other transports, through [Messages].
 //
 // A request either becomes one [acuity.Observation] of facts, or is refused as a whole with a response that names
 // every broken rule. Nothing from a refused request is stored.

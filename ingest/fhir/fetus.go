@@ -160,8 +160,8 @@ func (t *terms) fetusOfReference(r *reference, read func(string) string) string 
 type fetusReader struct{ *mapper }
 
 // fetusOf returns the fetus that a resource is about: its label or, if the resource contains no label, a pseudonym.
-// It returns "" if the resource identifies no fetus. A label has precedence, because other feeds can identify a fetus
-// only by its label.
+// It returns "" if the resource identifies no fetus, or if its focuses name different fetuses. A label has
+// precedence, because other feeds can identify a fetus only by its label.
 func (m fetusReader) fetusOf(r *resource) string {
 	for i := range r.focus[:r.focused] {
 		if label := m.fetusOfReference(&r.focus[i], terminology.FetusIn); label != "" {
@@ -244,8 +244,8 @@ func (m fetusReader) fetusByReference(r *resource) string {
 	return cmp.Or(terminology.FetusNamed(m.birthOrder(&m.resources[at])), child)
 }
 
-// focusOf returns the pseudonym of the resource to which a focus refers; for a Patient, this is a patient pseudonym.
-// It returns "" if the type of the resource cannot represent a fetus.
+// focusOf returns a patient pseudonym for the target of a focus, which may be a Patient, a contained resource or a
+// resource of one of the fetusTypes. For any other target, it returns "".
 func (m fetusReader) focusOf(ref *reference, from *resource) string {
 	if patient, subject, _ := m.patientOf(ref, from); patient != "" {
 		if subject != "" {
@@ -269,7 +269,8 @@ var fetusTypes = []string{"RelatedPerson", "BodyStructure"}
 
 // childOf returns the pseudonym of the subject if the Encounter belongs to a different patient, who is then the
 // mother. If the body does not contain the Encounter and the codes are fetal, the pseudonym has the prefix
-// [acuity.PerhapsFetus]; the visit later decides whether the subject is the mother.
+// [acuity.PerhapsFetus], and the visit later decides whether the subject is the mother. In all other cases, childOf
+// returns "".
 func (m fetusReader) childOf(r *resource) string {
 	t, ok := m.find(&r.encounter, encounterKind, r)
 	if !ok {
@@ -329,7 +330,7 @@ func (m fetusReader) isFetal(r *resource) bool {
 // fetusID is the LOINC code for the label of a fetus.
 const fetusID = "11951-1"
 
-// namesFetus reports whether a component contains nothing but the name of a fetus.
+// namesFetus reports whether c is the code of a component whose value is the label of a fetus.
 func (m fetusReader) namesFetus(c *concept) bool {
 	for _, sent := range m.codings[c.first:c.last] {
 		if system, _ := m.system(sent.system, ""); system == codes.LOINC && string(m.bytes(sent.code)) == fetusID {

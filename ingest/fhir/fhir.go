@@ -62,7 +62,8 @@ type Facts struct {
 // Entry is the result of one entry of a Bundle.
 type Entry uint8
 
-// The results of an entry. An ignored entry has no resource, or a resource of a type that svc does not use.
+// The results of an entry. An ignored entry has no resource, or its resource was not applied although it contains no
+// error, for example because svc does not use its type.
 const (
 	EntryIgnored Entry = iota
 	EntryApplied
@@ -90,7 +91,7 @@ const (
 type Fault struct {
 	Path, Rule string
 	TooLarge   bool // whether the body exceeds a limit
-	// Issues lists the unsupported requests that caused a transaction to be refused.
+	// Issues lists the errors in a transaction that was refused because it contains an unsupported request.
 	Issues []Issue
 }
 
@@ -122,8 +123,8 @@ const (
 	maxText    = 2000 // free text, before it is reduced to the words that rules use
 )
 
-// Decode parses a body: first all resources and then, when all references can be resolved, the facts. It returns a
-// [Fault] if the whole body cannot be used.
+// Decode parses all resources of a body before it creates facts, so that a resource can refer to any other resource
+// of the body. It returns a [Fault] if the whole body cannot be used.
 func Decode(body []byte, o Options) (*Facts, *Fault) {
 	if len(body) > math.MaxInt32 {
 		return nil, &Fault{Rule: "maxLength", TooLarge: true}
@@ -177,7 +178,7 @@ func (m *mapper) apply() {
 		}
 	}
 	m.facts.Signals = make([]acuity.Signal, 0, statements)
-	m.facts.Events = make([]acuity.Event, 0, 2*visits) // an admission and a discharge for each visit
+	m.facts.Events = make([]acuity.Event, 0, 2*visits) // capacity for an admission and a discharge of each visit
 	for n := range m.resources {
 		if r := &m.resources[n]; r.kind == encounterKind && !r.contained {
 			m.count(r, m.encounter)
@@ -185,7 +186,7 @@ func (m *mapper) apply() {
 	}
 	for n := range m.resources {
 		if r := &m.resources[n]; !r.contained {
-			switch r.kind { //nolint:exhaustive // the other kinds are already processed or yield no facts
+			switch r.kind { //nolint:exhaustive // the loops before and after this one process the other kinds that yield facts
 			case conditionKind:
 				m.count(r, m.condition)
 			case observationKind:
@@ -256,7 +257,7 @@ func (m *mapper) count(r *resource, facts func(*resource) bool) {
 	for len(m.facts.referenceOrigins) < len(m.facts.References) {
 		m.facts.referenceOrigins = append(m.facts.referenceOrigins, originOf(r))
 	}
-	if r.onlyNew && (applied || len(m.facts.References) > references) { // also if only later messages may use the facts
+	if r.onlyNew && (applied || len(m.facts.References) > references) { // also if the resource yields only references, which later messages may use
 		m.create(r, first)
 	}
 	switch {

@@ -157,8 +157,10 @@ func (d *document) localName(urn []byte) []byte {
 	return append(append(bytes.Clone(urn), 0), d.digest...)
 }
 
-// identify finds the versions of each resource and chooses the one to use (docs/decisions.md#resource-versions): the
-// most recently updated version or, if the times of update are unknown, the last one in the body.
+// identify assigns each resource its key. If several resources have the same key, they are versions of one resource,
+// and identify chooses the one to use (docs/decisions.md#resource-versions): the most recently updated version. If
+// the update times do not decide, the higher version number and then the later position in the body do. A conditional
+// create is used only if the body contains no other request for the resource.
 func (x *index) identify() {
 	x.keys = make(map[string]int32, len(x.resources))
 	x.urls = map[string]int32{}
@@ -234,7 +236,8 @@ func (d *document) versionOf(r *resource) int64 {
 }
 
 // keyOf returns the key that identifies a resource for its sender (docs/decisions.md#resource-identity): the first
-// available of its id, the id in its address, its first identifier and its address. It returns "" if there is none.
+// available of its id, the id in its request URL or fullUrl, its first identifier, and its fullUrl unless that is a
+// placeholder. It returns "" if there is none.
 func (x *index) keyOf(r *resource) string {
 	if id := x.idOf(r); len(id) > 0 {
 		return kindNames[r.kind] + "/" + string(id)
@@ -249,13 +252,14 @@ func (x *index) keyOf(r *resource) string {
 }
 
 // nameOf returns the name by which references refer to a resource, or "" if it has no such name. Without an id, the
-// name is the placeholder of the resource in the body.
+// name is the placeholder in the fullUrl. If that placeholder is not unique, the name of an Encounter is "", and the
+// name of any other resource includes the digest of the body.
 func (x *index) nameOf(r *resource) string {
 	id := x.idOf(r)
 	if len(id) == 0 {
 		if id = placeholder(x.bytes(r.fullURL)); len(id) > 0 && !isUnique(id) {
 			if r.kind == encounterKind {
-				return "" // a resource without a name gets its key from its content, so the key is the same in the next body
+				return "" // the visit is then named by r.key, which is the same in the next body
 			}
 			id = x.localName(id)
 		}

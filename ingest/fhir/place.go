@@ -86,8 +86,8 @@ func (m *mapper) moves(r *resource, e *acuity.Event, start acuity.Instant) []mov
 	return moves
 }
 
-// stays returns the current and former locations of an Encounter, and the ward if the Encounter lists it in addition
-// to rooms.
+// stays returns the current and former locations of an Encounter, and the ward if the Encounter lists one. It omits
+// planned and reserved locations.
 func (m *mapper) stays(r *resource) (stays []stay, ward string) {
 	for i := range m.locations[r.firstLocation:r.lastLocation] {
 		l := &m.locations[r.firstLocation:r.lastLocation][i]
@@ -157,13 +157,15 @@ var wards = map[string]bool{
 	"si": true, "bu": true, "wi": true, "wa": true, "lvl": true, "area": true, "jdn": true, "rd": true,
 }
 
-// maxAbove is the maximum number of parents of a Location that the decoder searches for room and ward.
+// maxAbove is the maximum number of levels above a Location in which the decoder searches for the room and the ward.
 const maxAbove = 4
 
-// place reads a location. The name of the place is the display of the reference or, if that is missing, the name or
-// the number of the Location. A bed is part of its room (docs/decisions.md#fhir-references). If another message
-// contains the Location, the place is identified by the reference, because that message may not have arrived yet. The
-// returned level is the physical type.
+// place parses an Encounter.location. The name of the place is the display of the reference or, if that is missing,
+// the name, the number or the id of the Location. A bed is part of its room (docs/decisions.md#fhir-references).
+//
+// If the body does not contain the Location, the reference becomes the room, or the ward if the display already names
+// the room. The Location may then arrive in another message. level is the physical type. ok is false if the location
+// has neither a name nor a usable reference.
 func (m *mapper) place(r *resource, l *location) (place acuity.Location, level string, ok bool) {
 	name := m.placeName(r, l.place.display)
 	physical := string(m.bytes(l.physical))

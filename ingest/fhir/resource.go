@@ -63,7 +63,7 @@ type resource struct {
 	subject, encounter reference
 	code               concept
 	medication         reference // of a MedicationAdministration
-	at, issued         span      // at is the effective time or the onset, if that is an instant
+	at, issued         span      // at is the effective time or the onset, if it was sent as a single time
 	untimed            string    // element whose time has an unsupported form, or ""
 	during             period    // Encounter.period, or a period in effective or onset
 	abated             bool

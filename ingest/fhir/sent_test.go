@@ -3,7 +3,8 @@ package fhir
 import "testing"
 
 // TestStatementsWithoutAnID: a Condition, Observation or MedicationAdministration without an id has the same
-// identity, regardless of the form of its reference and of whether the body contains the target of the reference.
+// identity, however it refers to its visit or patient, and whether or not the body contains the resources to which it
+// refers.
 func TestStatementsWithoutAnID(t *testing.T) {
 	const (
 		visit   = `{"resource":{"resourceType":"Encounter","id":"e1","status":"in-progress","class":{"code":"IMP"},"identifier":[{"value":"VQ9"}],"subject":{"reference":"Patient/p1"}}},`

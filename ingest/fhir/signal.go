@@ -91,7 +91,9 @@ func addStates(p *parser, c *concept) {
 	}
 }
 
-// States of a Condition, by code. A Condition with any other code is rejected.
+// States of a Condition, by the name that stateName returns. A Condition is rejected if its verification status is
+// not in verificationStates. Unless that status retracts the Condition, its clinical status must be in
+// clinicalStates.
 var (
 	clinicalStates = map[string]acuity.SignalStatus{
 		"active": acuity.SignalActive, "recurrence": acuity.SignalActive, "relapse": acuity.SignalActive,
@@ -100,10 +102,11 @@ var (
 	verificationStates = map[string]acuity.SignalStatus{
 		"": acuity.SignalActive, "confirmed": acuity.SignalActive,
 		"provisional": acuity.SignalActive, "unconfirmed": acuity.SignalActive,
-		// A differential diagnosis is not used, even if it was provisional before.
+		// A differential diagnosis is not used. If svc applied the diagnosis while it was provisional, it is
+		// retracted.
 		"differential": acuity.SignalRetracted,
 		"refuted":      acuity.SignalRetracted, "entered-in-error": acuity.SignalRetracted,
-		"ruled-out": acuity.SignalRetracted, // a common misspelling
+		"ruled-out": acuity.SignalRetracted, // not a FHIR code, but often sent instead of "refuted"
 	}
 )
 

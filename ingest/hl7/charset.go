@@ -137,9 +137,9 @@ func leads(body []byte, any ...string) bool {
 	return false
 }
 
-// declared returns the character set that the transport declares or, without one, the one in MSH-18. If MSH-18 has
-// several, the first that is not ASCII is used. Escapes can switch to the others, but the decoder supports only ISO
-// 2022 escapes.
+// declared returns the character set that the transport declares or, without one, the one in MSH-18. If MSH-18 lists
+// several, the first that is not ASCII is used. HL7 escape sequences that switch to another one of the list are not
+// supported.
 func (m *Message) declared(transport Charset) (c Charset, known bool) {
 	if transport.kind != undeclared {
 		return transport, true

@@ -17,8 +17,8 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files anew")
 
-// TestCorpus decodes messages as senders write them, each with one peculiarity. It compares the facts and the answers
-// with golden files.
+// TestCorpus decodes messages as senders write them, each with one peculiarity. It compares the facts and the
+// acknowledgments with golden files.
 func TestCorpus(t *testing.T) {
 	files := must(filepath.Glob("testdata/*.hl7"))
 	if len(files) < 60 {

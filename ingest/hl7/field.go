@@ -27,9 +27,9 @@ func (m *Message) field(s segment, n int) []byte {
 	return b
 }
 
-// part returns the n-th piece of b between separators, counted from 1, or nil if there are fewer. A separator of 0
-// means that the message does not use that delimiter. Pieces are short, so comparing every byte is faster than
-// searching for each separator.
+// part returns the n-th part of b, counted from 1, where separator delimits the parts. It returns nil if b has fewer
+// parts. A separator of 0 means that the message does not use that delimiter, so b is a single part. Parts are short,
+// so comparing every byte is faster than searching for each separator.
 func part(b []byte, separator byte, n int) []byte {
 	if separator == 0 {
 		if n == 1 {

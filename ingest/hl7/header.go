@@ -33,7 +33,7 @@ const (
 	reasonShort    = "encoding_short"    // fewer than three characters
 	reasonLong     = "encoding_long"     // more than five characters
 	reasonRepeated = "encoding_repeated" // a character that is repeated or equal to MSH-1
-	reasonInvalid  = "encoding_invalid"  // a letter, a digit or a control character
+	reasonInvalid  = "encoding_invalid"  // a letter, a digit or a character outside printable ASCII
 )
 
 // headerError returns the error for a header that cannot be used.
@@ -53,9 +53,10 @@ func (m *Message) headerError(reason string) error {
 	return &HeaderError{Reason: reason, ControlID: string(id)}
 }
 
-// delimiters reads MSH-1 and MSH-2: five different characters other than letters, digits and line ends. The last two
-// may be missing. A space after the component separator means that the sender does not use that delimiter. delimiters
-// returns the reason why the characters cannot be used, or "".
+// delimiters reads MSH-1, which is one character, and MSH-2, which has three to five. All these characters must
+// differ, and must be printable ASCII other than letters and digits. A space after the component separator stands in
+// for a delimiter that the sender does not use. delimiters returns the reason why the characters cannot be used, or
+// "".
 func (m *Message) delimiters() (reason string) {
 	raw := m.raw
 	if bytes.HasPrefix(raw, usualHeader) { // the usual delimiters need no further check

@@ -273,9 +273,9 @@ func (w Wall) IsValid() bool {
 	return w.Day <= days
 }
 
-// endOf returns the first instant after a coarse time, or 0 for an exact time. read converts a wall time to an
-// instant. When the clocks change, a day has 23 or 25 hours, and a repeated hour lasts up to 2 hours. A time in a
-// skipped hour means the hour after it.
+// endOf returns the first instant after the interval of a coarse time, or 0 for an exact time. read converts a wall
+// time to an instant. When the clocks change, a day has 23 or 25 hours, and a repeated hour lasts up to 2 hours. For
+// a skipped hour, the interval is the hour after the change.
 func (w Wall) endOf(p acuity.Precision, read func(Wall) acuity.Instant) acuity.Instant {
 	switch p {
 	case acuity.Minute:

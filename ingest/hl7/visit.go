@@ -10,8 +10,8 @@ import (
 	"svc/acuity/codes"
 )
 
-// setSubjects finds the visit, the patient and, for a newborn, the mother. It returns false if the message identifies
-// neither a visit nor a patient.
+// setSubjects sets the visit, the patient and, if the message identifies her, the patient's mother. It returns false
+// if the message identifies neither a visit nor a patient.
 func (d *decoder) setSubjects() bool {
 	e := &d.event
 	if patient := d.medicalRecord(d.field(d.pid, 3), "PID", 3); len(patient) > 0 {
@@ -71,8 +71,8 @@ func (d *decoder) cx(field []byte) []byte {
 }
 
 // medicalRecord returns the number by which the hospital identifies the patient: the number of type MR (Cerner: MRN).
-// If there is none, it is the first number that is not from another authority, or else the first number. Therefore, a
-// change in the order of the list does not create a second patient.
+// If there is none, it is the first number that is neither from another authority nor an account or visit number, or
+// else the first number. Because the type decides, a different order of the list rarely changes the patient.
 func (d *decoder) medicalRecord(field []byte, segment string, n int) []byte {
 	field = d.oneLine(field)
 	if len(field) == 0 {
@@ -275,9 +275,10 @@ func isOID(b []byte) bool {
 	return dots >= 2
 }
 
-// readDiagnoses reads the DG1 segments and skips those without a code. If any segment has an action code in DG1-21,
-// the diagnoses are changes; otherwise they replace the known diagnoses. The DG1 segments of transfers, discharges
-// and cancellations are ignored with a warning.
+// readDiagnoses reads the DG1 segments and skips those without a code. If any segment with a code has an action in
+// DG1-21, the diagnoses are changes; otherwise they replace the known diagnoses. If no segment has a code and DG1-3
+// is explicitly empty in one of them, the known diagnoses are removed. The DG1 segments of transfers, discharges and
+// cancellations are ignored with a warning.
 func (d *decoder) readDiagnoses() {
 	if len(d.dg1) == 0 {
 		return
@@ -358,7 +359,7 @@ func (d *decoder) diagnosis(s segment, triplet [][]byte, first bool, repeat int,
 	}
 	name := d.id(triplet[2], position{"DG1", repeat, 3})
 	if len(name) == 0 && first {
-		name = d.id(d.at(d.field(s, 2), 1), position{"DG1", repeat, 2}) // DG1-2 is the older field for the code system; I9 is not a known system
+		name = d.id(d.at(d.field(s, 2), 1), position{"DG1", repeat, 2}) // DG1-2 is the older field for the code system
 	}
 	system, guessed := codes.NormalSystem(string(name), code)
 	if guessed {
