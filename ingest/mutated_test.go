@@ -188,7 +188,8 @@ func (a *tried) names(feed string, of part) bool {
 }
 
 // itemsOf returns parts of a request that each state a fact independently: the DG1 segments of an HL7 message, or up
-// to two elements of a JSON body. It omits facts that the request states twice.
+// to two elements of a JSON body. It omits a DG1 segment if its code occurs twice in the message, and returns no
+// parts of a FHIR body that contains a resource twice.
 func itemsOf(t *testing.T, m mutant) (all []part) {
 	t.Helper()
 	if m.feed == "hl7" {

@@ -180,8 +180,8 @@ var visits = map[string][]string{
 	},
 }
 
-// byNumber is a reference to a newborn by the newborn's number. Another message in the list third says that the Patient
-// with that number is the third child of this birth.
+// byNumber is a reference to a newborn by the newborn's number. The messages in third identify the Patient with that
+// number as the third child of the birth.
 const byNumber = `"subject":{"identifier":{"value":"MRN2"}}`
 
 var third = []string{

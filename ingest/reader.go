@@ -99,9 +99,10 @@ func (s *shape) field(name string) *field {
 // itemsAtMost returns the maximum number of elements of the list with the given name in a body.
 func itemsAtMost[T any](name string) int64 { return int64(shapeOf[T]().field(name).maxItems) }
 
-// Decode reads the body of one request of a JSON feed (adt, census, clinical, roster, staffing) into o, as the
-// handler of that feed does. It needs no server. It leaves the identity in o unset, because only a request has one.
-// The caller sets channel, hospital and time of receipt in o. The error lists the rules that the body breaks.
+// Decode parses the body of one request of a JSON feed (adt, census, clinical, roster, staffing) into o, in the same
+// way as the handler of that feed but without a server. The caller sets the channel, the hospital and the time of
+// receipt in o. Decode leaves o.Request nil, because a body alone does not identify a request. If the body breaks
+// rules, the error lists them.
 func Decode(o *acuity.Observation, body []byte, zone *time.Location, pseudonyms Pseudonyms) ([]acuity.Warning, error) {
 	body = syntax.TrimBOM(body)
 	refusal := httpapi.CheckJSON(body)

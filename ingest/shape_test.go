@@ -26,7 +26,7 @@ func TestShapesAreRead(t *testing.T) {
 		at := acuity.At(time.Date(2026, 3, 4, 16, 0, 0, 0, time.UTC))
 		o := &acuity.Observation{Channel: channel, Hospital: "h", ReceivedAt: at}
 		warnings, err := ingest.Decode(o, body, time.UTC, ingest.NewPseudonyms([]byte(strings.Repeat("k", 32))))
-		warnings = slices.DeleteFunc(warnings, func(w acuity.Warning) bool { return w.Code == "field_not_used" }) // an admission cancels nothing
+		warnings = slices.DeleteFunc(warnings, func(w acuity.Warning) bool { return w.Code == "field_not_used" }) // cancel fields of an A01
 		if err != nil || len(warnings) > 0 {
 			t.Errorf("%s: %v, warnings %v\n%s", path, err, warnings, body)
 		}

@@ -21,8 +21,9 @@ const (
 
 type shareKey struct{} // key of the *limit.Share in the context of a request
 
-// serveShared serves a request with a body. A request with a large body waits until the hospital's limit of
-// concurrent large bodies permits it. After the maximum wait, the response is 429, and none of the body is read.
+// serveShared serves a request with a body. If the body is large, compressed or of unknown length, the request first
+// waits until fewer large bodies of the hospital are being read than the limit allows. After the maximum wait, the
+// response is 429, and none of the body is read.
 func (s *server) serveShared(w http.ResponseWriter, r *http.Request, serve func(r *http.Request)) {
 	if s.Share == nil {
 		serve(r)

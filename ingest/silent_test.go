@@ -160,8 +160,6 @@ func within(inner, outer string) bool {
 	return ok && (rest == "" || rest[0] == '.' || rest[0] == '[')
 }
 
-// TestNoFactOfJSONIsSilent replaces the value of each leaf of a JSON tree.
-
 // filesOf returns the content of the files that match a pattern.
 func filesOf(t *testing.T, pattern string) map[string]string {
 	t.Helper()

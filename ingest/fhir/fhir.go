@@ -257,7 +257,7 @@ func (m *mapper) count(r *resource, facts func(*resource) bool) {
 	for len(m.facts.referenceOrigins) < len(m.facts.References) {
 		m.facts.referenceOrigins = append(m.facts.referenceOrigins, originOf(r))
 	}
-	if r.onlyNew && (applied || len(m.facts.References) > references) { // also if the resource yields only references, which later messages may use
+	if r.onlyNew && (applied || len(m.facts.References) > references) { // also for references that only later messages may use
 		m.create(r, first)
 	}
 	switch {

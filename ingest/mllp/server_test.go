@@ -33,7 +33,8 @@ func TestManyMessagesInOrder(t *testing.T) {
 	}
 }
 
-// TestHowConnectionsEnd connects one peer for each reason for which a connection ends.
+// TestHowConnectionsEnd connects peers that behave in different ways. The server must close each connection, and the
+// log line of the connection must name the expected reason.
 func TestHowConnectionsEnd(t *testing.T) {
 	for name, tt := range map[string]struct {
 		change func(*mllp.Server)

@@ -41,9 +41,9 @@ type kept struct {
 	places   *ingest.Places
 }
 
-// Limits of the pending observations, whose number grows while the processor is unavailable. Observations beyond the
-// first limit are counted only as received. While the number of their events is at the second limit, further
-// observations get no notices from applying.
+// Limits of the pending observations, whose number grows while the processor is unavailable. While there are
+// pendingAtMost of them, a new observation is counted only as received. While they contain eventsAtMost events, a new
+// observation gets no notices from applying.
 const (
 	pendingAtMost = 100_000
 	eventsAtMost  = 200_000

@@ -34,8 +34,8 @@ func NewPast(now time.Time) *Past {
 	return &Past{now: now, pending: map[ingest.Position]received{}, sums: map[time.Time]map[feeds.Feed]*feeds.Sum{}}
 }
 
-// PastWindow is the longest window of a feed. Observations from before the window are added together at the time of
-// the latest one, so they restore that time but count in no window.
+// PastWindow is the longest window of a feed. Older observations are added together and stored at the time of the
+// latest one. They count in no window, but they restore the time at which a feed last sent data.
 const PastWindow = 24 * time.Hour
 
 const pastStep = time.Minute // resolution of the restored counts

@@ -78,8 +78,8 @@ func (record Record) Do(ctx context.Context, do func() error, acts ...Act) error
 	return err
 }
 
-// Retry calls change until it returns a result other than [access.ErrOvertaken], which means that another change came
-// first, or until ctx has ended. Each call must read the current state, so that the change is based on it.
+// Retry calls change, and calls it again while it returns [access.ErrOvertaken], which means that another change came
+// first. Each call must read the current state, so that the change is based on it. Retry stops when ctx ends.
 func Retry(ctx context.Context, change func() error) error {
 	for {
 		if err := change(); !errors.Is(err, access.ErrOvertaken) || ctx.Err() != nil {
@@ -92,8 +92,8 @@ func Retry(ctx context.Context, change func() error) error {
 // hospitals, and each gets a separate record.
 const atOnce = 32
 
-// writeEach writes a record of every act. The records of one hospital are written one after the other; different
-// hospitals are handled concurrently. It returns the acts whose records were written, and the first error.
+// writeEach writes the records of acts. It writes the records of one hospital in order, until one of them fails, and
+// those of different hospitals concurrently. It returns the acts whose records were written, and the first error.
 func writeEach(acts []Act, write func(Act) error) (written []Act, err error) {
 	hospitals := map[string][]Act{}
 	for _, act := range acts {

@@ -116,9 +116,9 @@ type hospitalImport struct {
 	out    *csv.Writer
 
 	made struct {
-		DryRun    bool      `json:"dryRun,omitempty"` // if true, the other counts are what an import would create
+		DryRun    bool      `json:"dryRun,omitempty"` // if true, nothing was created, and the counts are what an import would create
 		Hospitals int       `json:"hospitals"`
-		There     int       `json:"there"` // hospitals that existed before
+		There     int       `json:"there"` // number of hospitals that already existed
 		Keys      []madeKey `json:"items"`
 	}
 }

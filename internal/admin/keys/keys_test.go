@@ -158,8 +158,9 @@ func TestLifeOfAKey(t *testing.T) {
 	}
 }
 
-// Another process revokes a key after the request has read the key but before the request writes. A request that
-// names the old version is refused. A request that accepts any version is applied to the revoked key.
+// TestAKeyThatIsChangedMeanwhile: another process revokes a key after a request has read the key but before the
+// request writes. If the request names the old version, it is refused. If it accepts any version, it is applied to
+// the revoked key.
 func TestAKeyThatIsChangedMeanwhile(t *testing.T) {
 	for name, c := range map[string]struct {
 		method, path, match string
@@ -285,7 +286,7 @@ func TestFailedActsAreOnRecord(t *testing.T) {
 	}
 }
 
-// An action is not executed if it cannot be recorded.
+// TestNothingWithoutARecord: if an action cannot be recorded in the audit log, it is not executed.
 func TestNothingWithoutARecord(t *testing.T) {
 	h := open(t)
 	mine, _ := h.ask("admin", "POST", "/api/admin/keys", `{"name":"n","scopes":["all"]}`, 200)

@@ -81,10 +81,10 @@ func (r *Ring) valid(hospital string) (n int) {
 	return n
 }
 
-// Rotate creates a key that replaces an old key of the same hospital. The new key has a new token, and the same
-// scopes, limits and expiry. The old key remains valid for at most the given overlap. Both changes are stored, or
-// neither. Rotate returns [ErrEnded] if the old key is no longer valid, and [ErrTooMany] if the hospital has more
-// than [Most] valid keys, including the old one.
+// Rotate creates a key that replaces an old key of the same hospital. The new key has a new id and token, and the
+// same name, scopes, limits and expiry. The old key remains valid for at most the given overlap. Both changes are
+// stored, or neither. Rotate returns [ErrEnded] if the old key is no longer valid, and [ErrTooMany] if the hospital
+// has more than [Most] valid keys, including the old one.
 func (r *Ring) Rotate(ctx context.Context, by string, seen int64, old access.Key, overlap time.Duration) (access.Key, string, error) {
 	now := r.Now()
 	if !old.Valid(now) {

@@ -143,8 +143,8 @@ func (k *KeyCheck) State() (moved <-chan struct{}, fault error) {
 	return k.moved, k.fault
 }
 
-// While runs work whenever the keys match. If the keys no longer match, While ends the context of work; when they
-// match again, it calls work again. It returns when ctx ends or work fails.
+// While calls work whenever the keys match. If the keys no longer match, While ends the context of work, which must
+// then return nil; when they match again, While calls work again. While returns when ctx ends or work fails.
 func (k *KeyCheck) While(ctx context.Context, work func(context.Context) error) error {
 	for ctx.Err() == nil {
 		moved, fault := k.State()

@@ -22,8 +22,9 @@ import (
 	"svc/schemas/administration"
 )
 
-// Store follows the settings topic: keys, hospitals, users, and subscribers. Every process applies a change within a
-// second. The registers are for reading; the methods write to the topic.
+// Store follows the settings topic, which contains keys, hospitals, users, walls, layouts and subscribers. Every
+// process applies a change within a second. Callers read the settings from the registers, and change them with the
+// methods, which write to the topic.
 type Store struct {
 	Register    *access.Register
 	Subscribers *subscribers.Register

@@ -8,8 +8,8 @@ import (
 )
 
 // TestBehind: while the lists may be outdated, a request for a list is refused, and the response states the reason.
-// An action on an object in an outdated list is still accepted. An action on an unknown object gets 503 instead of
-// 404.
+// An action on an object in an outdated list is still accepted, except that a command that the list shows as done
+// cannot be stopped. An action on an unknown object gets 503 instead of 404.
 func TestBehind(t *testing.T) {
 	h := open(t)
 	hook := h.ask("admin", "POST", hooks, `{"url":"https://partner.example/svc"}`, 200).Data.ID

@@ -62,7 +62,7 @@ type Progresses interface {
 // ErrCursor means that a cursor is malformed.
 var ErrCursor = errors.New("not a cursor")
 
-// Config lists the dependencies of the endpoints. MountReads needs only Shell, Register, Lists, Key and Reason.
+// Config lists the dependencies of the endpoints. MountReads needs only Shell, Register, Lists, Reason, Key and Zone.
 type Config struct {
 	Shell    *httpapi.Shell
 	Register *Register

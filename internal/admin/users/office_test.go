@@ -160,7 +160,8 @@ func TestLinksThatDoNotSignIn(t *testing.T) {
 	}
 }
 
-// TestNothingIsDoneWithoutARecord: while Kafka does not respond, no sign-in succeeds.
+// TestNothingIsDoneWithoutARecord: while the log does not respond, a sign-in with a link fails, and the link remains
+// valid.
 func TestNothingIsDoneWithoutARecord(t *testing.T) {
 	t.Parallel()
 	w := &world{now: noon}

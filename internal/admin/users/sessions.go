@@ -65,8 +65,8 @@ const (
 )
 
 // addSession adds a new session for a person to c. It also ends the sessions that the new one replaces, and removes
-// expired sessions. all contains the person's user records; the first one belongs to the hospital that stores the
-// session.
+// expired sessions. all contains the person's user records in the hospitals where the session is valid. The first of
+// these hospitals stores the session.
 func (o *Office) addSession(c *Changes, acts []audit.Act, all []User, in SignIn) (Session, []audit.Act) {
 	now, first := cut(o.Now()), &all[0]
 	s := Session{
@@ -120,7 +120,8 @@ func (o *Office) EndSessions(ctx context.Context, reason string, all ...Session)
 	return o.do(ctx, math.MaxInt64, c, acts...)
 }
 
-// ErrShown means that a secret was already displayed, or that the session that requested it has ended.
+// ErrShown means that this secret or a newer one was already displayed, or that the session that requested it has
+// ended.
 var ErrShown = errors.New("the secret was already shown")
 
 // ShowOnce records that a session is about to display the secret that was created at madeAt. If several requests
