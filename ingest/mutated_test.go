@@ -110,8 +110,8 @@ func (p *unitProbe) try(t *testing.T, m mutant) tried {
 var numbered = regexp.MustCompile(`"Number":\d+,?|"Next\w*":\d+,?`)
 
 // findFault sends a request and returns what is wrong with the result, or "" if nothing is. The request must not
-// cause a panic or a server error. A refusal must name the location and the rule without repeating a value. Every
-// fact in the request must change the state or be named in the answer.
+// cause a panic or a server error other than 503 and, for FHIR, 501. A refusal must name the location and the rule
+// without repeating a value. Every fact in the request must change the state or be named in the answer.
 func (p *unitProbe) findFault(t *testing.T, m mutant) (why string) {
 	t.Helper()
 	defer func() {
@@ -144,8 +144,8 @@ func (p *unitProbe) findFault(t *testing.T, m mutant) (why string) {
 	return ""
 }
 
-// repeatedOf matches the values that an answer repeats by design: unmapped codes, the
-// acknowledgment and its control id, and the label of the room.
+// repeatedOf matches the values that an answer repeats by design: unmapped codes, the acknowledgment and its control
+// id, the label of the room, and the evidence of a factor.
 var repeatedOf = regexp.MustCompile(`"ack":"(?:\\.|[^"\\])*"|"unmapped":\[[^]]*\]|"controlId":"[^"]*"|"roomLabel":"[^"]*"|"evidence":"[^"]*"`)
 
 // empty returns the state before any request.

@@ -180,8 +180,8 @@ var visits = map[string][]string{
 	},
 }
 
-// byNumber is a reference to a newborn by the newborn's number. The messages in third identify the Patient with that
-// number as the third child of the birth.
+// byNumber is a reference to a newborn by the newborn's number. The list third contains messages that identify the
+// Patient with that number as the third child of the birth.
 const byNumber = `"subject":{"identifier":{"value":"MRN2"}}`
 
 var third = []string{

@@ -160,7 +160,7 @@ func (d *document) localName(urn []byte) []byte {
 // identify assigns each resource its key. If several resources have the same key, they are versions of one resource,
 // and identify chooses the one to use (docs/decisions.md#resource-versions): the most recently updated version. If
 // the update times do not decide, the higher version number and then the later position in the body do. A conditional
-// create is used only if the body contains no other request for the resource.
+// create is used only if the body contains no unconditional request for the resource.
 func (x *index) identify() {
 	x.keys = make(map[string]int32, len(x.resources))
 	x.urls = map[string]int32{}

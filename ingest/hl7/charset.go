@@ -138,8 +138,8 @@ func leads(body []byte, any ...string) bool {
 }
 
 // declared returns the character set that the transport declares or, without one, the one in MSH-18. If MSH-18 lists
-// several, the first that is not ASCII is used. HL7 escape sequences that switch to another one of the list are not
-// supported.
+// several, the first that is not ASCII is used. HL7 escape sequences that switch to another listed character set are
+// not supported.
 func (m *Message) declared(transport Charset) (c Charset, known bool) {
 	if transport.kind != undeclared {
 		return transport, true

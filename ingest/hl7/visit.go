@@ -72,7 +72,8 @@ func (d *decoder) cx(field []byte) []byte {
 
 // medicalRecord returns the number by which the hospital identifies the patient: the number of type MR (Cerner: MRN).
 // If there is none, it is the first number that is neither from another authority nor an account or visit number, or
-// else the first number. Because the type decides, a different order of the list rarely changes the patient.
+// else the first number. Because the type decides, a different order of the numbers rarely yields a different
+// patient.
 func (d *decoder) medicalRecord(field []byte, segment string, n int) []byte {
 	field = d.oneLine(field)
 	if len(field) == 0 {

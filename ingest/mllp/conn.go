@@ -21,7 +21,7 @@ type Counts struct {
 	TurnedAway  atomic.Int64 // connections turned away because of a connection limit
 	Open        atomic.Int64 // connections currently open
 	Messages    atomic.Int64 // messages read completely
-	Answered    atomic.Int64 // messages acknowledged, with any code
+	Answered    atomic.Int64 // messages acknowledged with any code, or stored without an acknowledgment because none was due
 	NotAccepted atomic.Int64 // messages not acknowledged, which their senders will send again
 	Faults      [faultKinds]atomic.Int64
 }

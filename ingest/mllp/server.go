@@ -63,7 +63,8 @@ type Server struct {
 }
 
 // Serve accepts connections until ctx ends. It then closes the listener and the idle connections, and waits for
-// started messages to finish, for at most [Limits].Stop. It returns an error only if the listener fails.
+// started messages to finish. After [Limits].Stop, it closes the remaining connections. It returns an error only if
+// the listener fails.
 func (s *Server) Serve(ctx context.Context, listener net.Listener) error {
 	behind, cut := context.WithCancel(context.WithoutCancel(ctx))
 	defer cut()

@@ -123,7 +123,7 @@ type hospitalImport struct {
 	}
 }
 
-// madeKey is a new key. The token is shown only here.
+// madeKey is a new key in the output of the import, which is the only place where its token is shown.
 type madeKey struct {
 	Hospital string `json:"hospitalId"`
 	Name     string `json:"name"`

@@ -159,8 +159,8 @@ func TestLifeOfAKey(t *testing.T) {
 }
 
 // TestAKeyThatIsChangedMeanwhile: another process revokes a key after a request has read the key but before the
-// request writes. If the request names the old version, it is refused. If it accepts any version, it is applied to
-// the revoked key.
+// request writes. If the request names the old version, it is refused. If it accepts any version, it is handled like
+// a request for a revoked key: revoking succeeds without a write, and rotating is refused.
 func TestAKeyThatIsChangedMeanwhile(t *testing.T) {
 	for name, c := range map[string]struct {
 		method, path, match string

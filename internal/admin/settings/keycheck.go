@@ -19,7 +19,8 @@ type KeyCheckConfig struct {
 	Pseudonyms *seal.Keyring // pseudonym keys of this process; nil: this process does not compute pseudonyms
 	// FirstData is the pseudonym data to store at the first start of an installation.
 	FirstData []byte
-	// Begin is called once, with the pseudonym data, when all keys match.
+	// Begin is called once, with the pseudonym data, when all keys match for the first time. It is not called in a
+	// process without pseudonym keys.
 	Begin func(data []byte)
 	// Strict makes Run return an error if a key does not match the installation's key, so that the process exits. It
 	// is for a process whose keys cannot change while it runs.
@@ -78,7 +79,7 @@ var errUnchecked = errors.New("not checked yet")
 const keyCheckEvery = time.Second
 
 // Run checks the keys until ctx ends: once the settings have been read, then every second and whenever the settings
-// change.
+// change. With [KeyCheckConfig].Strict, it also ends if a key does not match.
 func (k *KeyCheck) Run(ctx context.Context) error {
 	select {
 	case <-k.Store.Ready():

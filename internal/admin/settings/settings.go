@@ -23,8 +23,8 @@ import (
 )
 
 // Store follows the settings topic, which contains keys, hospitals, users, walls, layouts and subscribers. Every
-// process applies a change within a second. Callers read the settings from the registers, and change them with the
-// methods, which write to the topic.
+// process applies a change within a second. Callers read settings from the registers. The Put and Drop methods write
+// changes to the topic.
 type Store struct {
 	Register    *access.Register
 	Subscribers *subscribers.Register
