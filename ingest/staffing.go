@@ -53,8 +53,8 @@ func (r *reader) staffing(body []byte) *acuity.Staffing {
 	return s
 }
 
-// pastStaffing reads the staffing of past hours. A coarse asOf means the start of its interval, so a shift from
-// 07:00 counts for the whole hour.
+// pastStaffing reads the staffing of past hours. A coarse asOf, such as 07:00 without seconds, means the start of its
+// interval, so that staffing as of 07:00 counts for the whole hour.
 func (o object) pastStaffing() []acuity.Staffing {
 	list, _ := o.list("staffing")
 	all := make([]acuity.Staffing, 0, len(list))

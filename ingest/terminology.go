@@ -143,8 +143,8 @@ func (o object) limit(name string) codes.Milli {
 	return codes.Milli(math.Round(f * 1000))
 }
 
-// markCodes removes codes from the worklist, or restores ignored codes. The body has the form of the worklist: a list
-// of codes, or a single code as the whole body.
+// markCodes removes codes from the worklist or, if restore is true, restores ignored codes. The body has the form of
+// the worklist: a list of codes, or a single code as the whole body.
 func markCodes(restore bool) readAct {
 	return func(in *reader, _ *http.Request, body []byte, o *acuity.Observation) (marked []string, _ func(acted) any) {
 		for row := range in.rows(body, "codes", shapeOf[marksShape]()) {

@@ -7,8 +7,8 @@ import (
 	"svc/internal/httpapi/syntax"
 )
 
-// scanner reads valid JSON once, front to back. After stop, it is at the end of the text and does not find any
-// further field or element.
+// scanner reads valid JSON from front to back. After stop, it is at the end of the text and does not find any further
+// field or element.
 type scanner struct {
 	b       []byte
 	i       int
@@ -126,8 +126,8 @@ func (s *nameSet) add(name []byte) bool {
 // list is an array that is being read.
 type list struct{ open, one bool }
 
-// list opens the next array. Any other value is treated as a list of one element, because senders that convert from
-// XML write single elements that way.
+// list opens the next array. Null is treated as an empty list, and any other value as a list of one element, because
+// senders that convert from XML write single elements that way.
 func (s *scanner) list() list {
 	switch s.space() {
 	case '[':

@@ -158,8 +158,8 @@ func isLetter(c byte) bool { return c|0x20 >= 'a' && c|0x20 <= 'z' }
 
 // slot returns where to store the segment with the given name and line number, or nil for a segment that svc does not
 // use. If the message already contains a segment with that name, one of the two lines is ignored, and repeated is the
-// number of the ignored line. The first line is ignored if only its name is not in standard form, because such a line
-// may be text. Otherwise the second line is ignored, and slot returns nil.
+// number of the ignored line. If the name is not in standard form in the first line but is in the second, the first
+// line is ignored, because it may be text. Otherwise the second line is ignored, and slot returns nil.
 func (m *Message) slot(name string, number, odd int) (s *segment, repeated int) {
 	switch name {
 	case "MSH":
