@@ -36,8 +36,8 @@ func (e *examination) checkKeys(ctx context.Context, cluster *stream.Cluster, to
 	})
 }
 
-// key compares the key that an option supplies with the installed key that has the given id. roles names the roles
-// that need the key.
+// key compares the key that an option supplies with the key that the installation has recorded under the given id.
+// name is the name of the key in the findings; roles lists the roles that need the key.
 func (e *examination) key(
 	name, option, roles string, installed map[string]seal.Fingerprint, id string, ringOf func() (*seal.Keyring, error),
 ) {

@@ -148,7 +148,7 @@ func (s *system) startRole(b *testing.B, name string, size *country, args ...str
 	private := "127.0.0.1:" + mustFreePort(b)
 	began := time.Now()
 	n := start(b, name, append(args, "--private-listen", private), s.env...)
-	// The view is excluded, because no reader has a current view while no processor runs.
+	// The other roles do not run, so checks that depend on them are excluded.
 	n.awaitFor(5*time.Minute, "http://"+private+"/readyz?exclude=view&exclude=forecast&exclude=lists")
 	b.ReportMetric(time.Since(began).Seconds(), name+"-start-s")
 	s.perHospital(b, n, "http://"+private, name, size)

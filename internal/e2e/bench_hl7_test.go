@@ -34,7 +34,8 @@ func admission(n int) string {
 
 // BenchmarkIngestHL7 posts HL7 messages from 8 hospitals over 32 connections to svc on a real Kafka with acks=all. In
 // the first run, svc responds once the message is durable (Prefer: respond-async); in the second, once the verdict
-// contains it. A run ends when all messages are applied. Before each run, bare clients send the same messages.
+// contains the message. A run ends when all messages are applied. Before each pair of runs, bare clients send the
+// same messages as a baseline.
 func BenchmarkIngestHL7(b *testing.B) {
 	hospitals := make([]string, 8)
 	for i := range hospitals {

@@ -91,8 +91,9 @@ func (s *system) restore(b *testing.B) {
 	n.stop()
 }
 
-// BenchmarkNotifyStart starts a notifier on a log in which 300 hospitals without an endpoint have made 500,000
-// observations. peak-MiB is the peak resident memory of the notifier until it has read the whole log.
+// BenchmarkNotifyStart starts a notifier on the verdicts that a processor has written for 500,000 observations. The
+// observations are from 300 hospitals, none of which has a webhook endpoint. caught-up-s is the time from the start
+// of the notifier until it has read all verdicts; peak-MiB is its peak resident memory until then.
 func BenchmarkNotifyStart(b *testing.B) {
 	const partitions, records, hospitals, rooms = 24, 500_000, 300, 20
 	s := bench(b, partitions)

@@ -50,8 +50,8 @@ func (s *system) measured(instance string) (n *node, private string) {
 	return n, "http://" + address
 }
 
-// fill appends n observations of made-up hospitals. Consecutive observations are one step apart;
-// the last is received now.
+// fill appends n observations of made-up hospitals to the log. Each observation is received one step after the
+// previous one, and the last one is received now.
 func (s *system) fill(b *testing.B, partitions int32, n, hospitals, rooms int, step time.Duration) {
 	b.Helper()
 	client := s.client(b, kgo.RecordPartitioner(kgo.ManualPartitioner()), kgo.MaxBufferedRecords(50_000))

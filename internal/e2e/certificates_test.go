@@ -104,7 +104,8 @@ func (a *authority) bridge(t *testing.T, name string) (pair tls.Certificate, cer
 	return pair, certFile, keyFile
 }
 
-// makeCertificates writes a certificate authority and a server certificate for 127.0.0.1, and returns the authority.
+// makeCertificates creates an authority and a server certificate for 127.0.0.1, and writes both certificates and the
+// server's key to a folder. It returns the folder and the authority.
 func makeCertificates(t *testing.T) (dir string, signer *authority) {
 	t.Helper()
 	dir = t.TempDir()

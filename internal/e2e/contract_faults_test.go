@@ -16,7 +16,7 @@ var betweenFields = map[string]bool{
 // fate is the expected outcome of a request.
 type fate int
 
-// texts are strings that a schema may allow or forbid: invisible characters of several scripts, and
+// texts are strings that some schemas allow and others forbid, such as strings with invisible characters and
 // beginnings of HL7 messages.
 var texts = []string{
 	"yesterday", " ", "\x00", "\x1f", "\x7f", "\u0085", "\u00a0", "\u1680", "\u2003", "\u2028", "\u202f", "\u205f", "\u3000", "\ufeff", "\u200b",

@@ -3,6 +3,6 @@
 // the results.
 //
 // `go test` runs the tests that need only the embedded servers of `svc dev`; `make e2e` adds the tests on a real
-// Kafka and a real Redis. Tests run in parallel unless they stop Kafka or measure time. A test that stops or empties
-// Redis starts its own Redis server (ownRedis).
+// Kafka and a real Redis. Most tests run in parallel; tests that stop Kafka or measure time do not. A test that stops
+// or empties Redis starts its own Redis server (ownRedis).
 package e2e

@@ -164,8 +164,8 @@ func TestGeneratedPythonClient(t *testing.T) {
 	}
 }
 
-// TestOpenAPIGenerator repeats TestGeneratedClient in Python and in TypeScript with OpenAPI
-// Generator, which most partners use. Both clients read every answer.
+// TestOpenAPIGenerator repeats TestGeneratedClient in Python and in TypeScript with OpenAPI Generator, which most
+// partners use. Both clients must decode every example response of the document that reports success.
 func TestOpenAPIGenerator(t *testing.T) {
 	t.Parallel()
 	folder := partnersInJava(t)

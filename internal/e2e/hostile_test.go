@@ -104,7 +104,8 @@ func calmPartners(t testing.TB, d *dev, n int) (calm []*partner) {
 }
 
 // TestHostileHospitalWaitsAlone: one hospital sends the largest bodies without a pause, with a key that has no rate
-// limit, and gets 429. Each write of the other hospitals is accepted and is already applied when it is answered.
+// limit. At least a third of these bodies must be refused with 429. Meanwhile, the writes of the other hospitals must
+// be accepted and applied.
 func TestHostileHospitalWaitsAlone(t *testing.T) {
 	d := startDev(t, t.TempDir(), "--ephemeral")
 	foe, calm := newPartner(d.BaseURL, d.HospitalID, d.APIKey), calmPartners(t, d, 3)

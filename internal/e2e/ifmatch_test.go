@@ -9,9 +9,9 @@ import (
 	"time"
 )
 
-// TestTwoAdministrators: two administrators, each on a different instance, read an object and change it at the same
-// time. Exactly one of them succeeds. No change is lost or mixed with the other, no matter which instance is read
-// later.
+// TestTwoAdministrators: two administrators, each on a different instance, read the same object and change it at the
+// same time. With an If-Match header, exactly one of the two changes succeeds; without it, both may succeed.
+// Afterwards, both instances return the same object, and all its changed fields are from one change.
 func TestTwoAdministrators(t *testing.T) {
 	t.Parallel()
 	s := startSystem(t, "north")
@@ -34,7 +34,7 @@ func TestTwoAdministrators(t *testing.T) {
 			return nil
 		})
 	}
-	// both sends a request to both instances at once.
+	// both sends one request to each instance at the same time, and repeats a request that gets a 503.
 	both := func(method, path, tag string, body func(who int) string) (all [2]*answer) {
 		t.Helper()
 		var together sync.WaitGroup

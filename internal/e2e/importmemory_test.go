@@ -10,8 +10,9 @@ import (
 	"time"
 )
 
-// TestManyImportsMemory sends 30 files at once to one svc read: first files of 30,000 rows, which are refused, and then
-// the largest files that are accepted. The peak resident memory of the process must stay below 400 MiB.
+// TestManyImportsMemory sends 30 files at once to one svc read, in two rounds. The files of the first round have
+// 30,000 rows and are refused; the files of the second round are as large as svc accepts. The peak resident memory of
+// the process must stay below 400 MiB.
 func TestManyImportsMemory(t *testing.T) {
 	t.Parallel()
 	const (

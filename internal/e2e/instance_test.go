@@ -10,9 +10,9 @@ import (
 // pairs is the number of pairs of processes with the same name, unless SVC_PAIRS is set.
 const pairs = 5
 
-// TestSecondOfTheSameInstance starts processes with the same name in succession. Each time the older process exits with
-// code 1 and the reason, and the newer one continues. Writes in the meantime are applied. In every other pair, the
-// newer process starts while the older one is still starting.
+// TestSecondOfTheSameInstance starts processes with the same instance name in succession. Each time, the older
+// process must exit with code 1 and log the reason. The newer process must become ready and, if it is a processor,
+// apply a write.
 func TestSecondOfTheSameInstance(t *testing.T) {
 	t.Parallel()
 	for _, roles := range [][]string{{"process"}, {"notify"}, {"run", "process,notify"}} {

@@ -110,9 +110,9 @@ func (v *visitor) proves(form, password string) (back string) {
 	return got.header.Get("Location")
 }
 
-// TestKeycloak signs a person in through Keycloak: with its form, then with its session, and again with its form for
-// an action that needs a fresh sign-in. Signing out and disabling the user remain effective even though the Keycloak
-// session continues.
+// TestKeycloak signs a person in through Keycloak. The first sign-in uses Keycloak's form. After a sign-out from svc,
+// the next sign-in needs no form, because the Keycloak session continues; a fresh sign-in needs the form again. Once
+// the user is disabled, the Keycloak session no longer opens the pages.
 func TestKeycloak(t *testing.T) {
 	needReaders(t)
 	kafka, redis := embedServers(t, func(string, []string) string { return "" })

@@ -11,14 +11,14 @@ import (
 	"time"
 )
 
-// derivedReads is a system, and the paths of the delivery lists and forecasts that the tests read from it.
+// derivedReads is a system with the clients, processes and paths that the tests of delivery lists and forecasts use.
 type derivedReads struct {
 	*system
 	admin               *partner
 	desk                *desk
 	processor, notify   *node
-	processes, notifies string   // private addresses: processes for the processor, notifies for the notifier
-	lists, predictions  []string // paths: lists for the delivery lists, predictions for the forecasts
+	processes, notifies string   // private addresses of the processor (processes) and of the notifier (notifies)
+	lists, predictions  []string // paths of the delivery lists (lists) and of the forecasts (predictions)
 }
 
 func startDerivedReads(t *testing.T, s *system, endpoint string) *derivedReads {
@@ -186,8 +186,9 @@ func (x *derivedReads) faults(t *testing.T) {
 	})
 }
 
-// TestDerivedReadsDuringFaults causes each fault on embedded servers. Lists and forecasts that may be incomplete are
-// refused until they are complete again.
+// TestDerivedReadsDuringFaults makes Redis refuse writes, and then causes the faults of [derivedReads.faults], all on
+// embedded servers. During each fault, requests for the lists or forecasts that the fault affects must be refused,
+// and they must succeed again after the fault.
 func TestDerivedReadsDuringFaults(t *testing.T) {
 	t.Parallel()
 	var refused atomic.Pointer[string] // Redis refuses writes whose key contains this string
@@ -221,7 +222,8 @@ func TestDerivedReadsDuringFaults(t *testing.T) {
 	x.faults(t)
 }
 
-// TestDerivedReadsDuringFaultsOnServers causes each fault on real servers.
+// TestDerivedReadsDuringFaultsOnServers pauses Kafka, makes Redis a replica, and then causes the faults of
+// [derivedReads.faults], all on real servers.
 func TestDerivedReadsDuringFaultsOnServers(t *testing.T) {
 	needServers(t)
 	side := receive(t, "north")

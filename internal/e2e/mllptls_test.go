@@ -16,8 +16,8 @@ import (
 )
 
 // TestMLLPOverTLS: only messages from a sender with the right client certificate are answered and applied. A peer is
-// refused if it does not use TLS, has no certificate, or has a certificate from a different authority or with a
-// different name.
+// refused if it does not use TLS 1.2 or later, has no certificate, or has a certificate from a different authority or
+// with a different name.
 func TestMLLPOverTLS(t *testing.T) {
 	t.Parallel()
 	s := startSystem(t, "north")

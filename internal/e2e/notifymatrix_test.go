@@ -273,8 +273,8 @@ func TestMatrixLateWriter(t *testing.T) {
 	n3.stop()
 }
 
-// outcomes returns how many deliveries have the state Delivered in the ledger, and how many outcomes were written
-// after an entry with a later term.
+// outcomes returns how many deliveries have the state Delivered in the ledger, and how many outcomes follow a record
+// with a later term in their partition.
 func (s *system) outcomes(t *testing.T) (delivered, outranked int) {
 	t.Helper()
 	gone := map[string]bool{}

@@ -33,7 +33,7 @@ func TestRedisComesBackOlder(t *testing.T) {
 			client.Save(ctx)
 		}
 	})
-	for _, p := range s.partners[:5] { // the last partner has no traffic
+	for _, p := range s.partners[:5] { // the last partner has no change after the save
 		staffing(p, 3)
 	}
 	present := map[string]string{}

@@ -309,8 +309,8 @@ func locksStay(t *testing.T, p *pair, i *oidctest.Issuer) {
 	}
 }
 
-// staysFresh: actions that grant permissions or change addresses need an auth_time within the last hour. Neither
-// another site nor an old auth_time makes a session fresh.
+// staysFresh: actions that grant permissions or change addresses need a session whose auth_time is within the last
+// hour. A link cannot start the sign-in that renews auth_time, and a sign-in with an old auth_time is refused.
 func staysFresh(t *testing.T, p *pair, i *oidctest.Issuer) {
 	v := p.visitor(t)
 	claims := func(age time.Duration) map[string]any {

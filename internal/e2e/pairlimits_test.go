@@ -96,8 +96,8 @@ func limitsStreams(t *testing.T, p *pair, _ *oidctest.Issuer) {
 	other.follow(0)
 }
 
-// recordsRefusals: each refused sign-in or action leaves an audit record, which both readers list. The log line of
-// the request names the hospital and the person.
+// recordsRefusals: a refused action and a refused sign-in each leave an audit record, which both readers list. The
+// log line of a refused action names the hospital and the person.
 func recordsRefusals(t *testing.T, p *pair, i *oidctest.Issuer) {
 	v := p.visitor(t)
 	p.signIn(t, v, "viewer")
@@ -154,7 +154,7 @@ func recordsRefusals(t *testing.T, p *pair, i *oidctest.Issuer) {
 }
 
 // callsBackOnce: 20 callbacks with a guessed code repeat the state and the cookies of one sign-in, on both readers.
-// svc must refuse all of them. Each reader may ask the provider for a token only once.
+// svc must refuse all of them. Together, the two readers may request at most two tokens from the provider.
 func callsBackOnce(t *testing.T, p *pair, i *oidctest.Issuer) {
 	v := p.visitor(t)
 	begun := v.post(-1, "/oidc/start", nil)
