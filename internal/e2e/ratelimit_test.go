@@ -11,8 +11,8 @@ import (
 	"svc/internal/httpapi/limit"
 )
 
-// TestRateOnTwoInstances uses one key on two instances as fast as they respond. Together, the instances must accept the
-// burst plus rate × time.
+// TestRateOnTwoInstances uses one key on two instances as fast as they respond. Together, the instances must accept
+// at most burst + rate × time requests, and at least 80% of that number.
 func TestRateOnTwoInstances(t *testing.T) {
 	rate := limit.Rate{PerSecond: 50, Burst: 200}
 	s := startSystem(t, "north")

@@ -72,8 +72,9 @@ func factorsOf(u unitState) (ids []string) {
 	return ids
 }
 
-// administration maps unknown codes. An unmapped code changes nothing and is listed once. Adding or removing a
-// mapping affects even messages that were already received. A dry run returns the result that the change would have.
+// administration tests how an administrator maps codes and changes the rules, the locations and the settings. An
+// unmapped code has no effect and is listed once. Adding or removing a mapping also affects messages that were
+// already received. A dry run returns the result that the change would have.
 func administration(t *testing.T, p, admin *partner) {
 	t.Helper()
 	const unknown = `{"roomId":7,"signals":[{"kind":"observation","system":"local","code":"OB_HEM_ALERT","display":"Obstetric hemorrhage alert"}]}`
@@ -263,8 +264,9 @@ func TestDevAdministration(t *testing.T) {
 	}
 }
 
-// TestDevSenderSwitches: the messages of a key can be switched to HL7's original acknowledgment mode, and to
-// accepting only production messages. A switch takes effect within seconds, without a restart.
+// TestDevSenderSwitches: the settings of a key decide whether svc acknowledges the key's messages in HL7's original
+// mode, and whether svc refuses messages other than production messages. A change of these settings takes effect
+// within seconds, without a restart.
 func TestDevSenderSwitches(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -326,8 +328,8 @@ func svcIn(t *testing.T, dir string, args ...string) (out string, ok bool) {
 	return string(text), err == nil
 }
 
-// TestDevTerminologyFiles: mappings can also be imported and exported as files. An export must equal the import. A
-// file with an error changes nothing, and the error names the line.
+// TestDevTerminologyFiles: mappings can also be imported and exported as files. The export must contain every
+// imported row. A file with errors changes nothing, and the output names the line of each error.
 func TestDevTerminologyFiles(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -377,9 +379,9 @@ func TestDevTerminologyFiles(t *testing.T) {
 	}
 }
 
-// TestAdministrationOnServers runs the steps of administration on real servers with two processors, and again while
-// another room receives feeds. The final verdict, with a mapping, a rule, a location and a switch, must follow from
-// the log.
+// TestAdministrationOnServers runs administration on real servers with two processors. While another room receives
+// feeds, it then adds and removes a mapping, and finally changes a mapping, a rule, a location and a setting. The
+// final verdict must follow from the log.
 func TestAdministrationOnServers(t *testing.T) {
 	t.Parallel()
 	s := startSystem(t, "north")

@@ -26,7 +26,7 @@ import (
 	"svc/schemas"
 )
 
-// system runs the roles of svc on a real Kafka and a real Redis, with a unique topic prefix.
+// system runs the roles of svc on real or embedded servers (Kafka and Redis), with a unique topic prefix.
 type system struct {
 	t            testing.TB
 	prefix       string

@@ -140,9 +140,9 @@ func (s *system) freezeInTransaction(t *testing.T, n *node) {
 	t.Fatalf("%s was never frozen during a transaction: the test proves nothing", n.name)
 }
 
-// TestTakeOver kills or freezes a processor, even during a transaction, on brokers that do not end transactions on
-// their own. The other processor takes over the partitions without waiting for the transaction timeout. No input is
-// lost or applied twice. The test logs the longest wait.
+// TestTakeOver kills or freezes a processor, even during a transaction, on a broker that does not end timed-out
+// transactions. The other processor takes over the partitions without waiting for the transaction timeout. No input
+// is lost or applied twice. The test logs the longest wait.
 func TestTakeOver(t *testing.T) {
 	kafka := patientKafka(t)
 	_, view := needServers(t)
@@ -218,8 +218,8 @@ func TestRollingUpdate(t *testing.T) {
 	}
 }
 
-// TestBrokersReturn stops all brokers for SVC_AWAY (20 s). After the brokers are back, inputs from every hospital are
-// applied again, without restarting a process. The test logs how long that takes.
+// TestBrokersReturn kills the broker for SVC_AWAY (20 s). After the broker has restarted, inputs from every hospital
+// are applied again, although no process of svc is restarted. The test logs how long that takes.
 func TestBrokersReturn(t *testing.T) {
 	away, err := time.ParseDuration(cmp.Or(os.Getenv("SVC_AWAY"), "20s"))
 	if err != nil {

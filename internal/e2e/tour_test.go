@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// tour follows the steps of a newcomer: it sends every feed and reads the verdict.
+// tour follows the steps of a newcomer: it sends data to six of the feeds and reads the verdict.
 func tour(t *testing.T, p *partner) {
 	eventually(t, 30*time.Second, func() error { // reads return 503 until the view is complete
 		if a := p.get(t, "/api/v1/level"); a.status != http.StatusNotFound || a.Error.Code != "not_found" {

@@ -84,9 +84,9 @@ func healthy(t *testing.T, private string) map[string]string {
 	return all
 }
 
-// expectRefusals sends every kind of read for each hospital after the fault. At the latest once truthWithin has
-// passed, each read must be refused with the documented message. expectRefusals returns once all reads were refused
-// for a second.
+// expectRefusals repeatedly reads the level, the unit, the forecast and the settings of each hospital after the
+// fault. At the latest once truthWithin has passed, each read must be refused with the documented message.
+// expectRefusals returns once all reads were refused for a second.
 func (x *truth) expectRefusals(t *testing.T, fault stopwatch, partners ...*partner) {
 	t.Helper()
 	var all sync.WaitGroup
@@ -213,7 +213,8 @@ func (x *truth) staff(t *testing.T) {
 	all.Wait()
 }
 
-// expectStaffing expects that the first successful read of each hospital returns the last number of nurses.
+// expectStaffing expects that the first successful read of each hospital returns the number of nurses that was sent
+// last.
 func (x *truth) expectStaffing(t *testing.T) {
 	t.Helper()
 	for _, p := range x.partners {
@@ -259,7 +260,8 @@ func (x *truth) refusing(t *testing.T, refuse, allow func(), says string) {
 	x.awaitReadable(t)
 }
 
-// TestOnlyTheTruthIsRead causes each fault on embedded servers.
+// TestOnlyTheTruthIsRead makes Redis refuse writes, and then freezes, stops and kills the processor, all on embedded
+// servers. Reads must be refused during each of these faults, and must return the current state afterwards.
 func TestOnlyTheTruthIsRead(t *testing.T) {
 	t.Parallel()
 	var readOnly atomic.Bool
@@ -279,7 +281,8 @@ func TestOnlyTheTruthIsRead(t *testing.T) {
 	x.faults(t)
 }
 
-// TestOnlyTheTruthIsReadOnServers causes each fault on real servers.
+// TestOnlyTheTruthIsReadOnServers repeats TestOnlyTheTruthIsRead on real servers. Redis refuses writes because it is
+// full, and later because it is a replica. The test also pauses Kafka.
 func TestOnlyTheTruthIsReadOnServers(t *testing.T) {
 	x := startTruth(t, startSystem(t, "north", "south"))
 	client := x.redisClient()
@@ -339,7 +342,7 @@ func TestPartitionsOfOneProcessor(t *testing.T) {
 	})
 	x.awaitReadable(t)
 	x.processor.freeze()
-	eventually(t, 8*time.Second, func() error { // the group detects the loss of the processor only after ten seconds
+	eventually(t, 8*time.Second, func() error { // must fail before the group detects the loss of the processor, which takes ten seconds
 		if err := ready(x.system.private + "/readyz"); err == nil || !strings.Contains(err.Error(), "view: 3 of 6 partitions; partition ") {
 			return fmt.Errorf("the reader is ready: %w", err)
 		}

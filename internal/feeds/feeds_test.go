@@ -108,8 +108,8 @@ func TestCounter(t *testing.T) {
 	}
 }
 
-// TestNoticesAreBounded: a Counter keeps the newest hundred notices of each kind for each feed. Until the Counter is
-// drained, it keeps about ten thousand notices in total.
+// TestNoticesAreBounded: once a Counter has more than two hundred notices for a feed, it keeps only the newest
+// hundred of each kind. For all feeds together, it keeps about ten thousand notices until it is drained.
 func TestNoticesAreBounded(t *testing.T) {
 	var counter feeds.Counter
 	f := feeds.Feed{Hospital: "north", Channel: "hl7", Source: "key_1"}

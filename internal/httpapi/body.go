@@ -26,8 +26,8 @@ type Warning struct {
 }
 
 // ReadJSON reads a body, which must be a JSON object of at most atMost bytes, into v. Fields of v that are missing
-// from the body keep their values. The warnings name fields of the body that v does not have; the slice is never nil.
-// If ok is false, ReadJSON has sent an error response.
+// from the body keep their values. The warnings name fields of the body that v does not have; without such fields,
+// the slice is empty but not nil. If ok is false, ReadJSON has sent an error response.
 func ReadJSON(w http.ResponseWriter, r *http.Request, atMost int64, v any) (warnings []Warning, ok bool) {
 	return readJSON(w, r, atMost, v, false)
 }
@@ -148,7 +148,8 @@ func plain(given map[string]any, known map[string]bool) map[string]any {
 	return kept
 }
 
-// whole returns a number without its fraction if the fraction is zero, and any other value unchanged.
+// whole returns a number with a zero fraction as an int64 if its absolute value is less than [MostWhole], and any
+// other value unchanged.
 func whole(value any) any {
 	if n, ok := value.(json.Number); ok {
 		if f, err := n.Float64(); err == nil && f == math.Trunc(f) && math.Abs(f) < MostWhole {

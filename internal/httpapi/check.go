@@ -100,7 +100,7 @@ func (c *checker) checkText(path, text string, tag reflect.StructTag) {
 
 // LengthRule returns the rule that a string breaks: minLength, maxLength or, if oneLine is true, line. It returns ""
 // if the string satisfies all rules. The parameters least and most are the limits in characters; an empty limit does
-// not apply. A blank string breaks minLength, whatever its length.
+// not apply. If least is not empty, a blank string breaks minLength, whatever its length.
 func LengthRule(text, least, most string, oneLine bool) string {
 	length := float64(utf8.RuneCountInString(text))
 	switch {

@@ -25,7 +25,7 @@ func (t Time) MarshalJSON() ([]byte, error) {
 	if time.Time(t).IsZero() {
 		return []byte("null"), nil
 	}
-	return t.append(make([]byte, 0, 32)), nil // AppendFormat formats nine fractional digits and discards six
+	return t.append(make([]byte, 0, 32)), nil // 32 bytes suffice: AppendFormat appends nine fractional digits before it removes six
 }
 
 // append appends the time as a JSON string.
@@ -79,7 +79,7 @@ func appendText(b []byte, s string) []byte {
 	return append(b, '"')
 }
 
-// write sends a response body, in one or several pieces.
+// write sends a JSON response whose body consists of the given slices.
 func write(w http.ResponseWriter, status int, body ...[]byte) {
 	writeAs(w, status, contentType, body...)
 }

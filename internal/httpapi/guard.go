@@ -85,8 +85,9 @@ func (s *Shell) refuse(w http.ResponseWriter, r *http.Request, former access.Key
 	Fail(w, r, Problem{Kind: problem.Unauthorized})
 }
 
-// Stranger counts a request from an unknown caller, as if the request had no valid key. If ok is false, the address has
-// exceeded its limit; retry is the time until the next allowed request.
+// Stranger counts a request from a caller without a valid key, such as a visitor who opens a link, against the limit
+// of the client address. If ok is false, the address has exceeded its limit, and retry is the time until its next
+// allowed request.
 func (s *Shell) Stranger(r *http.Request) (retry time.Duration, ok bool) {
 	if s.Strangers == nil {
 		return 0, true
@@ -166,9 +167,9 @@ var methods = []string{http.MethodGet, http.MethodPost, http.MethodPut, http.Met
 // policyName is the name that response headers give to the only rate limit policy for a key.
 const policyName = `"key"`
 
-// admit counts a request with a key and sets the rate headers. They have the form of
-// draft-ietf-httpapi-ratelimit-headers-10: q requests in a window of w seconds, of which r remain; all are available
-// again after t seconds. If the key exceeds its limit, admit sends an error response and returns false.
+// admit counts a request with a key and sets the rate headers, unless the key has no rate limit. The headers have the
+// form of draft-ietf-httpapi-ratelimit-headers-10: q requests in a window of w seconds, of which r remain; all are
+// available again after t seconds. If the key exceeds its limit, admit sends an error response and returns false.
 func (s *Shell) admit(w http.ResponseWriter, r *http.Request, key *access.Key) bool {
 	if s.Limits == nil || key.Rate <= 0 {
 		return true

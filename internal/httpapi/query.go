@@ -73,8 +73,8 @@ func (q *Query) Time(name string, zone *time.Location) time.Time {
 	return at
 }
 
-// ParseTime reads a time in the forms that administrators type: RFC 3339, optionally without the offset or the
-// seconds, or just a date. A time without an offset is interpreted in zone.
+// ParseTime reads a time in the forms that administrators type: RFC 3339, a date and time without an offset, with or
+// without seconds, or just a date. A time without an offset is interpreted in zone.
 func ParseTime(text string, zone *time.Location) (time.Time, bool) {
 	for _, layout := range []string{time.RFC3339, "2006-01-02T15:04:05", "2006-01-02T15:04", time.DateOnly} {
 		if at, err := time.ParseInLocation(layout, text, zone); err == nil {

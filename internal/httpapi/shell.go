@@ -1,5 +1,5 @@
 // Package httpapi contains the parts that all HTTP responses of the service share: the envelopes of protocol svc.v1,
-// the error table, request ids, keys.
+// error responses, request ids, the check of keys.
 //
 // A role mounts its routes on the router of a [Shell]:
 //
@@ -7,7 +7,7 @@
 //	r.With(shell.Allow(access.ReadUnitState)).Get("/api/v1/level", level)
 //
 // Its handlers respond with [OK] or [Fail]; [Caller] returns the key of the request. Error responses and the access
-// log never contain a value from the request.
+// log never contain a value from the URL or the body of a request.
 package httpapi
 
 import (

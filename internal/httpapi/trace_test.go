@@ -17,7 +17,7 @@ import (
 
 type spanKey struct{}
 
-// spanLines adds the span in the context to each line.
+// spanLines is a log handler that adds the span in the context to each log line.
 type spanLines struct{ slog.Handler }
 
 func (s spanLines) Handle(ctx context.Context, r slog.Record) error {

@@ -23,11 +23,12 @@ type Loop struct {
 	Run  func(context.Context) error
 }
 
-// ErrFailed is the cause with which the servers' context is canceled because a loop has failed.
+// ErrFailed is the cause with which the servers' context is canceled when a loop has failed.
 var ErrFailed = errors.New("a part of the process has failed")
 
 // RunAll runs the servers and loops until ctx ends or one of them fails. The loops end after the servers, so open
-// requests still get their responses. The error names loops that do not end in time.
+// requests still get their responses. Once the servers have ended or a server or loop has failed, everything else
+// must end within the given time; otherwise, the error names what is still running.
 func RunAll(ctx context.Context, within time.Duration, servers []func(context.Context) error, loops []Loop) error {
 	behind, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
@@ -183,7 +184,8 @@ func (p *Process) Run(name string, work func(context.Context) error) {
 	}})
 }
 
-// checkStarted fails until the public ports are open.
+// checkStarted fails until the function start of Live has returned, all channels in Ready are closed, and the public
+// ports are open.
 func (p *Process) checkStarted(context.Context) error {
 	if !p.opened.Load() {
 		return errors.New("waiting for Kafka and its topics")

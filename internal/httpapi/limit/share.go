@@ -113,8 +113,9 @@ func (s *Share) hospital(id string) *hospital {
 }
 
 // Open waits until an instance may read another large body of a hospital. It refuses the body without reading it if
-// the hospital's bucket stays empty for longer than bucketHeld, or if openPatience passes while other large bodies
-// are being read. If Open does not refuse the body, the caller must call done once the request is answered.
+// the hospital's bucket needs longer than bucketHeld to fill for the body that Spend refused last, or if openPatience
+// passes while other large bodies are being read. If Open does not refuse the body, the caller must call done once
+// the request is answered.
 func (s *Share) Open(ctx context.Context, id string) (done func(), busy *Busy) {
 	s.mu.Lock()
 	h := s.hospital(id)
@@ -268,7 +269,7 @@ func (e *Entry) Sent(partition int32, offset int64) {
 	e.sent, e.partition, e.offset = e.share.now(), partition, offset
 }
 
-// Applied records that all inputs of a partition up to an offset are applied.
+// Applied records that all inputs of a partition up to and including an offset are applied.
 func (s *Share) Applied(partition int32, offset int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

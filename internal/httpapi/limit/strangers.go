@@ -48,7 +48,9 @@ func (s *Strangers) Allow(from netip.Addr) (ok bool, retry time.Duration) {
 	return true, 0
 }
 
-// bucket returns the bucket of an address. If the table is full, bucket first removes other buckets.
+// bucket returns the bucket of an address, and creates it if it does not exist. Before bucket adds a bucket to a full
+// table, it removes all full buckets, at most once a second. If the table is still full, bucket removes an arbitrary
+// one.
 func (s *Strangers) bucket(from netip.Addr, now time.Time) *Bucket {
 	from = from.Unmap()
 	home, err := from.WithZone("").Prefix(min(from.BitLen(), homeBits))

@@ -21,8 +21,8 @@ import (
 // TrimBOM returns the text without the byte order mark that some senders put before UTF-8 text.
 func TrimBOM(text []byte) []byte { return bytes.TrimPrefix(text, []byte("\ufeff")) }
 
-// Fault describes where and why a JSON text is not valid. It does not contain any part of the text except a bracket,
-// comma, colon or quote.
+// Fault describes where and why a JSON text is not valid. Apart from field names in Path, it contains no part of the
+// text except a bracket, comma, colon or quote.
 type Fault struct {
 	Rule string // json, utf-8 or depth:64
 	Path string // path of the value with the fault, such as entry[17].resource

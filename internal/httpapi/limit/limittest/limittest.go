@@ -112,8 +112,8 @@ func testExact(t *testing.T, s Server) {
 	}
 }
 
-// testTogether makes two instances serve one caller as fast as they can. Together, they must allow the burst plus the
-// rate times the elapsed time.
+// testTogether sends the requests of one caller to two instances, almost without pauses. Together, the instances must
+// allow at most the burst plus the rate times the elapsed time, and at least 80% of that number.
 func testTogether(t *testing.T, s Server) {
 	rate := limit.Rate{PerSecond: 100, Burst: 80}
 	var asking sync.WaitGroup
