@@ -131,8 +131,8 @@ func TestDevAlerts(t *testing.T) {
 	d.acknowledge(box.Items[0].Link)
 }
 
-// TestDevLastWord: the level of a unit changes several times within seconds and ends at red. The charge nurse must
-// receive a digest of the changes, and the last e-mail to the charge nurse must say that the unit is red.
+// TestDevLastWord: the level of a unit changes several times within seconds and ends at red. A digest of the changes
+// must be sent, and the last e-mail to the charge nurse must say that the unit is red.
 func TestDevLastWord(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

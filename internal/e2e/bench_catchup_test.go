@@ -34,7 +34,7 @@ func BenchmarkCatchUp(b *testing.B) {
 	}
 }
 
-// warmUp makes the broker do the measured work once: fill, copy and process.
+// warmUp makes the broker serve one processor and five baseline runs, on topics that the measurement does not use.
 func warmUp(b *testing.B, partitions int32, hospitals, rooms int) {
 	b.Helper()
 	const records = 300_000

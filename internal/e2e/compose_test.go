@@ -25,8 +25,8 @@ type composed struct {
 }
 
 // TestCompose runs the commands of docs/deployment.md for Docker Compose, and then the quickstart in the README
-// against the address that these commands export. All API roles respond at that address, each role is ready, and
-// Prometheus scrapes every process.
+// against the address that these commands export. All API roles must respond at that address. Each process in the
+// Prometheus configuration must serve metrics, but no profiles to other machines. svc verify must find no difference.
 func TestCompose(t *testing.T) {
 	kafka, _ := needServers(t)
 	if kafka.pool == nil && os.Getenv("CI") != "true" {

@@ -163,8 +163,8 @@ func TestDevFilesAreTheOwnersAlone(t *testing.T) {
 	}
 }
 
-// TestDevDamagedByte damages one byte of the observations. svc dev must name the file and change nothing. After the
-// file is restored from a copy, svc dev must start with all acknowledged inputs.
+// TestDevDamagedByte damages one byte of the observations. svc dev must name the file and leave it unchanged. After
+// the file is restored from a copy, svc dev must start with all acknowledged inputs.
 func TestDevDamagedByte(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

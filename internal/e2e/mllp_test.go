@@ -158,9 +158,9 @@ func (s *system) keyID(hospital string) string {
 	return listed[0].ID
 }
 
-// killUnderMLLP sends messages over many connections, calls kill once a quarter of them is acknowledged, and expects
-// each acknowledged message exactly once in the log that readApplied returns. An MLLP acknowledgment means only that
-// the message is in the log, not that the verdict contains it.
+// killUnderMLLP sends messages over many connections and calls kill once a quarter of them is acknowledged. In the
+// log that readApplied returns, each message must be applied exactly once, although the log contains repeated
+// messages. An MLLP acknowledgment means only that the message is in the log, not that the verdict contains it.
 func killUnderMLLP(t *testing.T, hospital string, address func() string, kill func(), readApplied func() *systemLog) {
 	t.Helper()
 	const connections, each = 50, 20

@@ -13,8 +13,9 @@ import (
 	"time"
 )
 
-// TestPages inspects every page in every state, in both themes and at three widths. The browser must report no error,
-// axe must find no fault, and the page must load nothing from other servers and show no patient data.
+// TestPages inspects the pages of hospitals in different states, in the window sizes and themes that looks returns.
+// The browser must report no error, axe must find no fault, and no page may load anything from other servers or show
+// patient data.
 func TestPages(t *testing.T) {
 	t.Parallel()
 	b := startBrowser(t)

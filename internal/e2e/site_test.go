@@ -380,8 +380,8 @@ func TestDevTerminologyFiles(t *testing.T) {
 }
 
 // TestAdministrationOnServers runs administration on real servers with two processors. While another room receives
-// feeds, it then adds and removes a mapping, and finally changes a mapping, a rule, a location and a setting. The
-// final verdict must follow from the log.
+// feeds, it then adds and removes a mapping, adds a mapping, a rule and a location, and changes a setting. The final
+// verdict must follow from the log.
 func TestAdministrationOnServers(t *testing.T) {
 	t.Parallel()
 	s := startSystem(t, "north")

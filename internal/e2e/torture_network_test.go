@@ -39,8 +39,8 @@ func (x *torture) networkFault(name, impossible string, match func(r *rand.Rand,
 	}}
 }
 
-// cut returns the conditions of a network partition: a broker is cut off from the other brokers, from its clients, or
-// from both. Docker forwards client connections, so clients and brokers have different addresses.
+// cut returns the conditions of a network partition. It cuts a broker off from the other brokers, which it recognizes
+// by their addresses, from its clients, which it recognizes by the ports that they use, or from both.
 func (x *torture) cut(r *rand.Rand, peers []string) (conditions [][]string) {
 	switch r.IntN(3) {
 	case 0:

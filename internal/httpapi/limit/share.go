@@ -18,8 +18,8 @@ import (
 //   - The number of a hospital's recent unapplied facts is limited: [Share.Enter]. So small bodies are accepted no
 //     faster than the processor applies them.
 //
-// A nil Share does not refuse any request. While a processor is stuck, a hospital at its usual pace is not refused,
-// because facts older than a few seconds do not count.
+// Spend, Await and Enter of a nil Share refuse nothing. While a processor is stuck, a hospital at its usual pace is
+// not refused, because facts older than a few seconds do not count.
 type Share struct {
 	now    func() time.Time
 	source Source

@@ -27,7 +27,7 @@ const (
 	UnknownVersion               // an HTTP version other than 1.0 and 1.1
 	NotSupported                 // an interaction that this service does not support
 	Unprocessable                // well formed, but cannot be applied
-	RateLimited                  // the key, the hospital or the client address sends too much
+	RateLimited                  // the key, the hospital or the client address exceeds a limit
 	kinds
 )
 
