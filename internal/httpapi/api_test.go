@@ -269,8 +269,8 @@ func TestReadinessIsNoErrorLine(t *testing.T) {
 	}
 }
 
-// TestLogOfRefusedKeys: the log line of a refused request contains the client address and, if the key was once valid,
-// the hospital and the id of the key. The response does not contain the id.
+// TestLogOfRefusedKeys: the log line of a refused request contains the client address and, unless the key is unknown,
+// the hospital and the id of the key. A response with 401 does not contain the id.
 func TestLogOfRefusedKeys(t *testing.T) {
 	for token, want := range map[string]string{
 		"svc_revoked": "192.0.2.1 north key_3 401", "svc_expired": "192.0.2.1 north key_4 401", "svc_unknown": "192.0.2.1   401",

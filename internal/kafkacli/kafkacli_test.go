@@ -15,7 +15,8 @@ import (
 	"svc/internal/config"
 )
 
-// TestSecretsOfSvcDev: svc secrets uses the key in the data folder.
+// TestSecretsOfSvcDev: a command that needs the secrets key reads the key from the data folder of the running svc
+// dev.
 func TestSecretsOfSvcDev(t *testing.T) {
 	const key = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
 	dir := t.TempDir()

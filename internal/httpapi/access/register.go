@@ -132,7 +132,8 @@ func (r *Register) Sender(key *Key) Sender {
 }
 
 // Current returns the newest valid key in the lineage of the key with the given id, so a setting that names a key
-// remains valid after a rotation. If no key in the lineage is valid, Current returns the named key and false.
+// remains valid after a rotation. If no key in the lineage is valid, Current returns the named key and false; if the
+// id is unknown, it returns the zero Key and false.
 func (r *Register) Current(id string) (Key, bool) {
 	now := r.now()
 	r.mu.RLock()

@@ -1,8 +1,8 @@
-// Package limit enforces the rate limits of callers across all instances. A request never waits for another caller's
-// request.
+// Package limit limits what callers may send: by key, by hospital, by client address.
 //
-// Each caller has one [Bucket] in a [Source], which all instances share. Each request takes one token. While the source
-// is unavailable, each instance grants the whole rate independently.
+// A [Limiter] enforces the rates of keys, and a [Share] the shares of hospitals. Each of them has one [Bucket] for
+// each key or hospital in a [Source], which all instances share. While the source is unavailable, each instance
+// grants the whole limit independently. [Strangers] limits requests without a valid key, in each instance separately.
 package limit
 
 import (
