@@ -67,7 +67,7 @@ type User struct {
 	Disabled   bool
 	CreatedAt  time.Time
 	Until      time.Time // zero: no end
-	SignedInAt time.Time // last sign-in recorded here; zero: none. See [Register.LastSignIn]
+	SignedInAt time.Time // last sign-in recorded in this record; zero: none. See [Register.LastSignIn]
 	Version    int64
 }
 
@@ -171,7 +171,7 @@ func (r *Register) Hospitals(id string) []User {
 }
 
 // LastSignIn returns the time of a person's last sign-in to svc, or zero if none is recorded. A sign-in to several
-// hospitals is recorded in only one of them, so that one sign-in is one change.
+// hospitals is recorded in the user record of only one of them, so that each sign-in changes a single record.
 func (r *Register) LastSignIn(id string) (last time.Time) {
 	r.mu.RLock()
 	defer r.mu.RUnlock()

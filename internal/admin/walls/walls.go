@@ -173,8 +173,8 @@ func (o *Office) Relink(ctx context.Context, by, hospital, id string) (w Wall, t
 	return w, token, err
 }
 
-// Use signs in a screen with a wall's link. If several screens use the link concurrently, even at different instances,
-// one succeeds; the others get [ErrNone].
+// Use signs in a screen with a wall's link. If several screens use the link concurrently, even on different instances
+// of svc, only one of them is signed in; the others get [ErrNone].
 func (o *Office) Use(ctx context.Context, token string) (w Wall, err error) {
 	err = audit.Retry(ctx, func() error {
 		var known bool

@@ -22,11 +22,12 @@ type Processed struct {
 	Inputs  [][]stream.Record  // by partition
 	Foreign map[int32][]string // additional hospitals in the view, by partition
 
-	cut map[stream.Position]*acuity.Snapshot // hourly snapshots, by the partition and index of the change that follows each of them
+	cut map[stream.Position]*acuity.Snapshot // hourly snapshots; the key is the partition and index of the change that follows the snapshot
 }
 
-// Live applies observations as a live processor does. It commits after every fourth observation. Before every third
-// observation, it fires the timers that are due one second before the observation was received.
+// Live applies observations as a live processor does. It commits after every fourth observation. Before the first of
+// every three observations, it fires the timers of the observation's partition that are due one second before the
+// time of receipt.
 func Live(tb testing.TB, list []*acuity.Observation) *Processed {
 	tb.Helper()
 	l := &Processed{

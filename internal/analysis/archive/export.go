@@ -26,7 +26,7 @@ import (
 // Export defines which records to export, and in which format.
 type Export struct {
 	Table     Table
-	Topic     string   // name, with its prefix
+	Topic     string   // name of the topic, including its prefix
 	Hospitals []string // empty: all
 	From, To  time.Time
 	Format    tables.Format

@@ -33,7 +33,7 @@ var ErrNotEmpty = errors.New("the system already has observations; import requir
 // the records of a hospital keep their order.
 type Import struct {
 	Dir   string
-	Spans func(ctx context.Context, from, to time.Time) ([]stream.Span, error) // spans of the observations in the system
+	Spans func(ctx context.Context, from, to time.Time) ([]stream.Span, error) // returns the spans of the system's observations topic
 	Put   func(r *stream.Record) error
 	Pace  *rate.Limiter
 	// Progress is called with the number of written records and the total.

@@ -19,7 +19,7 @@ import (
 // Plan defines an export by its options and by the offsets of each partition. It is created when the export starts,
 // so records that are written to the topic later are not exported.
 type Plan struct {
-	Topic     string        `json:"topic"` // name, with its prefix
+	Topic     string        `json:"topic"` // name of the topic, including its prefix
 	Table     string        `json:"table"`
 	Format    tables.Format `json:"format"`
 	Hospitals []string      `json:"hospitals"` // ascending; empty: all
@@ -138,7 +138,7 @@ func writeWhole(name string, content []byte) error {
 	return os.Rename(f.Name(), name)
 }
 
-// sameQuestion reports whether two plans are equal except for the offsets.
+// sameQuestion reports whether two plans have the same options. It ignores the offsets.
 func (p *Plan) sameQuestion(o *Plan) bool {
 	a, b := *p, *o
 	a.Spans, b.Spans = nil, nil

@@ -71,8 +71,8 @@ func (e *exporter) writeSegment(ctx context.Context, p Piece) (*segment, error) 
 	return s, nil
 }
 
-// read passes the records of a piece to w, and returns a segment with their counts. It counts a change that repeats
-// an earlier change, but does not pass it to w.
+// read passes the records of a piece to w, and returns a segment with their counts. If a change repeats an earlier
+// change of the piece, read counts it but does not pass it to w.
 func (e *exporter) read(ctx context.Context, p Piece, w segmenter) (*segment, error) {
 	s := &segment{Piece: p}
 	at := p.From
@@ -101,8 +101,8 @@ func (e *exporter) read(ctx context.Context, p Piece, w segmenter) (*segment, er
 	return s, nil
 }
 
-// fillRow fills a row from a record, and counts the outcome in s. It returns the record's hospital, or false if the
-// record does not become a row.
+// fillRow fills a row from a record, and counts the outcome in s. It returns the record's hospital, and reports
+// whether the record becomes a row; if not, the hospital is empty.
 func fillRow[R any](e *exporter, s *segment, t *tables.Table[R], r *stream.Record, row *R) (hospital string, wanted bool) {
 	hospital, has := t.Hospital(r)
 	switch {
@@ -124,7 +124,7 @@ func fillRow[R any](e *exporter, s *segment, t *tables.Table[R], r *stream.Recor
 
 // Table is a topic that can be exported.
 type Table struct {
-	Name  string // name of the topic, without the prefix svc.v1.
+	Name  string // name of the topic without the prefix "svc.v1."
 	Topic schemas.Topic
 	// Transactions reports whether the topic is written in transactions. Such a topic must be read with
 	// internal/stream.

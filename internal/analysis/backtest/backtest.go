@@ -61,7 +61,8 @@ type origin struct {
 var ErrTooFew = errors.New("too few observed hours")
 
 // Run measures the forecasts over the given hours, which must be in ascending order. If an hour occurs more than
-// once, the first occurrence counts. Run returns an error if the options are invalid or there are too few hours.
+// once, the first occurrence counts. Run returns an error if an option is invalid, or if no forecast can be measured:
+// [ErrTooFew] means that there are too few observed hours.
 func Run(hours []*acuity.Snapshot, o Options) (*Report, error) {
 	if o.Zone == nil {
 		o.Zone = time.UTC
@@ -172,8 +173,8 @@ func (r *run) counts(o *origin) bool {
 }
 
 // compare scores the forecast that an origin made for the hour of s. It compares the forecast level with two levels:
-// the level that occurred, and the level that the hour would have had with the nurses on duty at the origin. The
-// second level is compared because a forecast cannot know who will be called in.
+// the level that occurred, and the level that the hour would have had with the staff and the number of rooms of the
+// origin's hour. The second level is compared because a forecast cannot know who will be called in.
 func (r *run) compare(o *origin, s *acuity.Snapshot, required float64, unit *score.UnitNumbers, came acuity.Level) {
 	h := int(s.Hour-o.snapshot.Hour) - 1
 	held := *unit

@@ -73,8 +73,9 @@ func TestCounts(t *testing.T) {
 		"after the warm-up": {backtest.Options{Warmup: 240}, false, (720-240)*8 - 28},
 		"from an hour":      {backtest.Options{Warmup: 24, From: first + 700}, false, 20*8 - 36},
 		"up to an hour":     {backtest.Options{Warmup: 24, From: first + 300, To: first + 310}, false, 10 * 8},
-		// The eight origins before the unobserved hour lose their forecasts for that hour and for all later hours,
-		// which are 1 to 8 forecasts each. The unobserved hour itself makes no forecasts.
+		// Each of the eight origins before the unobserved hour loses its forecasts for that hour and for all later
+		// hours: one forecast at the earliest origin, eight at the latest. No forecasts are made in the unobserved
+		// hour.
 		"around a gap": {backtest.Options{Warmup: 24, From: first + 290, To: first + 310}, true, 10*8 - 36 + 9*8},
 	} {
 		t.Run(name, func(t *testing.T) {

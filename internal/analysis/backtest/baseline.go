@@ -41,7 +41,7 @@ func (p *persistence) ahead(*[forecast.Horizon]int) [forecast.Horizon]float64 {
 	return list
 }
 
-// hourOfWeek forecasts the mean at the same hour of the week, in which recent weeks have a larger weight. The mean at
+// hourOfWeek forecasts the weighted mean at the same hour of the week; recent weeks have larger weights. The mean at
 // the same hour of the day counts as one additional observation. If that hour of the day was never observed,
 // hourOfWeek forecasts the current value.
 type hourOfWeek struct {

@@ -87,7 +87,7 @@ func (p *picture) mark(x float64, text string) {
 	fmt.Fprintf(&p.svg, `<text x="%.1f" y="%.1f" text-anchor="middle">%s</text>`, p.x(x), p.height-14, text)
 }
 
-// drawLine draws a line with a class and a color; if color is "", the class defines the color.
+// drawLine draws a line with a CSS class and a color. If color is "", the class defines the color.
 func (p *picture) drawLine(class, color string, xs, ys []float64) {
 	fmt.Fprintf(&p.svg, `<polyline class="%s"%s points="`, class, stroke(color))
 	for i := range xs {

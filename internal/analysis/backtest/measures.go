@@ -202,9 +202,9 @@ type leads struct {
 func (l *leads) gap() { l.known = false }
 
 // observe records the level of an hour. past contains the earlier hours with forecasts, oldest first. If the unit
-// became orange or red in this hour, and the oldest of these forecasts counts, observe also records the lead. The
-// lead is the number of consecutive hours directly before this hour at which orange or red was forecast for this
-// hour.
+// became orange or red in this hour, and the forecasts of the oldest hour in past count, observe also records the
+// lead. The lead is the number of consecutive hours directly before this hour at which orange or red was forecast for
+// this hour.
 func (l *leads) observe(level acuity.Level, past []origin, hour int32, counts func(*origin) bool) {
 	if l.known && level >= acuity.LevelOrange && l.last < acuity.LevelOrange && len(past) > 0 && counts(&past[0]) {
 		lead := 0

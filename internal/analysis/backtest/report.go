@@ -185,14 +185,15 @@ func rounded(x float64, digits int) float64 {
 	return math.Round(x*scale) / scale
 }
 
-// Gate says whether the forecast is accurate enough to be displayed, and if not, why.
+// Gate reports whether the forecast is accurate enough to be displayed, and lists the reasons if it is not.
 type Gate struct {
 	Passed bool     `json:"passed"`
 	Faults []string `json:"faults"`
 }
 
-// Limits of the gate, chosen by this project. A forecast that does not reach them is less useful than the experience
-// of the unit's staff.
+// Limits of the gate, chosen by this project: the minimum gain over the best baseline, the coverage of the band with
+// its tolerance, the maximum ratio of the forecast's RPS to that of the best level baseline, and the minimum length
+// of the period. A forecast that misses these limits is less useful than the experience of the unit's staff.
 const (
 	leastGain = .10
 	bandShare = .80 // fraction of hours within P10 … P90

@@ -99,8 +99,8 @@ func parseInstant(text string, zone *time.Location) (time.Time, error) {
 	return t, err
 }
 
-// connect connects to Kafka with both clients. The independent client reads the observations; the cluster reads the
-// other topics.
+// connect connects to Kafka with two clients. c.log is the independent client, which reads the observations;
+// c.cluster reads the other topics.
 func (c *logCommand) connect(ctx context.Context) error {
 	lifecycle.CollectLess()
 	log := c.Log()

@@ -35,7 +35,7 @@ type Log struct {
 	close   func()
 }
 
-// OpenLog prepares a log. It connects on first use.
+// OpenLog returns the log of a topic. The log connects to Kafka on first use.
 func OpenLog(o *stream.Options, topic string) (*Log, error) {
 	secure, err := o.TLSConfig()
 	if err != nil {
@@ -54,8 +54,8 @@ func OpenLog(o *stream.Options, topic string) (*Log, error) {
 	}, nil
 }
 
-// Timeouts for responses from a broker. They are long, because the analysis commands run at low priority and may be
-// delayed on a busy machine.
+// Timeouts for connecting to a broker and for its responses. They are long, because the analysis commands run at low
+// priority and may be delayed on a busy machine.
 const (
 	dialTimeout = 30 * time.Second
 	askTimeout  = time.Minute
@@ -158,14 +158,15 @@ func (l *Log) requestOffsets(ctx context.Context, partitions int, question func(
 	return at, nil
 }
 
-// These constants limit how much is read ahead. A batch larger than readBytes is read completely.
+// These constants control how a reader fetches records in advance. A batch larger than readBytes is fetched
+// completely.
 const (
 	readBytes = 1 << 20
 	readQueue = 512                   // records
 	readWait  = 20 * time.Millisecond // how long a broker waits for new records at the end of the log
 )
 
-// ErrGone means that retention has deleted records in the span.
+// ErrGone means that retention has deleted records of the span that is being read.
 var ErrGone = errors.New("the records have been deleted")
 
 // Read calls fn with every record of a span, in order. It returns [ErrGone] if an offset of the span is missing.

@@ -90,8 +90,8 @@ type partitionDiff struct {
 // diffUnit is one hospital in a comparison.
 type diffUnit struct {
 	timeline
-	recording, replaying *Refold // recording uses the rules in force at the time; replaying uses the given rules, or equals recording
-	made                 []step  // steps that one input causes
+	recording, replaying *Refold // refolds with the rules in force at the time, and with the given rules; the same refold if no rules are given
+	made                 []step  // steps of both refolds for the input that is being applied
 	version              int64   // last recorded version
 }
 
@@ -238,7 +238,7 @@ func (u *diffUnit) fold(take func(*Refold, func(*acuity.Change))) error {
 	return u.err
 }
 
-// run compares the two sides for all inputs of the partition, and then for the remaining time up to To.
+// run compares the two sides for all inputs of the partition and, if To is set, for the remaining time up to To.
 func (p *partitionDiff) run(in inputs, sum *diffSum) error {
 	if err := in(p.foldInput); err != nil {
 		return err

@@ -12,7 +12,8 @@ import (
 // Chart returns the current chart, which is valid until the next call to Apply or ElapseTo and must not be changed.
 func (f *Refold) Chart() *acuity.Chart { return f.unit.Chart() }
 
-// ElapseTo calls fn with every change that the live processor would have made up to an instant of its clock.
+// ElapseTo calls fn with every change that the timers of the live processor would have caused up to the given instant
+// of the processor's clock.
 func (f *Refold) ElapseTo(now acuity.Instant, fn func(*acuity.Change)) {
 	for due := f.unit.Due(); due != 0 && due <= now; due = f.unit.Due() {
 		f.change, _ = f.unit.Advance(now)

@@ -57,7 +57,8 @@ func (r *Rerun) Write(ctx context.Context, out Output) (rows int64, err error) {
 	})
 }
 
-// remake calls fn with every change that the inputs of one partition cause.
+// remake recomputes the changes of one partition, and calls fn with those in the window from From to To. Inputs and
+// timers cause the changes.
 func (r *Rerun) remake(in inputs, fn func(*acuity.Change) error) error {
 	folds := map[string]*Refold{}
 	var hospital string
@@ -207,7 +208,7 @@ func (r *Rerun) foldPartitions(ctx context.Context, atOnce int, fold func(ctx co
 	return err
 }
 
-// AbsentError means that a hospital, given by its id, has no record in the log.
+// AbsentError is the id of a requested hospital that has no record in the log.
 type AbsentError string
 
 func (e AbsentError) Error() string {

@@ -64,7 +64,8 @@ func TestLinesThatAreNone(t *testing.T) {
 	}
 }
 
-// TestOrdered: a backfilled hour is recorded late, and replaces the earlier snapshot of the same hour.
+// TestOrdered: the hours are sorted, and a backfilled snapshot replaces every live snapshot of the same hour, even
+// one that was recorded after it.
 func TestOrdered(t *testing.T) {
 	list, err := hours.Ordered(func(yield func(*acuity.Snapshot, error) bool) {
 		for _, s := range []*acuity.Snapshot{
