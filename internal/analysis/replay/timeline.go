@@ -61,7 +61,7 @@ func stepOf(u *hospital.State, c *acuity.Change, s side) step {
 	return out
 }
 
-// subject is a level, an axis or a room.
+// subject is what a difference is about: the unit's level, an axis or a room.
 type subject struct {
 	kind uint8
 	id   int32
@@ -132,8 +132,8 @@ func (t *timeline) setValue(of subject, s side, value uint8, at acuity.Instant) 
 	c.worst[s] = max(c.worst[s], value)
 }
 
-// elapse advances the subject to an instant. If the values of the two sides differ, it adds the elapsed time to
-// apart.
+// elapse advances the subject to an instant. If the values of the two sides differ, elapse adds the time since the
+// previous instant to apart.
 func (c *standing) elapse(to acuity.Instant) {
 	if to > c.since {
 		if c.now[0] != c.now[1] {
@@ -155,8 +155,8 @@ func (t *timeline) closeHours(at acuity.Instant) {
 	}
 }
 
-// closeHour writes the rows of the open hour, which ends at the given instant, and prepares the subjects for the next
-// hour.
+// closeHour ends the open hour at the given instant, and prepares the subjects for the next hour. If the hour is in
+// the window, closeHour writes a row for each subject whose sides differed for at least leastDiff.
 func (t *timeline) closeHour(end acuity.Instant) {
 	any := false
 	for _, of := range slices.SortedFunc(maps.Keys(t.cells), func(a, b subject) int {
@@ -208,7 +208,7 @@ func (s subject) row(hospital string, hour acuity.Instant, c *standing) DiffRow 
 	return row
 }
 
-// finish closes the last hour: at the requested end or, if there is none, at the last change.
+// finish closes the last hour: at the end of the window or, if the window has no end, at the last change of a value.
 func (t *timeline) finish() {
 	if t.hour == 0 {
 		return

@@ -26,8 +26,8 @@ const (
 	stormsADay  = 0.05
 	stormFactor = 1.8
 
-	// The number of births per hour varies more than a Poisson distribution would, because the rate is multiplied by
-	// a gamma variable with this shape. The value is assumed.
+	// The number of arrivals per hour varies more than a Poisson distribution would, because their rate is multiplied
+	// by a gamma variable with this shape. The value is assumed.
 	hourShape = 4
 
 	// chanceRepair is the daily probability that a room is closed for a day. The value is assumed.

@@ -40,7 +40,7 @@ func newFaults(u *unit) faults {
 	return f
 }
 
-// begin schedules a census and a staffing message for one minute after each outage.
+// begin schedules a census and a staffing message for the time one minute after the end of each outage.
 func (f *faults) begin(u *unit) {
 	for _, o := range f.outages {
 		u.schedule(o[1]+minute, func() {

@@ -88,8 +88,8 @@ func (v *visit) newborn(kind string, b *baby) event {
 	}
 }
 
-// introduce sends the admission of a woman who arrived before the start of the simulation, the admissions of her
-// babies, and her running medications. The initial load of a new interface sends the same messages.
+// introduce sends the admission of a woman who was already in the unit when the simulation started, the admissions of
+// her babies, and her running medications. The initial load of a new interface sends the same messages.
 func (v *visit) introduce() {
 	if v.room == nil {
 		return

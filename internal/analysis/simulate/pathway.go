@@ -19,7 +19,7 @@ const (
 	// The second stage, in first and later births (Zhang et al., Obstet Gynecol 2010): 1.1 h and 0.4 h with an
 	// epidural, 0.6 h and 0.2 h without one. The 95th percentile of the 1.1 h is 3.6 h.
 	pushFirst, pushLater, pushSpread = 66 * minute, 24 * minute, .70
-	pushFree                         = .53 // factor of the duration without an epidural
+	pushFree                         = .53 // ratio of the duration without an epidural to the duration with one
 	// A cesarean is timed from entering to leaving the operating room, including the birth. These times are assumed.
 	operation, operationSpread = 70 * minute, .25
 	incision                   = 14 * minute
@@ -110,8 +110,8 @@ func (v pathway) beginLabor() {
 	})
 }
 
-// waitLabor moves the woman to a labor room, and calls then. Until a labor room is free, she remains in her current
-// room; a woman in triage becomes a boarder there.
+// waitLabor moves the woman to a labor room once one is free, and then calls the callback then. While she waits, she
+// stays in her current room. If she is not yet an inpatient, she is admitted there as a boarder.
 func (v pathway) waitLabor(then func()) {
 	if len(v.labor.free) == 0 && v.class != 'I' {
 		v.enter("A01", v.room, 'I', "triage-admit")
@@ -271,7 +271,7 @@ func (v pathway) goHome(ready clock) {
 	v.after(max(home, v.now+hour)-v.now, v.discharge)
 }
 
-// beginAntepartum begins the stay of a pregnant woman who is not in labor.
+// beginAntepartum begins the stay of a pregnant woman who is not in labor. The stay begins in triage.
 func (v pathway) beginAntepartum() {
 	v.triage.requestRoom(func(r *room) {
 		v.enter("A04", r, 'O', "triage-medical-eval")

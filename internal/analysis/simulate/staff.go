@@ -13,7 +13,7 @@ type staff struct {
 	chance
 	grid   float64 // planned nurses per shift
 	nurses []nurse
-	first  int // index in nurses of the first nurse on duty; the next onDuty nurses are on duty, too, one as charge nurse
+	first  int // index in nurses of the first nurse on duty; onDuty+1 nurses are on duty, including the charge nurse
 	onDuty int
 	call   bool
 }
@@ -142,7 +142,8 @@ func (s *staff) sendPlan(u *unit) {
 	}
 }
 
-// sendStaffing sends the number of nurses on duty or, if ahead is positive, the number planned from that time on.
+// sendStaffing sends the number of nurses on duty or, if ahead is positive, the number planned for the time ahead
+// from now.
 func (s *staff) sendStaffing(u *unit, ahead clock) {
 	n := s.onDuty
 	if ahead > 0 {
@@ -151,7 +152,7 @@ func (s *staff) sendStaffing(u *unit, ahead clock) {
 	u.faults.sendSnapshot(u, pathStaffing, &staffingBody{u.text(u.now + ahead), n, s.call})
 }
 
-// sendRoster lists the nurses on duty with their rooms; the charge nurse has no rooms.
+// sendRoster sends the nurses on duty with their rooms. The charge nurse has no rooms.
 func (s *staff) sendRoster(u *unit) {
 	count := min(s.onDuty+1, len(s.nurses))
 	charge := 0

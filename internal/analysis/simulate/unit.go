@@ -232,7 +232,8 @@ func (u *unit) assignClean(r *room) {
 	next(r)
 }
 
-// nextCensus schedules the next census, four hours from now. A unit without other feeds sends a census every half hour.
+// nextCensus schedules the next census: half an hour from now in a census-only unit, four hours from now in any other
+// unit.
 func (u *unit) nextCensus() {
 	every := 4 * hour
 	if u.censusOnly {
@@ -244,8 +245,8 @@ func (u *unit) nextCensus() {
 	})
 }
 
-// sendCensus lists all rooms with their patients. The census of a unit without other feeds contains the times and
-// modes of births and the newborns, but no visit numbers.
+// sendCensus sends a list of all rooms with their patients. The census of a census-only unit contains the newborns
+// and the times and modes of births, but no visit numbers.
 func (u *unit) sendCensus() {
 	if u.muted {
 		return

@@ -22,7 +22,7 @@ type visit struct {
 	diagnoses []diagnosis
 	running   []running // running drugs
 	marks     []string  // factors on the unit's board
-	born      clock     // instant of birth; 0: not born yet
+	born      clock     // instant at which the woman gave birth; 0: not yet
 	cesarean  bool
 	babies    []baby
 	ill       bool // whether early-warning scores are often high
@@ -152,7 +152,7 @@ func (v *visit) runningAt(d *drug) int {
 	return slices.IndexFunc(v.running, func(one running) bool { return one.drug == d })
 }
 
-// start begins a drug unless it is already running.
+// start begins a drug, unless the drug is already running or the woman has no room.
 func (v *visit) start(d *drug) {
 	if v.runs(d) || v.room == nil {
 		return
@@ -205,8 +205,8 @@ func (v *visit) sendSignals() {
 	v.faults.forward(v.unit, pathClinical, &clinicalBody{v.room.id, list})
 }
 
-// watch starts measuring the woman's vital signs, at intervals of about every. If her room and primary factor have
-// not changed for twelve hours, the intervals increase to about later. A new watch replaces an earlier one.
+// watch starts measuring the woman's vital signs. The interval between measurements is about every; once her room and
+// primary factor have not changed for twelve hours, it is about later. A new watch replaces an earlier one.
 func (v *visit) watch(every, later clock) {
 	v.watched++
 	turn := v.watched

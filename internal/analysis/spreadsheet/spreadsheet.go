@@ -74,9 +74,9 @@ func (f *Fault) Error() string {
 }
 
 // Read calls fn for every row of a file whose first line contains the column names. The columns may be in any order,
-// and must include the required ones. The field of a missing column is empty. If most is greater than 0, it is the
-// maximum number of rows; if the file has more, Read returns an error after it has passed the permitted rows to fn.
-// An error in the content of the file is a [*Fault].
+// and must include the required ones. If the file does not have a column, field returns "" for it. If most is greater
+// than 0, it is the maximum number of rows; if the file has more, Read returns an error after it has passed the
+// permitted rows to fn. An error in the content of the file is a [*Fault].
 func Read(in io.Reader, columns, required []string, most int, fn func(line int, field func(column string) string)) error {
 	reader := csv.NewReader(in)
 	reader.FieldsPerRecord = -1

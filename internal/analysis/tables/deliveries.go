@@ -63,8 +63,8 @@ func attemptRow(a *sending.Attempt) AttemptRow {
 
 func momentOf(t time.Time) Moment { return Moment(acuity.At(t)) }
 
-// Deliveries returns the table of the deliveries on the notifier's topic. The topic's other records are internal to
-// the notifier. A tombstone means that the delivery was deleted.
+// Deliveries returns the table of the deliveries on the notifier's topic. Two kinds of records have no row: records
+// that are internal to the notifier, and tombstones, which mean that a delivery was deleted.
 func Deliveries() *Table[DeliveryRow] {
 	return &Table[DeliveryRow]{
 		Topic: schemas.Deliveries(),
