@@ -72,7 +72,7 @@ func colloquialWords(source string) []string {
 	return colloquial.FindAllString(quoted.ReplaceAllString(commentsOf(source), ""), -1)
 }
 
-// TestPlainWordsBite checks comments of each form, and code, in which the words are allowed.
+// TestPlainWordsBite checks that colloquial words are found in comments of each form, but not in code.
 func TestPlainWordsBite(t *testing.T) {
 	for source, want := range map[string]string{
 		"// The view is made anew.\n":               "anew",

@@ -98,8 +98,8 @@ func printTiers(c *client, all []tierData) error {
 	}, "TIER", "ENABLED", "CHANNELS", "RECIPIENTS", "ACK", "ESCALATES TO", "REPEATS", "EXPIRES", "VERSION", "ACTION")
 }
 
-// setTier replaces the settings of a tier. Settings without a flag keep their values. If the tier changes between the
-// read and the write, setTier writes nothing and returns an error.
+// setTier replaces the settings of a tier. A setting whose flag is not given keeps its value. If the tier changes
+// between the read and the write, setTier writes nothing and returns an error.
 func setTier(ctx context.Context, c *client) error {
 	var all struct{ Tiers []tierData }
 	if err := c.askInto(ctx, http.MethodGet, alertsPath+"/tiers", nil, &all); err != nil {

@@ -108,8 +108,8 @@ func (t *trial) done() bool {
 	return t.result.Ready || t.result.Fault != ""
 }
 
-// stopIfForgotten cancels a running trial after trialIdle without a request. It reports whether the trial may be
-// deleted: a running trial that it has canceled, or a finished one after trialKept without a request.
+// stopIfForgotten cancels an unfinished trial whose result has not been requested for trialIdle. It reports whether
+// the trial may be deleted: either it has just been canceled, or its result has not been requested for trialKept.
 func (t *trial) stopIfForgotten(now time.Time) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -201,8 +201,8 @@ func (s *pastSum) add(row *replay.DiffRow) {
 	s.changes[key] += took
 }
 
-// sorted returns the sums, and the hours with the longest differences. The sums for the level precede those for
-// rooms, and longer ones precede shorter ones. The hours, at most worstHours, are sorted newest first.
+// sorted returns the sums, and the hours in which the level differed longest. Sums for the level precede sums for
+// rooms; within each group, the longest comes first. There are at most worstHours hours, newest first.
 func (s *pastSum) sorted() (changes []integrations.PastChange, worst []integrations.PastHour) {
 	for key, took := range s.changes {
 		c := key

@@ -9,8 +9,9 @@ import (
 	"svc/internal/testkit/loadgen"
 )
 
-// A unit differs from the values that are derived from its facts. The difference names the field and the version of
-// the derivation, and replaces a difference that verify has already reported at a later version.
+// If the values of a unit differ from those derived from its facts, verify reports the first field that differs, at
+// the version of the derivation. This difference replaces a difference at a later version that verify has already
+// reported.
 func TestDerivedAnew(t *testing.T) {
 	v := &Verify{deriving: make(chan struct{}, 1)}
 	u := newUnitCheck(&partitionCheck{v: v}, "h000")

@@ -17,7 +17,7 @@ type Fault string
 const (
 	LostInput      Fault = "lost_input"      // the changelog has no change for an input
 	AppliedTwice   Fault = "applied_twice"   // two changes name the same input
-	Swapped        Fault = "swapped"         // inputs were applied in a different order from the log
+	Swapped        Fault = "swapped"         // the order of two inputs differs from their order in the log
 	ForeignInput   Fault = "foreign_input"   // a change names an input that the log does not contain
 	MissingVersion Fault = "missing_version" // the changelog skips a version
 	DoubledVersion Fault = "doubled_version" // two changes have the same version

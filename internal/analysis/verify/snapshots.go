@@ -36,7 +36,7 @@ type madeSnapshot struct {
 // snapshotCheck is the comparison of one hospital's snapshots.
 type snapshotCheck struct {
 	queue    []writtenSnapshot // records that are read but not yet compared
-	awaited  []*madeSnapshot   // computed snapshots that were not found in the topic
+	awaited  []*madeSnapshot   // computed snapshots that were not found in the topic yet
 	compared hourSet
 	optional hourSet // computed hours that may be missing from the topic, and are not compared
 

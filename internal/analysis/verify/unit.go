@@ -273,7 +273,7 @@ func (u *unitCheck) compareDue(c *acuity.Change) {
 }
 
 // compareRest compares the recorded changes that remain after the last input with the changes that timers cause. It
-// reports every recorded change that no timer explains.
+// reports the first recorded change that no timer explains.
 func (u *unitCheck) compareRest() {
 	for u.Difference == nil {
 		if u.skipCopies(); len(u.queue) == 0 {

@@ -21,7 +21,7 @@ import (
 	"svc/schemas"
 )
 
-// View is the served view of one hospital: its records as the processor encoded them.
+// View is the view of one hospital, either as served or as expected: its records as the processor encodes them.
 type View struct {
 	Version int64
 	Unit    string

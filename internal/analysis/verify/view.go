@@ -120,8 +120,8 @@ func (p *partitionCheck) readViews(ctx context.Context) (map[string]*View, error
 	return views, nil
 }
 
-// compareAll compares each hospital after the last committed change: the unit with a complete derivation, the state,
-// and the view.
+// compareAll performs the last comparisons of a round for each hospital: the unit with a complete derivation from its
+// facts, the state records, and the view.
 func (p *partitionCheck) compareAll(ctx context.Context, views map[string]*View) error {
 	for _, hospital := range slices.Sorted(maps.Keys(p.units)) {
 		u := p.units[hospital]
