@@ -36,7 +36,8 @@ type attemptData struct {
 	Response  *string
 }
 
-// status returns the state of the delivery. It adds the reason, unless the last attempt has the same class.
+// status returns the state of the delivery and, in parentheses, the reason for it. The reason is omitted if it equals
+// the class of the last attempt.
 func (d *deliveryData) status() string {
 	if last := d.last(); d.Reason == nil || last != nil && *d.Reason == last.Class {
 		return d.State
@@ -171,8 +172,9 @@ func order(path string) func(context.Context, *client) error {
 	return func(ctx context.Context, c *client) error { return c.order(ctx, path) }
 }
 
-// order sends a command and waits for its outcome. It returns an error unless every requested delivery succeeded. If
-// c.wait is 0, it only prints the id of the command.
+// order sends a command and waits for its outcome. It returns an error if a delivery failed, if the command was not
+// completed, or if there is no outcome within c.wait. If c.wait is 0, order does not wait, and prints the id of the
+// command.
 func (c *client) order(ctx context.Context, path string) error {
 	body := map[string]any{}
 	if err := c.addFields(body); err != nil {
@@ -246,7 +248,8 @@ func printProgress(asked bool) func(*client, *progressData) error {
 	}
 }
 
-// awaitProgress requests the progress of a command until the command is done or the time to wait has passed.
+// awaitProgress requests the progress of a command until the command is done or the time to wait has passed. In the
+// second case, p.Done is false and err is nil.
 func (c *client) awaitProgress(ctx context.Context, id string) (p progressData, raw json.RawMessage, err error) {
 	ctx, cancel := context.WithTimeout(ctx, c.wait)
 	defer cancel()

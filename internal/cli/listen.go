@@ -113,8 +113,8 @@ func (o *listenOptions) check() error {
 	return errors.Join(faults...)
 }
 
-// readSecrets reads a file with one secret per line. A file without a secret is an error: svc listen would run
-// without verification, although a user who names a file expects it.
+// readSecrets reads a file with one secret per line. A file without a secret is an error, because svc listen would
+// then verify no signatures, although the user has named a file with secrets.
 func readSecrets(path string) (secrets []string, err error) {
 	content, err := readSecret(path)
 	if err != nil {

@@ -88,7 +88,7 @@ func TestListen(t *testing.T) {
 	}
 }
 
-// ownSecret is a secret of a partner that contains spaces.
+// ownSecret is a partner's secret that contains spaces.
 const ownSecret = "a secret of the partner's own"
 
 func TestListenForms(t *testing.T) {

@@ -199,7 +199,7 @@ func (p *Progress) Say(line string) {
 	fmt.Fprintln(p.out, line)
 }
 
-// End removes the bar, so that further output starts on an empty line. After End, Tell does nothing.
+// End removes the bar, so that further output starts on an empty line. After End, Tell prints nothing.
 func (p *Progress) End() {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -248,7 +248,8 @@ func (s *sending) recordAnswer(p payload, got sent) {
 	}
 }
 
-// nextOpen returns the number of the first payload without a response, from which a later run can continue.
+// nextOpen returns the number of the first payload that has no response. With this number as --from, a later run can
+// continue.
 func (s *sending) nextOpen() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()

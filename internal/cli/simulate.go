@@ -85,10 +85,10 @@ func (o *simulateOptions) run(ctx context.Context, w Env) error {
 	return nil
 }
 
-// send sends the requests. It first sends the past ADT events in batches, because the forecast learns past hours only
-// from batches. It then sends all other requests in order.
+// send sends the requests. If the simulation starts at most 28 days ago, send first sends the past ADT events in
+// batches, because the forecast learns past hours only from batches. It then sends all other requests in order.
 func (o *simulateOptions) send(requests iter.Seq[simulate.Request], now time.Time, fn func(payload) error) error {
-	// The forecast learns from at most 28 past days. A longer history is not sent in batches.
+	// The forecast learns from at most 28 past days, so a longer history is not sent in batches.
 	learnt := o.unit.Start.After(now.Add(-28 * 24 * time.Hour).Add(-time.Minute))
 	isPast := func(r *simulate.Request) bool {
 		return learnt && path.Base(r.Path) == "adt" && (o.pace == 0 || !r.At.After(now))

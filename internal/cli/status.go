@@ -168,7 +168,8 @@ type sourceData struct {
 	}
 }
 
-// sourceNotice is a refusal of a message, or a warning about it.
+// sourceNotice is one recent notice of a feed: a refusal, a warning, or a routine warning, such as that svc does not
+// apply events of this type.
 type sourceNotice struct{ At, ControlID, RequestID, Code, Path, EventType string }
 
 func (s *sourceData) print(out io.Writer) error {

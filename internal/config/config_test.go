@@ -182,7 +182,7 @@ func TestOptionsPage(t *testing.T) {
 }
 
 // TestDocsAddress: the address of the documentation is the configured one or, if there is none, is derived from the
-// public URL. Without both, Docs returns "".
+// public URL. If neither is configured, Docs returns "".
 func TestDocsAddress(t *testing.T) {
 	for _, tt := range []struct {
 		args []string

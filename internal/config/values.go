@@ -86,7 +86,7 @@ func (c *Config) setDocs(value string) error {
 	return nil
 }
 
-// webURL parses an absolute http or https URL, or returns false if it is not one.
+// webURL parses an absolute http or https URL, and reports whether the value is such a URL.
 func webURL(value string) (*url.URL, bool) {
 	u, err := url.Parse(value)
 	if err != nil {

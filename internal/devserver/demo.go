@@ -63,8 +63,8 @@ type demoState struct {
 	At      time.Time       `json:"at"`     // when the state was saved
 }
 
-// Demo returns the demo that is saved in the data folder, or a new one whose history ends now. The unit's time has
-// also passed while no process was running the demo. Demo returns nil if --demo is not set.
+// Demo returns the demo that is saved in the data folder, or a new one whose history ends now. The time of a saved
+// unit continues even while no process runs the demo. Demo returns nil if --demo is not set.
 func (s *Server) Demo() (*Demo, error) {
 	if !s.options.demo {
 		return nil, nil //nolint:nilnil // --demo is not set

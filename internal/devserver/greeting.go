@@ -50,8 +50,9 @@ func (s *Server) awaitReadable(ctx context.Context, r *Roles) error {
 	}
 }
 
-// Greet waits until reads succeed, creates the hospital and the keys if they are missing, and writes dev.json. It
-// then prints all addresses with example commands, closes s.Greeted, and returns when ctx ends.
+// Greet waits until the settings have been read and reads succeed. It creates the hospital and the keys if they are
+// missing, and writes dev.json. It then prints all addresses with example commands, closes s.Greeted, and returns
+// when ctx ends.
 func (s *Server) Greet(ctx context.Context, r *Roles) error {
 	for _, ready := range r.Ready {
 		select {

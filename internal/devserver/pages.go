@@ -80,8 +80,9 @@ func (p *latestPage[T]) items() []*T {
 	return append([]*T{}, p.latest...)
 }
 
-// refuseOtherNames refuses requests whose host name does not belong to this machine. A malicious site could resolve
-// its own name to this address (DNS rebinding), and its scripts could then read the secrets that svc dev displays.
+// refuseOtherNames refuses requests whose host is neither an IP address nor localhost. A malicious site could resolve
+// its own host name to this machine (DNS rebinding), and its scripts could then read the secrets that svc dev
+// displays.
 func refuseOtherNames(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		host, _, err := net.SplitHostPort(r.Host)

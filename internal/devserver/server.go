@@ -1,5 +1,6 @@
 // Package devserver provides the environment in which svc dev runs the roles: servers, keys, files, a greeting, a
-// webhook receiver, an alert outbox, a demo. It does not import the roles; the command connects them to it.
+// webhook receiver, an alert outbox, a demo. Package devserver does not import the roles; the command svc dev
+// connects the roles to this environment.
 package devserver
 
 import (
@@ -110,7 +111,8 @@ type Server struct {
 	closers []func()
 }
 
-// Open locks the data folder, and opens the ports and the embedded servers. The error names the option that can fix it.
+// Open locks the data folder, and opens the ports and the embedded servers. If an address or a port is not available,
+// the error names the option that selects another one.
 func Open(ctx context.Context, o *Options, w cli.Env, log *slog.Logger) (*Server, error) {
 	restrictNewFiles()
 	greeted := make(chan struct{})

@@ -36,7 +36,8 @@ type People struct {
 }
 
 // New returns the People of a demo. hospital is the hospital that has past level changes. ready must be closed once
-// the notifier has read all past changes and the recipients exist. Until then, People sends nothing to the hospital.
+// the notifier has read all past changes and the recipients exist. Until then, People sends no alerts of this
+// hospital.
 func New(c people.Config, hospital string, ready <-chan struct{}) *People {
 	past, runs := c, &recorder{AlertRunList: c.Lists}
 	past.Rooms, past.Lists = nil, runs
