@@ -21,9 +21,9 @@ type Role string
 
 // Roles, in ascending order. Each role includes the permissions of the previous one.
 const (
-	Viewer Role = "viewer" // reads
-	Charge Role = "charge" // sets the nurses on duty, acknowledges alerts
-	Admin  Role = "admin"  // administers the hospital
+	Viewer Role = "viewer" // may read
+	Charge Role = "charge" // may set the nurses on duty and acknowledge alerts
+	Admin  Role = "admin"  // may administer the hospital
 
 	// NoRole is the role of a person to whom the identity provider assigns no role. It grants no permissions.
 	NoRole Role = ""

@@ -21,7 +21,7 @@ import (
 var noon = time.Date(2031, 4, 5, 12, 0, 0, 0, time.UTC)
 
 // world serves the wall endpoints with an in-memory register in place of the settings log. If away is set, every
-// write of a wall and every write to the audit log returns it as the error.
+// write of a wall and every write to the audit log returns away as its error.
 type world struct {
 	office *Office
 	acts   []string

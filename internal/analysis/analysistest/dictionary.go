@@ -49,7 +49,7 @@ func columnsOf(row reflect.Type) (columns []Column) {
 	return columns
 }
 
-// typeName returns the DuckDB name of the type of a column.
+// typeName returns the DuckDB type of a column, followed by ", may be null" if the column is nullable.
 func typeName(t reflect.Type, options string) string {
 	null := ""
 	if strings.Contains(options, "optional") {

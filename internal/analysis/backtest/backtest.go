@@ -1,6 +1,6 @@
-// Package backtest measures the accuracy of forecasts. At every recorded hour of a hospital, a model that knows only
-// the earlier hours forecasts the next eight. The forecast is then compared with those hours and with the forecasts
-// of simple baselines.
+// Package backtest measures the accuracy of forecasts. At every observed hour of a hospital, a model that knows only
+// this hour and the earlier ones forecasts the next eight. The forecast is then compared with those hours and with
+// the forecasts of simple baselines.
 package backtest
 
 import (
@@ -24,7 +24,7 @@ type Options struct {
 	// 0 means no limit. The model also learns from hours before From.
 	From, To int32
 	// Warmup is the number of observed hours from which the model must have learned before a forecast counts in the
-	// main tables. The tables by the age of the history count all forecasts.
+	// main tables. The tables by the age of the history count every forecast after the first 24 observed hours.
 	Warmup int
 	Models []string // names of the methods to report; empty: all
 	// Compare is an external model to compare with; nil means none.

@@ -22,7 +22,8 @@ type Input struct {
 	Hospital string         // "": the hospital was not requested, so the record is not decoded
 	At       acuity.Instant // timestamp of the record
 
-	// Observation is the decoded record. It is nil if this release cannot decode the record; Reason then says why.
+	// Observation is the decoded record. It is nil if the record is not decoded, or if this release cannot decode it;
+	// in the second case, Reason says why.
 	Observation *acuity.Observation
 	Reason      string
 }

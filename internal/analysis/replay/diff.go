@@ -15,7 +15,8 @@ import (
 	"svc/schemas"
 )
 
-// DiffRow is one hour in which the replay differs from the recorded verdicts.
+// DiffRow is one hour in which the level, an axis or a room of a unit differs between the replay and the recorded
+// verdicts.
 type DiffRow struct {
 	Hospital string        `parquet:"hospital,dict" json:"hospital" about:"Hospital ID"`
 	Hour     tables.Moment `parquet:"hour,timestamp(millisecond)" json:"hour" about:"Full hour, UTC"`
@@ -90,7 +91,7 @@ type partitionDiff struct {
 // diffUnit is one hospital in a comparison.
 type diffUnit struct {
 	timeline
-	recording, replaying *Refold // refolds with the rules in force at the time, and with the given rules; the same refold if no rules are given
+	recording, replaying *Refold // refolds with the rules of the time and with the given rules; the same refold if none are given
 	made                 []step  // steps of both refolds for the input that is being applied
 	version              int64   // last recorded version
 }
