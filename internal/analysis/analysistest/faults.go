@@ -127,8 +127,8 @@ func (l *Output) SnapshotOf() (partition int32, place int, version int64) {
 
 func anyPair(_, _ *acuity.Change) bool { return true }
 
-// renumber adds a number to the version of each of the victim's changes from the given index of the partition on. The
-// number may be negative.
+// renumber adds a number, which may be negative, to the version of each of the victim's changes. It starts at the
+// given index of the partition.
 func (l *Output) renumber(partition int32, from int, by int64) {
 	for i := from; i < len(l.Changes[partition]); i++ {
 		if string(l.Changes[partition][i].Key) == Victim {

@@ -57,8 +57,8 @@ func (r *Rerun) Write(ctx context.Context, out Output) (rows int64, err error) {
 	})
 }
 
-// remake recomputes the changes of one partition, and calls fn with those in the window from From to To. Inputs and
-// timers cause the changes.
+// remake recomputes the changes of one partition, which inputs and timers cause, and calls fn with the changes in the
+// window [From, To).
 func (r *Rerun) remake(in inputs, fn func(*acuity.Change) error) error {
 	folds := map[string]*Refold{}
 	var hospital string

@@ -57,8 +57,8 @@ func (c Course) Unit(t time.Time) time.Time {
 	return c[i].Unit.Add(scaled(t.Sub(c[i].Real), c[i].Speed))
 }
 
-// Turned returns the course with an additional turn at the real time now, at which the unit's time begins to pass at
-// the given speed. If the last turn already has this speed, Turned returns the course unchanged.
+// Turned returns the course with an additional turn, at which the unit's time begins to pass at the given speed. now
+// is the real time of this turn. If the last turn already has the same speed, Turned returns the course unchanged.
 func (c Course) Turned(now time.Time, speed float64) Course {
 	if n := len(c); n > 0 && c[n-1].Speed == speed {
 		return c

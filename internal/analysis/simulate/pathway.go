@@ -110,7 +110,7 @@ func (v pathway) beginLabor() {
 	})
 }
 
-// waitLabor moves the woman to a labor room once one is free, and then calls the callback then. While she waits, she
+// waitLabor moves the woman to a labor room once one is free, and then calls the given callback. While she waits, she
 // stays in her current room. If she is not yet an inpatient, she is admitted there as a boarder.
 func (v pathway) waitLabor(then func()) {
 	if len(v.labor.free) == 0 && v.class != 'I' {

@@ -142,8 +142,8 @@ func (s *staff) sendPlan(u *unit) {
 	}
 }
 
-// sendStaffing sends the number of nurses on duty or, if ahead is positive, the number planned for the time ahead
-// from now.
+// sendStaffing sends the number of nurses on duty. If ahead is positive, sendStaffing instead sends a planned number,
+// which applies after that delay.
 func (s *staff) sendStaffing(u *unit, ahead clock) {
 	n := s.onDuty
 	if ahead > 0 {

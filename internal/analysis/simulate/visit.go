@@ -205,8 +205,9 @@ func (v *visit) sendSignals() {
 	v.faults.forward(v.unit, pathClinical, &clinicalBody{v.room.id, list})
 }
 
-// watch starts measuring the woman's vital signs. The interval between measurements is about every; once her room and
-// primary factor have not changed for twelve hours, it is about later. A new watch replaces an earlier one.
+// watch starts measuring the woman's vital signs. The first argument is the approximate interval between
+// measurements. Once her room and primary factor have not changed for twelve hours, the second argument replaces the
+// first. A new watch replaces an earlier one.
 func (v *visit) watch(every, later clock) {
 	v.watched++
 	turn := v.watched
