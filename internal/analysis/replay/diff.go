@@ -91,7 +91,7 @@ type partitionDiff struct {
 // diffUnit is one hospital in a comparison.
 type diffUnit struct {
 	timeline
-	recording, replaying *Refold // refolds with the rules of the time and with the given rules; the same refold if none are given
+	recording, replaying *Refold // refolds with the rules in force at the time and with the given rules; equal if none are given
 	made                 []step  // steps of both refolds for the input that is being applied
 	version              int64   // last recorded version
 }

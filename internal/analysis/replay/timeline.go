@@ -132,8 +132,8 @@ func (t *timeline) setValue(of subject, s side, value uint8, at acuity.Instant) 
 	c.worst[s] = max(c.worst[s], value)
 }
 
-// elapse advances the subject to an instant. If the values of the two sides differ, elapse adds the time since the
-// previous instant to apart.
+// elapse advances the subject to an instant. If the values of the two sides have differed since the previous instant,
+// elapse adds the time between both instants to c.apart.
 func (c *standing) elapse(to acuity.Instant) {
 	if to > c.since {
 		if c.now[0] != c.now[1] {
