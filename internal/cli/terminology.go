@@ -58,7 +58,7 @@ type imported struct {
 }
 
 // importMappings sends the rows of a file. It first sends all rows as a dry run, so that a file with an error changes
-// nothing.
+// nothing. With --dry-run, it sends nothing else.
 func importMappings(ctx context.Context, c *client) error {
 	text, err := OpenInput(ctx, c.id)
 	if err != nil {

@@ -67,8 +67,8 @@ func readKey(data, name string) (string, error) {
 	return key, nil
 }
 
-// writeWhole replaces a file atomically, even if a crash or a full disk interrupts the write. Only the user of the
-// process may read the file.
+// writeWhole replaces a file atomically: if a crash or a full disk interrupts the write, the previous file remains.
+// Only the user of the process may read the file.
 func writeWhole(path string, content []byte) (err error) {
 	dir := filepath.Dir(path)
 	temp, err := os.CreateTemp(dir, filepath.Base(path)+".*.new") // mode 0600

@@ -181,9 +181,9 @@ func (p *partitionCheck) checkServed(ctx context.Context, u *unitCheck, view *Vi
 	return nil
 }
 
-// derivation is a comparison that runs in a separate goroutine, because it takes as long as applying thousands
-// of inputs. It rebuilds a unit from a copy of its facts, as a processor does when it starts, and compares
-// the result with the unit to which the inputs were applied.
+// derivation is a comparison that runs in a separate goroutine, because it takes as long as applying thousands of
+// inputs. It rebuilds a unit from a copy of its facts, as a processor does when it starts. It then compares the view
+// of this unit with the view of the unit to which the inputs were applied.
 type derivation struct {
 	done  chan struct{}
 	found *Difference // nil: none
