@@ -99,7 +99,7 @@ func (m *Registry) Each(name, help string, labels []string, read func(ctx contex
 	m.MustRegister(&series{read, prometheus.NewDesc(name, help, labels, nil)})
 }
 
-// series is a gauge whose series are read at each scrape.
+// series is a gauge with labels. Its label values and its values are read at each scrape.
 type series struct {
 	read func(ctx context.Context, add func(value float64, labels ...string))
 	desc *prometheus.Desc
@@ -120,8 +120,8 @@ func (s *series) Collect(all chan<- prometheus.Metric) {
 	})
 }
 
-// Durations adds a histogram of durations, and returns the function that records a duration. least is the upper bound
-// of the first bucket; each further bound is twice as long, up to most.
+// Durations adds a histogram of durations, and returns the function that records a duration. The upper bounds of the
+// buckets grow exponentially from least to most, each at most twice the previous bound.
 func (m *Registry) Durations(name, help string, least, most time.Duration) func(time.Duration) {
 	add := m.TracedDurations(name, help, least, most)
 	return func(d time.Duration) { add(d, "") }
@@ -149,7 +149,7 @@ func (m *Registry) Counts(name, help, label string, values ...string) func(value
 	return func(value string) { c.WithLabelValues(value).Inc() }
 }
 
-// build registers a metric that is always 1; its labels describe the build.
+// build registers a metric whose value is always 1 and whose labels describe the build.
 func (m *Registry) build(revision string) {
 	m.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "svc_build_info", Help: "Always 1; the labels describe the build.",

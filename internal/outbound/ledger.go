@@ -18,7 +18,7 @@ type Event struct {
 	Hospital   string
 	Event      string
 	Version    int64 // version of the change that the event reports; 0: none
-	Source     int64 // offset of that change in the verdicts topic; -1: none
+	Source     int64 // offset of the reported change in the verdicts topic; -1: none
 	RoomID     int32 // room of a room.rescored event; -1: none
 	OccurredAt time.Time
 	Only       []string // ids of the receiving endpoints; nil: all endpoints that subscribe to the event type
@@ -66,7 +66,7 @@ type HospitalState struct {
 
 // ClosedRun is the record of an alert run that has ended, as lists show it. It is written once, when the run ends.
 type ClosedRun struct {
-	Run  AlertRun // its AckBy is zero
+	Run  AlertRun // the run at its end; AckBy is always zero
 	Term int64
 }
 
@@ -75,7 +75,7 @@ type Order struct {
 	Command  Command
 	Progress Progress
 	Position int64 // ledger offset of the last event that a replay has processed
-	Term     int64 // 0: the notifier has not processed the command yet
+	Term     int64 // term of the owner that wrote the order; 0: the notifier has not processed the command yet
 }
 
 // Verb is the action of a command.

@@ -15,7 +15,8 @@ import (
 	"svc/internal/signature"
 )
 
-// Receiver verifies deliveries, counts how often each id was received, and passes each delivery to OnDelivery.
+// Receiver verifies deliveries, and passes each delivery to OnDelivery. It also counts how often it has verified a
+// delivery with each id.
 type Receiver struct {
 	Now func() time.Time
 	// Secrets returns the secrets that may have signed a delivery for a hospital. Without secrets, nothing can be
@@ -43,8 +44,8 @@ type Delivery struct {
 	Verdict    string            `json:"signature"`
 	Body       signature.Outcome `json:"xSvcSignature"`
 	Standard   signature.Outcome `json:"webhookSignature"`
-	Endpoint   string            `json:"endpoint,omitempty"` // endpoint whose secret signed the delivery; "": unknown
-	Times      int               `json:"times"`              // how often the id was received, including this delivery
+	Endpoint   string            `json:"endpoint,omitempty"` // number of verified deliveries with this id, with this one; 1: not verified
+	Times      int               `json:"times"`              // number of verified deliveries with this id, including this one; 1 if this one is not verified
 	Payload    json.RawMessage   `json:"payload"`            // null if the body is not JSON
 	Envelope   `json:"-"`        // displayed fields of the payload
 }
@@ -90,7 +91,7 @@ func (r *Receiver) check(header http.Header, body []byte) *Delivery {
 	if json.Valid(body) {
 		d.Payload = body
 		if err := json.Unmarshal(body, &d.Envelope); err != nil {
-			d.Envelope = Envelope{} // the payload is displayed unchanged, because it is JSON without an envelope
+			d.Envelope = Envelope{} // the body is JSON but not an envelope, so only the payload is displayed
 		}
 	}
 	secrets := r.Secrets(d.HospitalID)

@@ -15,8 +15,8 @@ import (
 	"svc/schemas"
 )
 
-// RefusedError means that a registry refuses a schema. The process must not start, because the registry would refuse a
-// retry, too.
+// RefusedError means that a registry refuses a request for a subject, for example the registration of a schema. The
+// process must not start, because the registry would refuse a retry, too.
 type RefusedError struct {
 	Subject string
 	Err     error
@@ -60,9 +60,9 @@ func NewClient(c Config) (*Client, error) {
 }
 
 // Register makes sure that the registry has every version of every subject. It returns a map from the schema ids of
-// this build to those of the registry. A new subject gets the compatibility level BACKWARD: each version can read the
-// previous one. If the registry refuses a schema, the error is a [RefusedError]; after any other error, a retry may
-// succeed.
+// this build to those of the registry. A new subject gets the compatibility level BACKWARD: a reader with one version
+// of the schema can read values that were written with the previous version. If the registry refuses a schema, the
+// error is a [RefusedError]; after any other error, a retry may succeed.
 func (c *Client) Register(ctx context.Context, subjects []Subject) (map[int]int, error) {
 	ids := map[int]int{}
 	for _, s := range subjects {

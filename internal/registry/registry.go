@@ -2,8 +2,8 @@
 //
 // A schema registry stores versions of schemas by subject, and assigns an id to each version. Every encoded value
 // begins with the id of its schema version. The ids of this release are constants, so the registry that svc serves is
-// read-only and needs no storage. If a health system runs a schema registry, [Register] registers the schemas there,
-// and records are written with that registry's ids.
+// read-only and needs no storage. If a health system runs a schema registry, [Use] registers the schemas there, and
+// records are written with that registry's ids.
 package registry
 
 import (
@@ -137,7 +137,7 @@ func answer(of func(*http.Request) (any, error)) http.HandlerFunc {
 		}
 		body, err := json.Marshal(value)
 		if err != nil {
-			panic(err) // the value contains only strings and numbers
+			panic(err) // cannot happen, because the value contains only strings and numbers
 		}
 		w.Header().Set("Content-Type", "application/vnd.schemaregistry.v1+json")
 		w.Header().Set("X-Content-Type-Options", "nosniff")

@@ -10,7 +10,7 @@ import (
 	"syscall"
 )
 
-// leaveSignal asks a process to leave its groups when it is stopped.
+// leaveSignal is the signal that asks a process to leave its groups when the process stops.
 const leaveSignal = syscall.SIGUSR1
 
 // Leaving listens for leaveSignal. It returns a function that reports whether the signal was received.

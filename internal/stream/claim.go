@@ -15,7 +15,7 @@ import (
 // ErrFenced means that a newer process runs with the same instance name.
 var ErrFenced = errors.New("a newer process has the same --instance, so this process stops")
 
-// errThrownOut ends a session because another member has joined the group under the same name.
+// errThrownOut is the error of a session that ends because another member has joined the group under the same name.
 var errThrownOut = errors.New("another process has joined the group under the same name")
 
 // Claim ensures that of several processes with the same --instance, only the newest continues. Without a Claim, both
@@ -117,7 +117,7 @@ func (c *Claim) Run(ctx context.Context) error {
 
 // judge turns the error of a session into the error that the caller acts on. If another member has replaced the
 // session, and this may not be the newest process, judge returns [ErrFenced] or the error of the check. In all other
-// cases, it returns err, and the caller rejoins the group.
+// cases, it returns err unchanged, and the caller decides whether to open a new session.
 func (c *Claim) judge(ctx context.Context, err error) error {
 	switch {
 	case !errors.Is(err, errThrownOut):

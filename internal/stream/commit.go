@@ -226,8 +226,8 @@ func (l *loop) finishCommit(ctx context.Context, begun time.Time) {
 	l.schedule()
 }
 
-// reread drops the state in memory of all partitions and restores the owned partitions. The client reads again from the
-// committed positions; inputs that the changelog already contains are skipped.
+// reread drops the state in memory of all partitions and restores the owned partitions. The client reads again from
+// the committed positions. Inputs whose results are already in the changelog are skipped.
 func (l *loop) reread(ctx context.Context) error {
 	marks := map[int32]mark{}
 	for n, p := range l.parts {

@@ -42,7 +42,7 @@ type Broker struct {
 	free    func(dir string) (uint64, error)
 	full    atomic.Bool           // whether the disk was full when its state was last logged
 	failed  atomic.Pointer[error] // first failed write
-	sealed  bool                  // whether the list of topics is complete; used only by the broker's goroutine
+	sealed  bool                  // whether the sealed copy of the topic list is up to date; used only by the broker's goroutine
 }
 
 // Embed starts a broker. A record is acknowledged once the operating system has received it: it survives a crash of the
@@ -158,8 +158,8 @@ func (b *Broker) faults() []kfake.Fault {
 	}
 }
 
-// seal records whether the list of topics is complete or is about to change, and stores or removes the sealed copy.
-// It returns false, so the hook that calls it refuses no request.
+// seal stores the sealed copy of the topic list if as is true, and removes the copy if as is false. It does nothing
+// if that has already been done. It returns false, so the hook that calls it refuses no request.
 func (b *Broker) seal(as bool) bool {
 	if b.sealed == as {
 		return false

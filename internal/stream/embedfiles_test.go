@@ -110,7 +110,7 @@ func TestFailedWrite(t *testing.T) {
 	}
 }
 
-// cut removes the last batches from the latest file of a partition.
+// cut removes the last batches from the first file of a partition. In these tests, each partition has only this file.
 func cut(t *testing.T, dir, partition string, batches int) {
 	t.Helper()
 	name := filepath.Join(dir, "partitions", partition, "0.dat")

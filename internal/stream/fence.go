@@ -28,8 +28,8 @@ const (
 	fenceEndCheck = 10 * time.Millisecond // interval between checks for the end of the transaction
 )
 
-// fenceFormer aborts the open transactions of processes that are no longer members of the group. It returns when the
-// transactions have ended, after fenceWait, or when ctx ends.
+// fenceFormer aborts the open transactions of processes that are no longer members of the group. It returns when
+// fencing has ended, after fenceWait, or when ctx ends.
 func (m *membership) fenceFormer(ctx context.Context) {
 	if m.cluster.embedded {
 		return // all members are in one process

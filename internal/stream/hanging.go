@@ -84,7 +84,7 @@ type hanging struct {
 	ended   *atomic.Int64
 	writers []Writers
 	open    map[writing]int64 // transactions in progress at the last check, with their first offsets
-	waiting []map[int32]int   // for each of writers: consecutive checks in which a position was blocked, by partition
+	waiting []map[int32]int   // number of consecutive checks in which a position was blocked, by partition; one map for each element of writers
 }
 
 // writing is a transaction in one partition.
@@ -100,9 +100,9 @@ type forgotten struct {
 	in []writing // partitions with the open transaction; none: only the positions are pending
 }
 
-// check ends each transaction that is open in a partition since the last check or longer, although its coordinator
-// considers it ended. If a position of a group has been blocked for waitingLooks checks, check also ends the last
-// transactions of the group's idle writers.
+// check ends each transaction that its coordinator considers ended, although the transaction has been open in a
+// partition at least since the last check. If a position of a group has been blocked for waitingLooks checks, check
+// also ends the last transactions of the group's idle writers.
 func (h *hanging) check(ctx context.Context) error {
 	before := h.open
 	var err error

@@ -9,8 +9,8 @@ import (
 )
 
 // newest holds the records of a changelog partition that compaction would keep: the last record of each key. Most
-// records of a log are superseded, so they are neither decoded nor stored. A partition may have a few hundred
-// thousand keys, so their bytes are allocated in large blocks.
+// records of a log are superseded, and a restore never decodes them. A partition may have a few hundred thousand
+// keys, so their bytes are allocated in large blocks.
 type newest struct {
 	hash  func(key []byte) uint32
 	first []int32 // index in held of the first record of each list, by the low bits of the hash; -1: the list is empty

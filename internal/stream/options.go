@@ -67,7 +67,7 @@ func (o *Options) client() ([]kgo.Opt, error) {
 		kgo.ProduceRequestTimeout(3 * time.Second),
 		kgo.DialTimeout(within),
 		kgo.RetryBackoffFn(backoff),
-		kgo.MetadataMinAge(100 * time.Millisecond), // new topics and leaders are found immediately, not after 5 s
+		kgo.MetadataMinAge(100 * time.Millisecond), // with the default of 5 s, new topics and leaders would be found late
 		// A client keeps two decoded fetches in memory, at several times their encoded size. With the default of 50
 		// MiB, a notifier on a long log used half a gigabyte (BenchmarkNotifyStart).
 		kgo.FetchMaxBytes(1 << 20),

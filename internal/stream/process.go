@@ -50,13 +50,13 @@ type Config struct {
 	// Leave is called when ctx ends. If it returns true, the partitions are reassigned immediately. If it returns
 	// false, or if Leave is nil, the partitions remain assigned for 6 s, so that this instance can restart.
 	Leave func() bool
-	// Committed is called with the inputs of each committed transaction of a partition. It must return immediately and
-	// must not retain the slice; it may be nil.
+	// Committed is called with the inputs of each committed transaction of a partition, and with the time of the
+	// commit. It must return immediately and must not retain the slice; it may be nil.
 	Committed func(partition int32, inputs []Input, at time.Time)
 	// Trace starts the span of an input with a traceparent, before the input is applied. If Trace is nil, inputs are
-	// not traced. Committed gets the span with its input. The span of a transaction that is not committed is dropped,
-	// so each input has one span, no matter how often its transaction is retried. Calls for different partitions run
-	// in parallel. Trace is used only if Committed is set.
+	// not traced. Committed gets the span with its input. If a transaction is not committed, the spans of its inputs
+	// are dropped, so each input has one span, no matter how often its transaction is retried. Calls for different
+	// partitions run in parallel. Trace is used only if Committed is set.
 	Trace func(r Record) interface{ Traceparent() string }
 	// Cause returns the offset of the input that caused an output, and reports whether there is such an input. The
 	// output gets the traceparent of that input's span. If Cause is nil, outputs are not traced.

@@ -48,7 +48,7 @@ type Secret struct {
 	ID    string // "sec_" + 8 hex; names the secret in lists
 	Value string // whsec_ + base64 of 32 bytes, or 24-128 characters that the partner chose
 	State SecretState
-	Until time.Time // Next: when it is promoted; Previous: when it is retired; zero: no end
+	Until time.Time // Next: when it is promoted; Current, Previous: when it is retired; zero: no end
 }
 
 // Tier defines who is alerted when the unit reaches a level: T1 yellow, T2 orange, T3 red.

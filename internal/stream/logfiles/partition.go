@@ -155,7 +155,8 @@ func (s *segment) newest() int64 {
 }
 
 // The index has an entry of 15 bytes for each batch: version, the low byte of a checksum of the rest, epoch, the
-// maximum timestamp before the batch (which the broker recomputes), and whether the batch belongs to a transaction.
+// maximum timestamp of the earlier batches, and whether the batch belongs to a transaction. The broker recomputes the
+// timestamp, so its value does not matter.
 const (
 	indexEntry   = 15
 	indexVersion = 1

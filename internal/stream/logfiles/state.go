@@ -47,7 +47,8 @@ func sealed(list []byte) []byte {
 }
 
 // mendTopics schedules the restore of the topic list from its sealed copy if they differ. It reports whether there is
-// a list. If there is no intact copy and the list cannot be decoded, mendTopics returns a [DamageError].
+// a list. If there is no intact copy, mendTopics returns a [DamageError] for a list that cannot be decoded, and for a
+// missing list if there are partitions.
 func (m *mender) mendTopics() (bool, error) {
 	list, err := m.load(topicsFile)
 	if err != nil {
