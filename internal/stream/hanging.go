@@ -84,7 +84,7 @@ type hanging struct {
 	ended   *atomic.Int64
 	writers []Writers
 	open    map[writing]int64 // transactions in progress at the last check, with their first offsets
-	waiting []map[int32]int   // number of consecutive checks in which a position was blocked, by partition; one map for each element of writers
+	waiting []map[int32]int   // for each element of writers: consecutive checks in which a position was blocked, by partition
 }
 
 // writing is a transaction in one partition.

@@ -120,7 +120,8 @@ func (l *loop) restore(ctx context.Context, want map[int32]start) (map[int32]*pa
 // changelog's input offset. Unless the input is Sparse, a committed offset beyond the changelog means that records
 // were lost, and begin returns errAlarm. The embedded broker is an exception, because it may lose the end of a
 // changelog in a crash of the machine. Its partition resumes at the changelog's input offset, so that the lost
-// records are derived again.
+// records are derived again. If the partition would resume beyond the end of the input, the input was recreated, and
+// begin returns errAlarm, too.
 func (l *loop) begin(ctx context.Context, p *part, partition int32, committed, end int64) error {
 	seen, err := p.task.Restored()
 	if err != nil {

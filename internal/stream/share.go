@@ -17,8 +17,8 @@ type Sharer interface {
 	// committed with it. Assign returns the offsets at which Records and Side start. If Assign returns an error, Lost
 	// is called for all partitions of the assignment, and the assignment is retried.
 	Assign(ctx context.Context, partition int32, committed int64, note string) (next, side int64, err error)
-	// Revoke ends the work on partitions that another member will own. Afterwards, Positions is called and its result
-	// is committed.
+	// Revoke ends the work on partitions that this member is about to give up. Afterwards, Positions is called and
+	// its result is committed.
 	Revoke(ctx context.Context, partitions []int32)
 	// Lost ends the work without a further commit: after Revoke, or because another member already owns the partitions
 	// or the session has failed.
@@ -133,7 +133,8 @@ func (m *member) run(ctx context.Context) error {
 	return err
 }
 
-// end revokes the owned partitions and leaves the group.
+// end revokes the owned partitions and ends the session. If the process stops and should leave the group, end also
+// removes the member from the group.
 func (m *member) end(ended context.Context) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ended), shareEnd)
 	defer cancel()
@@ -142,7 +143,7 @@ func (m *member) end(ended context.Context) {
 	m.leaveGroup(ended)
 }
 
-// work polls until the session breaks.
+// work polls until the session breaks or ctx ends.
 func (m *member) work(ctx context.Context) error {
 	next := time.Now().Add(shareEvery)
 	for ctx.Err() == nil {

@@ -38,8 +38,8 @@ type Position struct {
 	Offset    int64
 }
 
-// Record is one record of a topic. Key and Value belong to the receiver; a nil Value is a tombstone. Timestamp is the
-// time that the producer set, with millisecond precision.
+// Record is one record of a topic. A nil Value is a tombstone. Timestamp is the time that the producer set, with
+// millisecond precision. The receiver may retain Key and Value, except where a method's description excludes it.
 type Record struct {
 	Partition  int32
 	Offset     int64

@@ -44,12 +44,13 @@ func (c *Cluster) Table(topic string, partition func(key string) int32) *Table {
 	return t
 }
 
-// OnChange makes Run call fn for every record, including the records of the first read. The calls are sequential and
-// follow the order of each partition. A nil value means that the key was deleted. fn must not block and must not call
-// Put. OnChange must be called before Run.
+// OnChange makes Run call fn for every record except barriers, including the records of the first read. The calls are
+// sequential and follow the order of each partition. A nil value means that the key was deleted. fn must not block
+// and must not call Put. OnChange must be called before Run.
 func (t *Table) OnChange(fn func(key string, value []byte)) { t.onChange = append(t.onChange, fn) }
 
-// Run reads the whole topic and follows it until ctx ends, and then returns nil. Call it once.
+// Run reads the whole topic and then follows it. It returns nil when ctx ends, or the error that prevents reading.
+// Call it once.
 func (t *Table) Run(ctx context.Context) error {
 	count, err := t.cluster.Partitions(ctx, t.topic)
 	if err != nil {

@@ -25,7 +25,7 @@ func (c *Cluster) Tail(topic string, fn func(Record)) *Tail {
 // after that.
 func (t *Tail) Ready() <-chan struct{} { return t.ready }
 
-// Run follows the topic until ctx ends, and then returns nil. Call it once.
+// Run follows the topic. It returns nil when ctx ends, or the error that prevents reading. Call it once.
 func (t *Tail) Run(ctx context.Context) error {
 	from, err := t.cluster.ends(ctx, t.topic)
 	if err != nil {

@@ -26,7 +26,8 @@ type Task interface {
 	Restored() (next int64, err error)
 	// Apply fires the timers that are due before the timestamp of the input, and then applies the input. The record
 	// shares its memory with its whole fetch, so its bytes must not be retained. After a [PoisonError], which a retry
-	// cannot fix, Reject is called with the error's reason. Any other error stops the partition.
+	// cannot fix, Reject is called with the error's reason. After any other error, the input is retried, and blocks
+	// its partition until Apply succeeds.
 	Apply(Record) error
 	// Reject records that an input cannot be applied, so that its sender is informed.
 	Reject(r Record, reason string) error
@@ -130,9 +131,9 @@ func (l *loop) applyOne(task Task, r Record) error {
 	return task.Reject(r, poison.Reason)
 }
 
-// Parallel calls the function do with each number from 0 to n-1, on as many goroutines as there are processors. After
-// all calls have ended, it returns the first error. Tasks do not start goroutines themselves; they use Parallel for
-// long work.
+// Parallel calls the function do with each number from 0 to n-1, on at most as many goroutines as there are
+// processors. After all calls have ended, it returns the first error. Tasks do not start goroutines themselves; they
+// use Parallel for long work.
 func Parallel(n int, do func(i int) error) error {
 	wait := workers()
 	for i := range n {
@@ -141,7 +142,7 @@ func Parallel(n int, do func(i int) error) error {
 	return wait.Wait()
 }
 
-// workers returns a group that runs as many goroutines as there are processors.
+// workers returns a group that runs at most as many goroutines at a time as there are processors.
 func workers() *errgroup.Group {
 	var g errgroup.Group
 	g.SetLimit(runtime.GOMAXPROCS(0))

@@ -28,8 +28,8 @@ type Topic struct {
 // leastMessageBytes returns the size of the largest batch that is written to the topic.
 func (t *Topic) leastMessageBytes() int64 { return int64(max(t.MaxMessageBytes, defaultRecordBytes)) }
 
-// Ensure creates missing topics and waits until every broker knows all of them. It never changes an existing topic.
-// The error names every setting that does not match.
+// Ensure creates missing topics and waits until every broker that responds knows all topics. It never changes an
+// existing topic. The error names every setting that does not match.
 func (c *Cluster) Ensure(ctx context.Context, topics ...Topic) error {
 	names := make([]string, 0, len(topics))
 	for _, t := range topics {

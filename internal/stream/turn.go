@@ -9,7 +9,7 @@ import (
 )
 
 const (
-	farBehind   = 2000                   // number of unapplied inputs from which throughput has priority over latency
+	farBehind   = 2000                   // number of unapplied inputs at which throughput begins to have priority over latency
 	turnRecords = 10_000                 // maximum number of records in a poll and, unless the input is Sparse, in a transaction
 	turnTime    = 100 * time.Millisecond // minimum duration of a transaction when the loop is behind
 	turnFactor  = 5                      // when the loop is behind, a transaction lasts at least this many commit intervals

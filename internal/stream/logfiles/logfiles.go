@@ -4,18 +4,18 @@
 // repair, no file is changed.
 //
 //   - partitions/TOPIC-N/BASE.dat contains the records, in batches with checksums. An incomplete last batch is
-// removed and saved. Anything else that is not a batch is a [DamageError].
+//     removed and saved. Anything else that is not a batch is a [DamageError].
 //   - BASE.idx states for each batch whether it belongs to a transaction. The batches have this information, too, so
-// the index is rewritten where it differs.
+//     the index is rewritten where it differs.
 //   - groups.log contains the positions of consumer groups, each with a checksum. Damaged positions are omitted, so the
-// previous position of the group applies. If the records of a partition end before a position, its last records were
-// lost. Their offsets are filled, because readers would otherwise skip new records.
+//     previous position of the group applies. If the records of a partition end before a position, its last records
+//     were lost. Their offsets are filled, because readers would otherwise skip new records.
 //   - topics.json has no checksum. [Seal] stores a copy that has one.
 //   - meta.json contains the id of the cluster. All other files have no checksum and are useful only after a clean
-// shutdown. They are removed, so the broker always starts as if it had been killed.
+//     shutdown. They are removed, so the broker always starts as if it had been killed.
 //
-// Everything that a repair removes or replaces in the first four files, except an index, is saved in the folder
-// "kept".
+// The folder "kept" contains the incomplete batches and the damaged versions of groups.log and topics.json that were
+// removed or replaced.
 package logfiles
 
 import (
