@@ -58,7 +58,8 @@ func (c *connection) connect(cfg *Config) error {
 	return nil
 }
 
-// meet returns the function that is called with each new connection to a node, including connections to Sentinel.
+// meet returns the function that is called with each new connection to a node, including connections to Sentinel. The
+// function records which Redis process responds.
 func (c *connection) meet(n *node) func(context.Context, *redis.Conn) error {
 	return func(ctx context.Context, conn *redis.Conn) error { return c.recordProcess(ctx, conn, n) }
 }

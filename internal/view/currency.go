@@ -69,8 +69,9 @@ func (b *View) Positions(ctx context.Context, n int32, generation string) (map[i
 	return found, nil
 }
 
-// ClockSkew returns how far the clock of Redis is ahead of the local clock; in a cluster, it is the largest skew of a
-// primary. It reads each clock at most once a second. The error is [ErrAway].
+// ClockSkew returns how far the clock of Redis is ahead of the local clock; a negative result means that it is
+// behind. In a cluster, the result is the skew of the primary whose clock differs most. Each clock is read at most
+// once a second. The error is [ErrAway].
 func (c *connection) ClockSkew(ctx context.Context) (time.Duration, error) {
 	var mu sync.Mutex
 	var most time.Duration
@@ -98,8 +99,8 @@ type Memory struct {
 	Policy      string // maxmemory-policy
 }
 
-// Memory returns how much memory Redis uses; in a cluster, it is the memory of the primary that has the least left.
-// If Redis does not respond, does not report its memory, or denies the user INFO, the error is [ErrAway].
+// Memory returns the memory usage of Redis or, in a cluster, of the primary that uses the largest fraction of its
+// limit. If Redis does not respond, does not report its memory, or denies the user INFO, the error is [ErrAway].
 func (c *connection) Memory(ctx context.Context) (Memory, error) {
 	var mu sync.Mutex
 	var fullest *Memory
@@ -121,7 +122,8 @@ func (c *connection) Memory(ctx context.Context) (Memory, error) {
 	return *fullest, nil
 }
 
-// share returns the fraction of the limit that is used.
+// share returns the used fraction of the limit. Without a limit, it returns the number of used bytes, which is larger
+// than any fraction.
 func (m *Memory) share() float64 { return float64(m.Used) / float64(max(m.Limit, 1)) }
 
 func (c *connection) memoryOf(ctx context.Context, n *node) (m Memory, err error) {

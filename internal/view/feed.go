@@ -45,8 +45,8 @@ func (f *Feeds) AddFeeds(ctx context.Context, sums map[feeds.Feed]*feeds.Sum) (l
 	return f.AddFeedsAt(ctx, f.view.now(), sums)
 }
 
-// AddFeedsAt adds counts to the buckets of an earlier time. Earlier sums must be added first, so that the silence
-// between two messages is known.
+// AddFeedsAt adds counts to the buckets of the given time. Sums must be added in the order of their times, so that
+// the silence between two messages is known. The result contains the counts that could not be added.
 func (f *Feeds) AddFeedsAt(ctx context.Context, now time.Time, sums map[feeds.Feed]*feeds.Sum) (left map[feeds.Feed]*feeds.Sum, err error) {
 	b := f.view
 	byHospital := map[string][]feeds.Feed{}

@@ -21,7 +21,7 @@ type load struct {
 	versions  int64 // sum over all hospitals
 	units     map[string]*change
 
-	asOf, waits time.Time // results of Freshness.AsOf and Freshness.Waits after progress to position; zero: unknown or none
+	asOf, waits time.Time // Freshness.AsOf and Freshness.Waits as of position; zero: unknown, or nothing is pending
 	since       time.Time // when the oldest pending change was queued; zero: no change is pending
 }
 

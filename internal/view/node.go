@@ -187,7 +187,7 @@ func (c *connection) failing(why error) *node {
 	return n
 }
 
-// close records that the node did not respond.
+// close records that the node did not respond. Until closedUntil, further calls to the node fail immediately.
 func (n *node) close() {
 	now := n.now()
 	n.closedUntil.Store(now.Add(breather).UnixMilli())

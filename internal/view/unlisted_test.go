@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// TestBeyondTheBound: lists that lack a delivery do not count as complete, even if Redis is unavailable when they must
-// be marked.
+// TestBeyondTheBound: lists that lack a delivery do not count as complete, even if Redis is unavailable at the time
+// when they must be marked as incomplete.
 func TestBeyondTheBound(t *testing.T) {
 	server, err := Embed()
 	if err != nil {

@@ -72,13 +72,13 @@ type Config struct {
 	Log       *slog.Logger
 	// Patient gives each call 30 s, for commands that may run at the machine's lowest priority.
 	Patient bool
-	// Current restricts reads of hospitals to partitions that are known to be current, according to [Projector.Pulse].
-	// Reads of other partitions return [ErrBehind].
+	// Current restricts reads of hospitals to partitions that are known to be current, according to
+	// [Projector.Pulse]. A read returns [ErrBehind] if its partition may be outdated.
 	Current bool
 }
 
-// These are the limits of one call. An unavailable Redis delays a reader by less than a second. After a failure, calls
-// fail immediately for the duration of breather.
+// These are the limits of one call. An unavailable Redis delays a reader by less than a second. After a call without
+// a response, further calls to the same node fail immediately for the duration of breather.
 const (
 	dialTimeout    = 400 * time.Millisecond
 	callTimeout    = 500 * time.Millisecond

@@ -28,8 +28,9 @@ func openKnown(t *testing.T, url string, now func() time.Time, pulse func()) *vi
 	return b
 }
 
-// readable reads a hospital in all possible ways, and returns the reason why the hospital cannot be read, or nil. If
-// the view is behind both before and after the other reads, each of them must return an error.
+// readable reads a hospital with each method that checks whether the view is current, and returns the reason why the
+// hospital cannot be read, or nil. If the view is behind both before and after the other reads, each of them must
+// return an error.
 func readable(t *testing.T, b *view.View) error {
 	t.Helper()
 	_, before := b.Token(t.Context(), "north")
@@ -152,7 +153,8 @@ func testReleased(t *testing.T, s Server) {
 	v.reachesOnly(t, view.ErrBehind)
 }
 
-// testClockSkew tests that reads work while the clocks of writers and readers are wrong by an hour.
+// testClockSkew tests that reads work while the writer's clock is an hour slow and the reader's clock is an hour
+// fast.
 func testClockSkew(t *testing.T, s Server) {
 	v := startWith(t, s.URL, "g1", func(c *view.Config) {
 		c.Now = func() time.Time { return time.Now().Add(-time.Hour) } //nolint:forbidigo // wrong clock, see above
