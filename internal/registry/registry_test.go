@@ -127,7 +127,7 @@ func TestRegisterFindsWhatIsThere(t *testing.T) {
 	}
 }
 
-// keeping is a fake registry that accepts schemas and assigns ids from 1. It can be unavailable for the first
+// keeping is a fake registry that accepts schemas and assigns ids from 1. It can be made unavailable for a number of
 // requests.
 type keeping struct {
 	t        *testing.T

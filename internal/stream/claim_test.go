@@ -202,7 +202,8 @@ func TestOneOfManyRemains(t *testing.T) {
 }
 
 // If an older process claims the second name after the newer process has claimed both, the newer one continues,
-// because the first name decides. After claimSettles, the second name counts, too.
+// because the first name decides. If a process claims the second name after claimSettles, it fences the newer
+// process.
 func TestFirstNameDecides(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)

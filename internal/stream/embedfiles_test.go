@@ -44,8 +44,8 @@ func onDisk(t *testing.T, free *atomic.Uint64) (*Broker, *Cluster, *lines) {
 	return b, c, out
 }
 
-// On a full disk, publishers and the broker reject records at once with the reason. They resume
-// automatically when space is free again.
+// On a full disk, a publisher rejects records at once and names the reason. Without this check, the broker refuses
+// the records until the publisher's timeout. Both accept records again when space is free.
 func TestFullDisk(t *testing.T) {
 	var free atomic.Uint64
 	free.Store(reserveBytes)

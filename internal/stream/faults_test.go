@@ -108,8 +108,8 @@ func TestFaultsDoNotLoseOrRepeat(t *testing.T) {
 	}
 }
 
-// A restore that has sent its barrier ends when its context ends, even if the broker is lost before it responds. If
-// the restore waited for the response, a process could not be stopped while Kafka is unavailable.
+// A restore begins with barriers. If the broker is lost before it has acknowledged them, appendBarriers returns when
+// its context ends. If it waited for the acknowledgment, a process could not be stopped while Kafka is unavailable.
 func TestRestoreEndsWhileAway(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)

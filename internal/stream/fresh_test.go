@@ -95,7 +95,7 @@ func TestEnsureWaitsForEveryBroker(t *testing.T) {
 	})
 }
 
-// A broker that does not respond does not delay Ensure, because it catches up with the others before it responds
+// Ensure skips a broker that does not respond, because such a broker catches up with the others before it responds
 // again.
 func TestEnsureWithoutOneBroker(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -122,7 +122,8 @@ func TestLostChangelogStopsWithAlarm(t *testing.T) {
 	})
 }
 
-// sulky is a task that fails on the input with offset 2 until left is used up.
+// sulky is a task whose Apply fails on the input with offset 2. left is the number of failures that are left for all
+// partitions together.
 type sulky struct {
 	counter
 	left *atomic.Int64

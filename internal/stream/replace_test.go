@@ -76,7 +76,8 @@ func TestReplaceLosesNothing(t *testing.T) {
 	})
 }
 
-// If many processes change a value at the same moment, they wait for each other, and all succeed.
+// If many processes change different values of one partition at the same moment, they wait for each other, and all
+// succeed.
 func TestReplaceWaitsForOthers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)

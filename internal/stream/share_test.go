@@ -190,8 +190,8 @@ func (r *rig) committed(group, note string) (n int64) {
 	return n
 }
 
-// Share passes each record of the side topic to Side once, except barriers. It reads only the partitions that the
-// member owns.
+// Share passes each record of the side topic, except barriers, to Side once for each owner of its partition. It reads
+// only the partitions that the member owns. A new owner reads a partition from its start.
 func TestShareFollowsSideTopic(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		r := newRig(t)

@@ -111,9 +111,9 @@ func TestNextTransactionHasAllInputs(t *testing.T) {
 	})
 }
 
-// A loop with a long commit interval reads the output of another loop that is catching up. The first loop is behind
-// after each transaction of the second, and up to date a moment later. Being up to date must not end the first loop's
-// transaction early.
+// A loop with a Sparse input and a long commit interval was behind, and has just read its whole input. Its
+// transaction must stay open for turnTime nevertheless, because the loop that writes the input may be about to write
+// more.
 func TestLongCommitIntervalWhileBehind(t *testing.T) {
 	const n = turnRecords + farBehind + 1 // the first poll leaves several inputs
 	synctest.Test(t, func(t *testing.T) {

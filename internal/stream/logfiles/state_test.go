@@ -40,8 +40,8 @@ func TestPositions(t *testing.T) {
 	}
 }
 
-// The list of topics is restored from the sealed copy. Without a copy, the list is used as it is if
-// it can be read.
+// The list of topics is restored from the sealed copy. Without an intact copy, the list is used as it is if it can be
+// read.
 func TestTopicList(t *testing.T) {
 	for name, row := range map[string]struct {
 		list, seal func([]byte) []byte
