@@ -250,7 +250,7 @@ func envelopes() envelope {
 	return e
 }
 
-// events lists the webhook events. An endpoint that does not select any events gets the first two.
+// events lists the webhook events. A webhook that does not select any events gets the first two.
 var events = []event{
 	{
 		outbound.LevelChanged, "the level of the unit changes",

@@ -2,7 +2,8 @@
 // documentation page. None of them requires an API key.
 //
 // All three are generated from the operations that the roles register (see [contract.Operation]), the table of
-// errors, and the catalogue of factors. This package does not repeat their content.
+// errors, and the catalogue of factors. This package does not repeat their content. In addition, it serves a
+// constant: the CapabilityStatement, which FHIR clients request.
 //
 // To add an endpoint, add a [contract.Route] to its role, with the path, the scope, the Go types of the body and the
 // data, and an example. Then add the Operations of its package to [Config]. Tests check that the document describes

@@ -151,7 +151,7 @@ func (h *hanging) check(ctx context.Context) error {
 	return errors.Join(faults...)
 }
 
-// listOngoing returns the transactions in progress, each with its first offset.
+// listOngoing returns the transactions in progress in the topics of the writers, each with its first offset.
 func (h *hanging) listOngoing(ctx context.Context) (map[writing]int64, error) {
 	topics := map[string]bool{}
 	for _, w := range h.writers {

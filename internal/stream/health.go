@@ -19,7 +19,7 @@ import (
 // health tracks whether any broker responds. It is a hook of the client, which reports failed dials and lost
 // connections to it. A failed dial or a timed-out append raises only a suspicion, because the loss of one broker out
 // of three is no reason to refuse all records. A suspicion starts a probe, which pings the brokers until one
-// responds. Until then, the cluster counts as unavailable.
+// responds. The cluster counts as unavailable from the first ping without a response until a broker responds.
 type health struct {
 	log    *slog.Logger
 	away   atomic.Int64    // start of the unavailability in unix ms; 0: available
@@ -84,7 +84,8 @@ func (h *health) suspect() {
 	})
 }
 
-// probe pings the brokers until one responds. Until then, the cluster counts as unavailable.
+// probe pings the brokers until one responds. If the first ping gets no response, the cluster counts as unavailable
+// until then.
 func (h *health) probe(client *kgo.Client) {
 	for {
 		ctx, cancel := context.WithTimeout(h.ctx, 2*time.Second)

@@ -205,7 +205,7 @@ func (l *loop) wakePoll() {
 }
 
 // poll waits for records until the deadline; most is the maximum number of records. It assigns restored partitions,
-// revokes partitions that are no longer owned, and applies the records. It returns the number of applied records and,
+// revokes partitions that are no longer owned, and applies the records. It returns the number of fetched records and,
 // if the state must be dropped, the reason in lost. An error in err ends the session.
 func (l *loop) poll(ctx context.Context, deadline time.Time, most int) (records int, lost, err error) {
 	var fetches kgo.Fetches

@@ -2,8 +2,8 @@
 // request, record on Kafka, verdict, view, deliveries.
 //
 // The standard variables, such as OTEL_EXPORTER_OTLP_ENDPOINT, configure tracing; docs/configuration.md lists them.
-// If they set neither an endpoint nor the exporter otlp, [Open] returns nil, and all methods of a nil [Tracer] do
-// nothing.
+// If they set neither an endpoint nor the exporter otlp, [Open] returns nil. A nil [Tracer] may be used for
+// everything except [Tracer.Request] and [Tracer.Message], and does nothing.
 //
 // A span contains the hospital, positions on Kafka, the type of an event, and status codes. It never contains a value
 // from a request: no path, no query, no identifier, no text. Of the caller's trace context, only the traceparent is
@@ -37,7 +37,8 @@ type Process struct {
 	Version  string
 }
 
-// Tracer starts the spans of a process. A nil Tracer does nothing. It is safe for concurrent use.
+// Tracer starts the spans of a process. It is safe for concurrent use. The methods of a nil Tracer do nothing, but
+// Request and Message must not be called on it.
 type Tracer struct {
 	provider *sdktrace.TracerProvider
 	tracer   trace.Tracer
@@ -65,8 +66,8 @@ func Open(ctx context.Context, p Process, log *slog.Logger) (*Tracer, error) {
 }
 
 // Probe sends an empty request to the collector that the standard variables configure. It returns the variable that
-// names the collector, or "" if traces are off or a variable is invalid. The error does not contain the value of a
-// variable.
+// names the collector, or "" if traces are off or a variable is invalid. An error about an invalid variable does not
+// contain the variable's value.
 func Probe(ctx context.Context) (variable string, err error) {
 	s, err := readSettings(os.Getenv) //nolint:forbidigo // the SDK reads the same variables from the environment
 	if err != nil || !s.on {

@@ -213,8 +213,8 @@ func NewChanged(b *View) *Changed {
 	return &Changed{view: b, watchers: map[string]map[chan string]struct{}{}, wanted: make(chan struct{}, 1)}
 }
 
-// Watch returns a channel that receives the id of a hospital when it has, or may have, a new version. After ctx ends,
-// nothing more is sent. The channel is not closed.
+// Watch returns a channel that receives the id of a hospital when the hospital has, or may have, a new version. The
+// watch ends when ctx ends. The channel is not closed.
 func (c *Changed) Watch(ctx context.Context, hospitals ...string) <-chan string {
 	w := make(chan string, min(2*len(hospitals), mostNotices))
 	c.mu.Lock()

@@ -96,7 +96,8 @@ func milliseconds(t time.Time) int64 {
 	return t.UnixMilli()
 }
 
-// List returns the feeds of a hospital by channel and source, in one round trip.
+// List returns the feeds of a hospital that received a message within feedsKept, ordered by channel and source. It
+// makes one round trip.
 func (f *Feeds) List(ctx context.Context, hospital string) ([]feeds.History, error) {
 	b := f.view
 	now := b.now()

@@ -47,7 +47,8 @@ func readConsistent[T any](n *node, read func(redis.Pipeliner) (T, error)) (T, e
 	return found, err
 }
 
-// Token returns the token of the current state of a hospital, in one round trip. The errors are those of [View.Read].
+// Token returns the token of the current state of a hospital, in the same number of round trips as [View.Read] and
+// with the same errors.
 func (b *View) Token(ctx context.Context, hospital string) (Token, error) {
 	n := b.nodeOfHospital(ctx, hospital)
 	return readConsistent(n, func(pipe redis.Pipeliner) (Token, error) {
@@ -94,7 +95,7 @@ func (b *View) token(ctx context.Context, n *node, pipe redis.Pipeliner, hospita
 }
 
 // Read returns the state of a hospital, in one round trip. The errors are [ErrAway], [ErrNotWhole], [ErrNoUnit] and
-// [ErrBehind].
+// [ErrBehind]. Before Read returns ErrNotWhole or ErrNoUnit, it makes a second round trip to confirm the error.
 func (b *View) Read(ctx context.Context, hospital string) (Snapshot, error) {
 	// In a transaction, an empty hash means that the hospital does not exist.
 	n := b.nodeOfHospital(ctx, hospital)

@@ -32,7 +32,8 @@ type recentRoom struct {
 // reads all rooms.
 const recentBytes = 2 << 10
 
-// add adds the rooms that the next version changed. If the size exceeds recentBytes, add drops the oldest rooms.
+// add adds the rooms that the next version changed. If the size exceeds recentBytes, add drops the rooms with the
+// oldest changes.
 func (r *recent) add(version int64, rooms map[int32][]byte) {
 	r.to = version
 	r.rooms = slices.DeleteFunc(r.rooms, func(old recentRoom) bool {
