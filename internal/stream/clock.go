@@ -28,7 +28,7 @@ const (
 // clock is the known time of a partition.
 type clock struct {
 	newest    time.Time // timestamp of the newest input applied since the restore; zero: none
-	appliedAt time.Time // when that input was applied or, if there is none, when the partition was restored
+	appliedAt time.Time // when the newest input was applied or, if there is none, when the partition was restored
 	endAsked  time.Time // when the end of the log was last queried
 }
 

@@ -195,7 +195,8 @@ func (l *loop) addPositions(req *kmsg.TxnOffsetCommitRequest) {
 	}
 }
 
-// finishCommit informs the tasks that their outputs are committed, and counts the transaction.
+// finishCommit informs the tasks that their outputs are committed, and counts the transaction. It also ends a
+// checkpoint that is complete, and may start another.
 func (l *loop) finishCommit(ctx context.Context, begun time.Time) {
 	l.lastCommit = time.Now()
 	l.commitTook = l.lastCommit.Sub(begun)

@@ -261,7 +261,8 @@ func TestRestoreWaitsForOpenTransaction(t *testing.T) {
 		if err := cl.BeginTransaction(); err != nil {
 			t.Fatal(err)
 		}
-		// The other instance has applied the input with offset 0 of partition 1, but has not committed it yet.
+		// The other instance has written the results of the input with offset 0 of partition 1, but has not committed
+		// them yet.
 		for _, kv := range [][2]string{{"in", "0"}, {"n/k1", "1"}} {
 			if err := cl.ProduceSync(t.Context(), &kgo.Record{Topic: logTopic, Partition: 1, Key: []byte(kv[0]), Value: []byte(kv[1])}).FirstErr(); err != nil {
 				t.Fatal(err)

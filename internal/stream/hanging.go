@@ -176,8 +176,8 @@ func (h *hanging) listOngoing(ctx context.Context) (map[writing]int64, error) {
 	return open, nil
 }
 
-// findHanging returns the transactional ids of those suspects that hang: their coordinator reports them as ended, but
-// they are still open in a partition after this report.
+// findHanging returns the transactional ids of the suspects that hang: transactions that their coordinator reports as
+// ended, but that are still open in a partition after this report.
 func (h *hanging) findHanging(ctx context.Context, suspects map[writing]int64) ([]forgotten, error) {
 	if len(suspects) == 0 {
 		return nil, nil

@@ -199,7 +199,7 @@ type part struct {
 	end      int64     // newest known high watermark of the input
 	reported int64     // position last passed to Passed
 	dirty    bool      // whether the current transaction changes the partition
-	since    time.Time // when the partition was restored
+	since    time.Time // when the restore of the partition began
 	clock    clock
 
 	mark    mark     // checkpoint that the last commit stored

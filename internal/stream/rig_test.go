@@ -227,8 +227,9 @@ func (r *rig) exact(n int) {
 	}
 }
 
-// counter is a small task that counts inputs per key. "in" is the key of a change record, "n/<key>" the key of a state
-// record, and "fired/<key>" the key of the record of a fired timer.
+// counter is a small task that counts inputs per key. It writes records with these keys: "in" for an applied input,
+// "n/<key>" for the count of a key, "due" for a pending timer, "fired/<time>" for a timer that has fired, and
+// "rejected/<reason>" for a rejected input.
 type counter struct {
 	partition int32
 	counts    map[string]int

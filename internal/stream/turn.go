@@ -260,9 +260,9 @@ func countRecords(fetches kgo.Fetches, markers bool) int {
 	return n
 }
 
-// assign adds the restored partitions and revokes those that are no longer owned. It asks the client which partitions
-// are owned, because the client does not report every revocation through a callback. If the current transaction has
-// changed a revoked partition, assign returns an error.
+// assign adds the restored partitions, and drops the partitions that this member no longer owns. It asks the client
+// which partitions are owned, because the client does not report every revocation through a callback. If the current
+// transaction has changed a revoked partition, assign returns an error.
 func (l *loop) assign() error {
 	owned := l.session.Client().CommittedOffsets()[l.cfg.Input]
 	var fault error

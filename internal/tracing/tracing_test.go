@@ -132,7 +132,7 @@ func TestOneTrace(t *testing.T) {
 		name   string
 		kind   trace.SpanKind
 		remote bool
-		next   bool // whether this span is the parent of those after it
+		next   bool // whether this span is the parent of the following spans
 	}{
 		{"POST /api/ingest/{feed}", trace.SpanKindServer, true, true},
 		{"send observations", trace.SpanKindProducer, false, true},

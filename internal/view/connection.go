@@ -17,7 +17,7 @@ import (
 // clocks of the nodes.
 type connection struct {
 	client     redis.UniversalClient // for subscriptions and Close; all commands are sent to a node
-	cluster    *redis.ClusterClient  // knows which node has a key; nil: there is only one node
+	cluster    *redis.ClusterClient  // client that knows which node has a key; nil: there is only one node
 	only       *node                 // the only node; nil: a cluster
 	nodes      sync.Map              // the nodes of a cluster: *redis.Client to *node
 	unknown    *node                 // placeholder for nodes of a cluster that cannot be found; nil: there is only one node

@@ -269,8 +269,8 @@ func (b *View) putDeliveries(ctx context.Context, hospital, endpoint string, lis
 }
 
 // putNotes writes the notes of partitions without a fault, in one round trip to each node, and deletes the written
-// notes from the map. In Redis, it counts one write for each of these partitions, and then calls counted with one
-// hospital of each partition.
+// notes from the map. In Redis, it counts one write for each partition with written notes, and then calls counted
+// with one hospital of the partition. Notes without a hospital, which are links, do not count.
 func (b *View) putNotes(ctx context.Context, notes map[note][]byte, faults map[int32]error, counted func(hospital string)) {
 	var list, commands []note // commands are written last, so that a reader of a finished command finds its effects
 	for n := range notes {

@@ -31,7 +31,7 @@ type Issuer struct {
 	sync.Mutex
 
 	Claims map[string]any        // claims of the next token, which override the default claims
-	Codes  map[string]url.Values // parameters of the authorization request, by the code that the provider issued for it
+	Codes  map[string]url.Values // parameters of the authorization request for each valid code; tests set them
 	Sign   *rsa.PrivateKey       // key that signs tokens; nil: the key that is published
 	Away   bool
 	Lost   bool // whether requests for the published keys fail

@@ -110,7 +110,7 @@ func TestTheRule(t *testing.T) {
 	}
 }
 
-// TestNotesEnd: the note of a test is removed once the test runs again.
+// TestNotesEnd: the note of a skipped test is removed once the test finds its runtime.
 func TestNotesEnd(t *testing.T) {
 	notes := machine(t, nil)
 	needs := func(t testing.TB) { Python(t, "duckdb==1.0") }
