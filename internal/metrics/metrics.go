@@ -120,8 +120,9 @@ func (s *series) Collect(all chan<- prometheus.Metric) {
 	})
 }
 
-// Durations adds a histogram of durations, and returns the function that records a duration. The upper bounds of the
-// buckets grow exponentially from least to most, each at most twice the previous bound.
+// Durations adds a histogram of durations, and returns the function that records a duration. The parameters least and
+// most are the upper bounds of the first and the last bucket. The bounds between them grow by a constant factor of at
+// most 2.
 func (m *Registry) Durations(name, help string, least, most time.Duration) func(time.Duration) {
 	add := m.TracedDurations(name, help, least, most)
 	return func(d time.Duration) { add(d, "") }

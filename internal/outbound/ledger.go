@@ -52,7 +52,7 @@ type EndpointQueue struct {
 	Failures     int       // consecutive failed attempts
 	Disabled     string    // why the endpoint is disabled: gone or failing; "": it is enabled
 	Version      int64     // version of the endpoint's settings when it was disabled; a later version enables the queue again
-	Noticed      int       // last notice that was sent about the current failure, as a number; 0: none
+	Noticed      int       // numeric value of the last notice about the current failure; 0: none
 	Term         int64
 }
 

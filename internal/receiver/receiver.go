@@ -44,8 +44,8 @@ type Delivery struct {
 	Verdict    string            `json:"signature"`
 	Body       signature.Outcome `json:"xSvcSignature"`
 	Standard   signature.Outcome `json:"webhookSignature"`
-	Endpoint   string            `json:"endpoint,omitempty"` // number of verified deliveries with this id, with this one; 1: not verified
-	Times      int               `json:"times"`              // number of verified deliveries with this id, including this one; 1 if this one is not verified
+	Endpoint   string            `json:"endpoint,omitempty"` // endpoint whose secret signed the delivery; "": unknown
+	Times      int               `json:"times"`              // verified deliveries with this id, including this one; 1: not verified
 	Payload    json.RawMessage   `json:"payload"`            // null if the body is not JSON
 	Envelope   `json:"-"`        // displayed fields of the payload
 }

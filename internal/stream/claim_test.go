@@ -202,8 +202,7 @@ func TestOneOfManyRemains(t *testing.T) {
 }
 
 // If an older process claims the second name after the newer process has claimed both, the newer one continues,
-// because the first name decides. If a process claims the second name after claimSettles, it fences the newer
-// process.
+// because the first name decides. After claimSettles, a claim of the second name fences the newer process, too.
 func TestFirstNameDecides(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)

@@ -16,8 +16,8 @@ const (
 	// A backfill may write more slowly than the records are applied, and a lost broker delays the backfill for 10 to
 	// 15 s.
 	logSilence = 20 * time.Second
-	// lateTimer is the delay above which a timer waits for another query of the end of the log before it fires. The
-	// process may have been suspended while records arrived.
+	// lateTimer is the delay above which a timer waits for another query of the end of the log before it fires,
+	// because the process may have been suspended while records arrived.
 	lateTimer = time.Second
 	// retryTimer is the pause before a timer that could not fire is retried.
 	retryTimer = 100 * time.Millisecond

@@ -84,8 +84,8 @@ func (h *health) suspect() {
 	})
 }
 
-// probe pings the brokers until one responds. If the first ping gets no response, the cluster counts as unavailable
-// until then.
+// probe pings the brokers until one responds. From the first ping without a response on, the cluster counts as
+// unavailable.
 func (h *health) probe(client *kgo.Client) {
 	for {
 		ctx, cancel := context.WithTimeout(h.ctx, 2*time.Second)

@@ -77,9 +77,9 @@ type Stats struct {
 	Rejected      atomic.Int64 // inputs passed to Reject, including those of aborted transactions
 	Commits       atomic.Int64 // committed transactions
 	Aborts        atomic.Int64 // aborted transactions
-	Restores      atomic.Int64 // restores of one partition
+	Restores      atomic.Int64 // restores, counted per partition
 	RestoredBytes atomic.Int64 // bytes of keys and values that restores have read
-	Checkpoints   atomic.Int64 // checkpoints of one partition
+	Checkpoints   atomic.Int64 // complete checkpoints
 	Sessions      atomic.Int64 // opened sessions; each after the first is a recovery
 	LastCommit    atomic.Int64 // time of the last commit in unix ms; 0: none yet
 	Restoring     atomic.Int64 // start of the current restore in unix ms; 0: none

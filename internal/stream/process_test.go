@@ -122,8 +122,8 @@ func TestLostChangelogStopsWithAlarm(t *testing.T) {
 	})
 }
 
-// sulky is a task whose Apply fails on the input with offset 2. left is the number of failures that are left for all
-// partitions together.
+// sulky is a task whose Apply fails on the input with offset 2. left is the number of remaining failures, which all
+// partitions share.
 type sulky struct {
 	counter
 	left *atomic.Int64

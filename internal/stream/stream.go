@@ -39,7 +39,7 @@ type Position struct {
 }
 
 // Record is one record of a topic. A nil Value is a tombstone. Timestamp is the time that the producer set, with
-// millisecond precision. The receiver may retain Key and Value, except where a method's description excludes it.
+// millisecond precision. A function that gets a record may retain Key and Value unless its description forbids this.
 type Record struct {
 	Partition  int32
 	Offset     int64

@@ -8,9 +8,9 @@ import (
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 )
 
-// queue passes ended spans to the batch processor of the SDK, and counts the spans that were exported, whose export
-// failed, and that were dropped. The batch processor drops spans silently when it is full, so the queue has the same
-// size and drops them first. It never blocks.
+// queue passes ended spans to the batch processor of the SDK, and counts the exported, failed and dropped spans. The
+// batch processor drops spans silently when it is full, so the queue has the same size and drops them first. It never
+// blocks.
 type queue struct {
 	sdktrace.SpanProcessor
 	size    int64

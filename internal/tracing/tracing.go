@@ -2,8 +2,8 @@
 // request, record on Kafka, verdict, view, deliveries.
 //
 // The standard variables, such as OTEL_EXPORTER_OTLP_ENDPOINT, configure tracing; docs/configuration.md lists them.
-// If they set neither an endpoint nor the exporter otlp, [Open] returns nil. A nil [Tracer] may be used for
-// everything except [Tracer.Request] and [Tracer.Message], and does nothing.
+// If they set neither an endpoint nor the exporter otlp, [Open] returns nil. The methods of a nil [Tracer] do nothing;
+// only [Tracer.Request] and [Tracer.Message] must not be called on it.
 //
 // A span contains the hospital, positions on Kafka, the type of an event, and status codes. It never contains a value
 // from a request: no path, no query, no identifier, no text. Of the caller's trace context, only the traceparent is

@@ -47,8 +47,7 @@ func readConsistent[T any](n *node, read func(redis.Pipeliner) (T, error)) (T, e
 	return found, err
 }
 
-// Token returns the token of the current state of a hospital, in the same number of round trips as [View.Read] and
-// with the same errors.
+// Token returns the token of the current state of a hospital. Its errors and its round trips are those of [View.Read].
 func (b *View) Token(ctx context.Context, hospital string) (Token, error) {
 	n := b.nodeOfHospital(ctx, hospital)
 	return readConsistent(n, func(pipe redis.Pipeliner) (Token, error) {
