@@ -59,7 +59,7 @@ type EndpointQueue struct {
 // HospitalState is the state of a hospital in the notifier, except for its endpoint queues.
 type HospitalState struct {
 	Hospital string
-	Version  int64  // version of the last change whose events are in the ledger
+	Version  int64  // version up to which all changes have been processed; their events are in the ledger
 	Policy   []byte // encoded state of the alert policy
 	Term     int64
 }

@@ -33,14 +33,15 @@ type AlertRun struct {
 	Level    string // current level of the unit, or its level when the run was closed
 	OpenedAt time.Time
 	ClosedAt time.Time // zero: open
-	ToldAt   time.Time // when the last alert was sent
+	ToldAt   time.Time // when the last alert was sent or, if the run is closed, when it was closed
 	Reason   string    // reason of the last alert
 	Round    int       // round of escalation
 	AckBy    time.Time // deadline for an acknowledgment; zero: none is needed
 	AckedAt  time.Time // zero: not acknowledged
 	AckedBy  string
 	Alert    string // "evt_" + 32 hex: the alert that needs an acknowledgment
-	// Unreached means that all messages of the last alert have failed, or that there was no recipient.
+	// Unreached means that all messages of the last alert have failed, or that the alert that needs an acknowledgment
+	// had no recipient and no later message of this run has arrived or may still arrive.
 	Unreached bool
 }
 

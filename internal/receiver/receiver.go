@@ -27,7 +27,7 @@ type Receiver struct {
 	Answer     int // status of the response to an accepted delivery
 
 	mu   sync.Mutex
-	seen map[string]int // number of deliveries, by id
+	seen map[string]int // number of verified deliveries, by id
 	ids  []string       // keys of seen, oldest first
 }
 

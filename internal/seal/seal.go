@@ -68,7 +68,7 @@ func (r *Keyring) Use(f Fingerprint) bool {
 
 // NewKeyring returns a ring that opens with all keys, and seals with the first key until [Keyring.Use] chooses a
 // different one. A key is any string of at least [LeastKey] characters. The encryption key is derived from this
-// string (HKDF-SHA-256, RFC 5869), so a passphrase works as well as random bytes.
+// string (HKDF-SHA-256, RFC 5869), so the string may have any format.
 func NewKeyring(keys ...string) (*Keyring, error) {
 	ring := &Keyring{sealing: new(atomic.Int32)}
 	for _, text := range keys {

@@ -38,7 +38,7 @@ type Attempt struct {
 	Took     time.Duration
 	Class    Class
 	Status   int    // HTTP or SMTP status; 0: no response
-	Response string // start of the response; for administrators only
+	Response string // start of the response, or a code for why there is none; for administrators only
 }
 
 // Message is the input of a channel for one attempt of a delivery.
@@ -67,8 +67,8 @@ type Result struct {
 	Status     int           // HTTP or SMTP status; 0: no response
 	RetryAfter time.Duration // requested by the endpoint; 0: none
 	Final      bool          // whether a retry is useless, as after a 410, an SMTP 550 or an SMS 4xx
-	Took       time.Duration // from the first byte sent to the outcome
-	Response   string        // start of the response, one line
+	Took       time.Duration // from the start of the attempt to its outcome
+	Response   string        // start of the response on one line, or a code for why there is none
 }
 
 // Sender sends messages over one channel. Send makes one attempt, and returns no later than when ctx ends. Between
