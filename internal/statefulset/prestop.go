@@ -58,7 +58,7 @@ type kubernetes struct {
 	client                 *http.Client
 }
 
-// inCluster returns a client with the address and the token of this pod.
+// inCluster returns a client with the address of the API server and the token of this pod.
 func inCluster(env func(string) (string, bool)) (*kubernetes, error) {
 	host, _ := env("KUBERNETES_SERVICE_HOST")
 	port, _ := env("KUBERNETES_SERVICE_PORT")

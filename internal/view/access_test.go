@@ -44,7 +44,8 @@ func TestFaultsOfTheConfiguration(t *testing.T) {
 	}
 }
 
-// TestTLSAndUser connects over TLS with the test's certificate authority, as a user with a password.
+// TestTLSAndUser: a view connects over TLS, as a user with a password. It does not connect if the password is wrong,
+// the certificate authority is not configured, or the URL does not request TLS.
 func TestTLSAndUser(t *testing.T) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {

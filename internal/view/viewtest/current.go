@@ -28,9 +28,9 @@ func openKnown(t *testing.T, url string, now func() time.Time, pulse func()) *vi
 	return b
 }
 
-// readable reads a hospital with each method that checks whether the view is current, and returns the reason why the
-// hospital cannot be read, or nil. If the view is behind both before and after the other reads, each of them must
-// return an error.
+// readable reads a hospital with Token, ReadSince, LocalSettings and Read, and returns the reason why the hospital
+// cannot be read, or nil. If the view is behind both before and after the other reads, each of them must return an
+// error.
 func readable(t *testing.T, b *view.View) error {
 	t.Helper()
 	_, before := b.Token(t.Context(), "north")
