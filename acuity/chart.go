@@ -159,7 +159,7 @@ const (
 	LevelRed
 )
 
-// LevelRun records when a unit reached its current level, and its previous level.
+// LevelRun describes the current level of a unit: when the unit reached it, and which level the unit had before.
 type LevelRun struct {
 	Since    Instant // 0: unknown
 	Prior    Level

@@ -187,7 +187,7 @@ func anyEvents(t *rapid.T) []acuity.Event {
 	if n > 0 && rapid.Bool().Draw(t, "again") {
 		again := events[rapid.IntRange(0, n-1).Draw(t, "which")]
 		again.ReceivedAt += 1
-		if again.ReceivedAt > again.At+1 { // otherwise, the time of the event would depend on the receipt
+		if again.ReceivedAt > again.At+1 { // received earlier, the copy would count at its receipt, which differs from the original's
 			events = append(events, again)
 		}
 	}

@@ -36,7 +36,7 @@ func (how Options) JoinParts(events []Event, isPart func(*Event) bool) []Event {
 // part is one Encounter that is partOf another Encounter of the same visit.
 type part struct {
 	resource string
-	from, to acuity.Instant // to is 0 if the part is in progress
+	from, to acuity.Instant // start and end of the part in [from, to); from is 0 while the part is only planned, to is 0 until it ends
 	events   []Event        // events of the part, in the order in which they apply
 	end      *Event         // discharge of the part; nil: there is none
 }
@@ -60,12 +60,12 @@ func (j *joiner) addPart(e *Event) {
 	j.parts[i].events = append(j.parts[i].events, *e)
 }
 
-// opens reports whether an event opens or moves a visit.
+// opens reports whether events of type t open a visit or move the patient.
 func opens(t acuity.EventType) bool {
 	return t == acuity.A01 || t == acuity.A04 || t == acuity.A02 || t == acuity.A06 || t == acuity.A07
 }
 
-// join returns the events of the whole and of the parts.
+// join returns the events of the whole and of the parts, changed as [Options.JoinParts] describes.
 func (j *joiner) join() []Event {
 	for _, p := range j.parts {
 		slices.SortFunc(p.events, func(a, b Event) int { return a.Compare(&b) })
@@ -243,7 +243,7 @@ func (j *joiner) lastEnd() (last *Event) {
 // CountsAt returns the instant at which an event counts: the event time or the time of receipt, whichever is earlier.
 func (e *Event) CountsAt() acuity.Instant { return happenedAt(e) }
 
-// Opens reports whether an event opens or moves a visit.
+// Opens reports whether the type of the event is one that opens a visit or moves the patient.
 func (e *Event) Opens() bool { return opens(e.Type) }
 
 // OpenAt reports whether the visit was open at t.

@@ -311,7 +311,8 @@ func (b *placeBook) wordArea(words *[32][]areaWord, word string, from, best, to 
 	return best
 }
 
-// letter returns the index of a word's first letter, regardless of case.
+// letter returns the number of a word's first letter, from 1 for A to 26 for Z in either case. For a word that begins
+// with '&', it returns 6.
 func letter(word string) byte { return word[0] & 31 }
 
 // isLetter reports whether r is an ASCII letter.

@@ -43,8 +43,8 @@ type Timeline struct {
 
 // Stay is an interval that a visit spends in one room, or without a location.
 type Stay struct {
-	From, To acuity.Instant // To is 0 if the stay has not ended
-	Last     acuity.Instant // newest event that places the patient here
+	From, To acuity.Instant // interval [From, To) of the stay; To is 0 while the stay lasts
+	Last     acuity.Instant // time of the newest event that places the patient here
 	Placing  *Event         // first event that places the patient here
 }
 

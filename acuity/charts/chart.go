@@ -177,8 +177,8 @@ func addEntry(r *registry.Room) *acuity.PatientChart {
 
 // primary returns the primary factor of a visit and the kind of its source. An explicit primary factor from a census
 // applies until ADT moves the patient to a different area (docs/decisions.md#explicit-primary). A factor that is
-// derived from the census row applies only if ADT gives none, or if the newest census lists the visit in room r and
-// ADT last placed the visit in another room, no later than the census.
+// derived from the census row applies only if ADT gives no factor, or if the visit's newest census row is about room
+// r and ADT neither places the visit in r nor has moved the visit since that census.
 func (m *Builder) primary(
 	r *registry.Room, v *registry.Visit, known *facts.CensusFacts, birth acuity.Instant, cesarean bool,
 ) (adt.Primary, acuity.EvidenceKind) {
@@ -244,7 +244,8 @@ func (m *Builder) sameArea(v *registry.Visit, f *facts.CensusFacts) bool {
 	return place.KindFor(v.Timeline.Service) == (&adt.CareFacts{Area: f.Area, Service: f.Service}).Kind()
 }
 
-// PrimaryByCensus returns the primary factor according to a census row.
+// PrimaryByCensus returns the primary factor that the census facts f give for a patient in room r. The argument from
+// is the default start of the factor's clock, and birth is the time of birth, or 0 if there has been no birth.
 func PrimaryByCensus(r *registry.Room, f *facts.CensusFacts, from, birth acuity.Instant) adt.Primary {
 	at := from
 	if f.PrimarySince != 0 {

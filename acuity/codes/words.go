@@ -306,7 +306,7 @@ func (r *valueReader) readNumbers(i int) (to int, words []string, named bool) {
 			return to, words, true
 		}
 		t := &r.list[j]
-		if t.word != t.kept { // in a list, a plain number also names a category
+		if t.word != t.kept { // unlike "ii", a number such as "2" may count something other than categories
 			slash := strings.TrimSpace(t.before) == "/" || strings.TrimSpace(t.before) == "-"
 			if !slash && (!connected || r.continues(j+1)) {
 				return to, words, true

@@ -114,7 +114,7 @@ const contiguous = 15 * time.Minute
 // infusionRun is a time span during which an infusion ran or was on hold.
 type infusionRun struct {
 	factor   catalogue.Factor
-	from, to acuity.Instant // to is 0 if the infusion has not ended
+	from, to acuity.Instant // start and end of the run; to is 0 if the run has not ended
 }
 
 // foldInfusions builds the evidence from infusions that were sent as FHIR resources. The end of one infusion does not
@@ -176,9 +176,10 @@ func factorsOf(said []*ResourceStatement) []catalogue.Factor {
 	return list
 }
 
-// moveInfusion updates the assertion of an infusion with one version of its resource. A version that ends an infusion
-// also gives the infusion's start, even if no earlier version was received (docs/decisions.md#ended-infusions). Time
-// on hold counts as running.
+// moveInfusion updates the assertion of an infusion with one version of its resource, and returns the list ran. If
+// the version ends the infusion, moveInfusion adds the ended run to the list, even if no earlier version was
+// received, because the version also gives the infusion's start (docs/decisions.md#ended-infusions). Time on hold
+// counts as running.
 func (f *builder) moveInfusion(r *assertion, s *orderedStatement, ran []infusionRun) []infusionRun {
 	i := slices.IndexFunc(s.Matches, func(m terminology.Match) bool { return m.Factor == r.f })
 	switch {

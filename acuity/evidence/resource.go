@@ -11,8 +11,8 @@ import (
 	"svc/acuity/terminology"
 )
 
-// ResourceStatement is a statement from a FHIR resource, or any other statement that names a patient. Of the versions
-// of a resource, the newest counts, unless it was retracted.
+// ResourceStatement is a statement from a FHIR resource, or any other statement that names a patient. Which versions
+// of a resource count depends on its kind; see countsVersion.
 type ResourceStatement struct {
 	Statement
 	Version *Version // nil: not a version of a resource

@@ -267,8 +267,8 @@ func (l *Statements) trim(lose func(*Statement)) {
 	})
 }
 
-// growTight grows the capacity of a full list by its length divided by part, but by at least one. Doubling would leave
-// up to half of the memory of a hospital's lists unused.
+// growTight grows the capacity of a full list by one more than its length divided by part. Doubling would leave up to
+// half of the memory of a hospital's lists unused.
 func growTight[T any](list []T, part int) []T {
 	n := len(list)
 	if n < cap(list) {
