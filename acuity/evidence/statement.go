@@ -144,7 +144,8 @@ func winners(all []orderedStatement) []orderedStatement {
 	return kept
 }
 
-// isRetraction reports whether a statement retracts another one.
+// isRetraction reports whether a statement removes an earlier one. The retraction of a drug does not: it only ends
+// the drug's current run; see winners.
 func isRetraction(s orderedStatement) bool { return s.Status == acuity.SignalRetracted && !s.drug }
 
 // retract removes the last statement to which a retraction refers.

@@ -119,9 +119,9 @@ type Occupant struct {
 type CensusStay struct {
 	Room  int32
 	From  acuity.Instant // just after the previous census, which did not report the patient
-	First acuity.Instant // first census that reported the patient
-	Last  acuity.Instant // newest census that reported the patient
-	To    acuity.Instant // first census that no longer reported the patient; 0: none yet
+	First acuity.Instant // time of the first census that reported the patient
+	Last  acuity.Instant // time of the newest census that reported the patient
+	To    acuity.Instant // time of the first census that no longer reported the patient; 0: none yet
 }
 
 // CensusFacts are the facts that censuses have reported about one patient. A census does not change the fields it
@@ -143,7 +143,7 @@ type CensusFacts struct {
 // Standing is a diagnosis that the newest census lists.
 type Standing struct {
 	acuity.Diagnosis
-	Start, Last acuity.Instant // Start: the onset or, without one, the first census that lists the diagnosis; Last: the newest census
+	Start, Last acuity.Instant // onset (if missing, first census that lists the diagnosis), and newest census that lists the diagnosis
 }
 
 // ListedNewborn is a newborn whom a census lists with the mother.

@@ -40,9 +40,9 @@ var noiseScores = func() (z [noises]float64) {
 	return z
 }()
 
-// between gives, for each of the cutsOfR quantiles of the required nurses, its position between two tracked quantiles:
-// the index of the lower one, and the share of the way to the next. Positions are linear in the normal score and
-// extrapolated beyond the outermost tracked quantiles.
+// between gives, for each of the cutsOfR quantiles of the required nurses, its position between two tracked
+// quantiles: the index of the lower one (left), and the fraction of the distance from there to the next one (share).
+// Distances are measured in normal scores, and positions are extrapolated beyond the outermost tracked quantiles.
 var between = func() (list [cutsOfR]struct {
 	left  int
 	share float64
@@ -215,8 +215,8 @@ func poisson(mean float64) (quantiles [noises]int32) {
 }
 
 // scenes computes the state of the unit a given number of minutes ahead. Between two hours of the forecast, it
-// interpolates the forecast quantities. The number of rooms of class 4 is not interpolated: it is the number at the
-// earlier hour if no new facts arrive.
+// interpolates the forecast quantities. It does not interpolate the number of rooms of class 4, but uses the number
+// that the earlier hour would have if no new facts arrived.
 type scenes struct {
 	*path
 	model    *Model
