@@ -265,7 +265,8 @@ func (m *Model) averageWeek(table []float32, smooth bool) *[weekHours]float64 {
 }
 
 // usual returns the usual value at an hour of the week from a table of weights and sums, shrunk toward the mean for
-// the same hour of all days. It also reports whether there is any data.
+// the same hour of all days. It also reports whether the table has data for that hour of the day on any day of the
+// week.
 func usual(table []float32, slot int) (float64, bool) {
 	var n, sum float64
 	for s := slot % 24; s < weekHours; s += 24 {
@@ -279,7 +280,7 @@ func usual(table []float32, slot int) (float64, bool) {
 }
 
 // usualAt returns the usual value for an hour that starts at an arbitrary instant: the average for the two hours of
-// the week that it overlaps. For an hour of the week without data, it uses the given default.
+// the week that it overlaps. For an hour of the day without data on any day of the week, it uses the given default.
 func usualAt(table []float32, s *stretch, otherwise float64) float64 {
 	return s.mix(func(slot int) float64 {
 		if x, known := usual(table, slot); known {

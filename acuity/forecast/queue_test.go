@@ -89,8 +89,8 @@ func floor(perHour, stay float64, h int) float64 {
 	return total
 }
 
-// TestQueueFloor: if nothing more can be learned, the forecast is about as good as the best one. It is never better,
-// which would indicate a leak from the future.
+// TestQueueFloor: after eight weeks of a simulated queue, the mean error of the forecasts is at most 15% above that
+// of the best possible forecast. An error more than 2% below it would indicate a leak from the future.
 func TestQueueFloor(t *testing.T) {
 	const perHour, stay, weeks = .5, 13, 20
 	var errors [forecast.Horizon]float64

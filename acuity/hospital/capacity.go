@@ -23,9 +23,10 @@ type capacity struct {
 	locations *identity.Locations
 }
 
-// freeCapacity frees capacity before an observation is applied. It drops the oldest identities beyond their limit,
-// closed visits if the observation might not fit, and unused rooms if there are nearly too many. These decisions
-// depend only on facts, so reading the log again has the same result.
+// freeCapacity frees capacity before an observation is applied. It drops the oldest identities beyond their limit. If
+// the observation might not fit, it drops visits that are no longer in the unit, and if there are nearly too many
+// rooms, it drops rooms without facts. These decisions depend only on facts, so reading the log again has the same
+// result.
 func (u *State) freeCapacity(o *acuity.Observation) {
 	if u.hours.isPast {
 		return
@@ -153,7 +154,8 @@ func (c *capacity) allowsPatient(in *registry.Intake, v *registry.Visit, id, pat
 }
 
 // allowsWaiting reports whether the limits allow one more statement for the given holder. A statement for a known
-// visit is always allowed. Any other statement waits for its visit or patient, and allowsWaiting counts it.
+// visit is always allowed. Any other statement waits for its visit or patient, and allowsWaiting counts it. If it
+// refuses the statement, it also drops a holder without statements.
 func (c *capacity) allowsWaiting(in *registry.Intake, to identity.Holder) bool {
 	if to.V != nil && (!to.V.IsName() || to.V.Joined.Head != nil) {
 		return true
@@ -188,6 +190,7 @@ func (c *capacity) allowsAllRooms(o *acuity.Observation) bool {
 }
 
 // allowsRoom reports whether a room may be in use: either the room is already in use, or the limits allow one more.
+// In the second case, allowsRoom counts the room.
 func (c *capacity) allowsRoom(in *registry.Intake, id int32) bool {
 	r := c.Room(id)
 	if in.Roomy || in.NewRooms[id] || r != nil && r.InUnit && charts.IsUsed(r, c.Facts.Clock) {

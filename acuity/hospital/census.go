@@ -148,9 +148,9 @@ func (t *censusIntake) applyNamedRow(row *acuity.CensusRoom) bool {
 	return true
 }
 
-// applyUnnamedRow applies a row without a visit. The row refers to the visit that is in the room at the time of the
-// census or, if there is none, to an occupant without a visit. It does not refer to a newborn's visit if mayBeNewborn
-// returns false.
+// applyUnnamedRow applies a row that names no visit, or whose visit cannot be used. The row refers to the visit that
+// is in the room at the time of the census, unless another row already refers to that visit, or the visit is a
+// newborn's and mayBeNewborn returns false. If no visit remains, the row refers to an occupant without a visit.
 func (t *censusIntake) applyUnnamedRow(row *acuity.CensusRoom) {
 	u := t.unit
 	r := u.registry.Room(row.ID)
@@ -228,7 +228,8 @@ func (t *censusIntake) markOccupied(id int32) {
 	t.occupied[id] = true
 }
 
-// endMissing ends the stays of visits and occupants that this census does not report.
+// endMissing ends the stays of the visits and occupants that this census does not report, and unlists the rooms that
+// it does not list.
 func (t *censusIntake) endMissing() {
 	u := t.unit
 	for _, v := range u.registry.Visits {

@@ -12,7 +12,8 @@ import (
 	"svc/acuity/terminology"
 )
 
-// describe applies the facts in a row to the patient. Facts that the row does not mention are unchanged.
+// describe applies the facts in a row to the patient. Facts that the row does not mention are unchanged, except that
+// a different area, service or class can end an explicit primary factor; see applyPrimary.
 func (t *censusIntake) describe(f *facts.CensusFacts, row *acuity.CensusRoom) {
 	r, since := t.unit.registry.Room(row.ID), f.PrimarySince
 	before := charts.PrimaryByCensus(r, f, t.at, f.Birth()).Factor

@@ -69,8 +69,8 @@ func (u *State) updateHead() {
 	}
 }
 
-// addEffects adds the differences from the last published state: first the level, then the rooms by id. A room that has
-// left the unit is gray.
+// addEffects adds the differences from the last published state, first the level, then the rooms by id, and records
+// the new state as published. A room that has left the unit is gray.
 func (k *scoring) addEffects(c *acuity.Change) {
 	v := &k.verdict
 	if v.Level != k.Facts.Level {

@@ -56,7 +56,7 @@ func versionTime(updatedAt, receivedAt acuity.Instant) acuity.Instant {
 }
 
 // isOlderVersion reports whether a version of an Encounter is older than the stored version. Versions are compared by
-// time, then by number, then by arrival.
+// time, then by number, then by arrival. If neither version has a time, their numbers are compared first.
 func isOlderVersion(e *acuity.Event, receivedAt acuity.Instant, stored *adt.Event) bool {
 	at, storedAt := versionTime(e.UpdatedAt, receivedAt), versionTime(stored.UpdatedAt, stored.ReceivedAt)
 	numbered := e.VersionID != 0 && stored.VersionID != 0
@@ -68,8 +68,9 @@ func isOlderVersion(e *acuity.Event, receivedAt acuity.Instant, stored *adt.Even
 
 // applyVersion decides whether the events of an Encounter's version are applied
 // (docs/decisions.md#encounter-versions). If they are, it removes the events of the stored version, and the caller
-// stores the new events. If they are not, for example because a newer version is stored, the result has no visit, and
-// its outcome states why. For the version's other events, applyVersion returns the same result.
+// stores the new events. If they are not, the result has no visit, and its outcome states why. A version that is
+// older than the stored one is not applied, but can still correct the times and the visit of the stored events. For
+// the version's other events, applyVersion returns the same result.
 func (es *eventStore) applyVersion(in *registry.Intake, e *acuity.Event) *intakeVersion {
 	k := es.versionOf(in, e)
 	if k.taken {
@@ -207,5 +208,5 @@ func (es *eventStore) mergeNames(from, to *registry.Visit) {
 		es.RecordFact(to)
 		es.Work.MarkVisit(to, registry.Unsaved)
 	}
-	es.Work.RecountWaiting = true // the source visit has only a name left, so housekeeping removes it
+	es.Work.RecountWaiting = true // the moved statements may no longer wait
 }

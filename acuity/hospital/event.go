@@ -226,7 +226,8 @@ func (es *eventStore) addEventRoom(in *registry.Intake, i int, l *acuity.Locatio
 	}
 }
 
-// appliedEventOf returns an event of the visit together with its disposition.
+// appliedEventOf returns an event of the visit together with its disposition, or nil if the visit's timeline does not
+// contain the event.
 func appliedEventOf(v *registry.Visit, id string, e *acuity.Event) *adt.AppliedEvent {
 	for i := range v.Timeline.Events {
 		t := &v.Timeline.Events[i]
@@ -237,8 +238,8 @@ func appliedEventOf(v *registry.Visit, id string, e *acuity.Event) *adt.AppliedE
 	return nil
 }
 
-// warnOfPlace warns if an event named a location but the visit is not in a room. It does not warn if the visit was
-// transferred to a location outside the unit.
+// warnOfPlace warns if the visit is at a location without a room. It also warns if an event names a location and the
+// visit is outside the unit, unless the visit was in the unit before.
 func (es *eventStore) warnOfPlace(in *registry.Intake, i int, v *registry.Visit) {
 	place := &in.Observation.Events[i].Place
 	switch {
@@ -257,9 +258,10 @@ func wasInUnit(v *registry.Visit) bool {
 	return slices.ContainsFunc(v.Spans, inUnit)
 }
 
-// foldOldest replaces the oldest events of a visit, about a quarter, with one or two events if the visit has too many
-// (docs/decisions.md#folded-events). The new events give the location, the diagnoses and the other state that the
-// visit had after the replaced events. The replaced events can no longer be canceled.
+// foldOldest reduces the events of a visit that has too many (docs/decisions.md#folded-events). If assignLent does
+// not suffice, foldOldest replaces about a quarter of the events, the oldest, with at most two new events, which give
+// the location, the diagnoses and the other state that the visit had after the replaced events. The replaced events
+// can no longer be canceled.
 func (es *eventStore) foldOldest(v *registry.Visit) {
 	if !es.isFull(v) {
 		return

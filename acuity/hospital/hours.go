@@ -88,7 +88,8 @@ func (h *observedHours) addSnapshot(in *registry.Intake) {
 	in.Snapshot = &s
 }
 
-// addArrivals adds the patients who arrived within the previous hour, including those who have left.
+// addArrivals adds the patients who arrived within the previous hour, including those who have left. It does not add
+// the visits of newborns.
 func (h *observedHours) addArrivals(s *acuity.Snapshot) {
 	to := acuity.Instant(s.Hour) * registry.HourOf
 	kinds := make(map[uint64]acuity.ArrivalKind, len(s.Visits))
@@ -128,9 +129,9 @@ func (h *observedHours) addArrivals(s *acuity.Snapshot) {
 	}
 }
 
-// cameAt returns when the visit became known: when it was opened or when the opening was first received, whichever is
-// later. For a visit that only censuses have reported, cameAt returns the time of the first census. For a visit that
-// has neither an opening nor a census, it returns 0.
+// cameAt returns when svc first knew that the visit was open: the time of its opening or the earliest receipt of an
+// event that did not precede the opening, whichever is later. For a visit that only censuses have reported, cameAt
+// returns the time of the first census. For a visit that has neither an opening nor a census, it returns 0.
 func cameAt(v *registry.Visit) acuity.Instant {
 	if v.Timeline.OpenedAt == 0 {
 		if len(v.Stays) > 0 {
@@ -308,8 +309,8 @@ func newPast(u *State) *past {
 	return p
 }
 
-// applyUntil applies at most the given number of events from before an instant, and reports whether no such events
-// remain.
+// applyUntil applies at most the given number of the events that occurred before an instant, and reports whether no
+// such events remain.
 func (p *past) applyUntil(before acuity.Instant, most int) bool {
 	n := 0
 	for ; n < len(p.events) && p.events[n].At < before; n++ {

@@ -41,7 +41,7 @@ func (h *observedHours) addPastStaffing(in *registry.Intake) (earliest acuity.In
 			}
 		}
 	}
-	for _, i := range changed { // only now is it known where each entry ends
+	for _, i := range changed { // the end of an entry is known only after all entries are set
 		if !h.hasPastHours(list[i].AsOf, closed) {
 			in.Warn("staffing_of_live_hours", registry.ItemPath("staffing", i)+".asOf")
 		}

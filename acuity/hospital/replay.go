@@ -58,8 +58,8 @@ func (u *State) dropDerived() {
 	u.timelines.Moves, u.stays.Unplaced, u.charts.Belonging, u.charts.Crowded = nil, 0, 0, false
 }
 
-// preview returns the change that an observation would make. It applies the observation to a twin of the unit, restored
-// from changelog records. In the unit itself, it records only that the request was made.
+// preview returns a change that contains the effect that an observation would have. It applies the observation to a
+// twin of the unit, restored from changelog records. In the unit itself, it makes a change without new facts.
 func (u *State) preview(o *acuity.Observation, offset int64) acuity.Change {
 	u.begin(max(u.registry.Facts.Clock, o.ReceivedAt, o.AppliedAt), offset)
 	real := *o
