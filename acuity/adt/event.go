@@ -64,8 +64,8 @@ func (x *extra) isZero() bool {
 		x.UpdatedAt == 0 && x.VersionID == 0 && len(x.Diagnoses) == 0 && len(x.CoarseTimes) == 0
 }
 
-// AppendTo converts the event back to an [acuity.Event] of the given visit, as it was received, and appends it to
-// list.
+// AppendTo converts the event back to an [acuity.Event] of the given visit, as it was received but without warnings,
+// and appends it to list.
 func (e *Event) AppendTo(list []acuity.Event, visit string) []acuity.Event {
 	return append(list, acuity.Event{
 		ID: e.ID, Digest: e.Digest, Type: e.Type, At: e.At, Precision: e.Precision, AtFrom: e.AtFrom, AtTo: e.AtTo,

@@ -51,10 +51,10 @@ const (
 	freshNewborn  = 6 * time.Hour // how long a newborn counts as in transition
 )
 
-// ChoosePrimary chooses the primary factor of a patient: the explicit one, or else the one in the hospital's table, or
-// else the one in the table of areas. A modifier never implies a primary factor
-// (docs/decisions.md#no-primary-from-modifier). The table of areas never gives a newborn the primary factor of a
-// mother.
+// ChoosePrimary chooses the primary factor of a patient: the explicit one, or else the one in the hospital's table,
+// or else the one in the table of areas. If none of them applies, it returns the zero value. A modifier never implies
+// a primary factor (docs/decisions.md#no-primary-from-modifier). The table of areas never gives a newborn the primary
+// factor of a mother.
 func ChoosePrimary(f *CareFacts) Primary {
 	switch {
 	case f.Explicit != 0:

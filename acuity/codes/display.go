@@ -18,7 +18,7 @@ func SplitWords(text string) (words []string) {
 	return words
 }
 
-// MaxDisplay is the maximum length of a stored display name, in bytes (display names are ASCII).
+// MaxDisplay is the maximum length of a stored display name, in characters.
 const MaxDisplay = 80
 
 // maskedRun is the length of the shortest run of digits that is masked in a display name. A number of that length could

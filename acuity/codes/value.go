@@ -201,8 +201,8 @@ func cutDigits(text string) (digits, rest string) {
 	return text[:len(text)-len(rest)], rest
 }
 
-// cutExponent reads an exponent such as "e2" or "E-3" at the start of text. It returns the exponent and its length in
-// bytes, or 0, 0 if text has none.
+// cutExponent reads an exponent of one digit, such as "e2" or "E-3", at the start of text. It returns the exponent
+// and its length in bytes, or 0, 0 if text does not begin with such an exponent.
 func cutExponent(text string) (exp, used int) {
 	if text == "" || text[0]|0x20 != 'e' {
 		return 0, 0

@@ -2,7 +2,8 @@ package codes
 
 import "strings"
 
-// maxWords is the maximum number of words that are read from a value or a display name.
+// maxWords is the maximum number of words that are read from a display name. The words that are kept from a value
+// must be fewer.
 const maxWords = 24
 
 // vocabulary maps the known words of values to the words that are kept; "" drops a known word that no rule needs.

@@ -57,7 +57,7 @@ var valueSpelling = strings.NewReplacer(
 	"+/-", " ? ", "-/+", " ? ", "±", " ? ", "’", "'", "Ⅲ", "III", "Ⅱ", "II", "Ⅰ", "I", "ⅲ", "iii", "ⅱ", "ii", "ⅰ", "i",
 )
 
-// splitTokens splits the text of a value into at most maxTokens words.
+// splitTokens splits the text of a value into words. It stops as soon as there are more than maxTokens words.
 func splitTokens(text string) []token {
 	text = valueSpelling.Replace(text)
 	var list []token

@@ -52,8 +52,9 @@ func (h *ResourceStatement) plain() Statement {
 }
 
 // orderVersions sets the position of each version. The list must contain all statements about one visit or patient.
-// Versions are ordered by time, then number, then arrival; the clinical time has no effect. A version is older than
-// every version with a greater number.
+// Versions are ordered by time, then by number, then by arrival; the clinical time has no effect. If a resource has
+// versions with a number but without a time, each of them is also older than those with a greater number, even if it
+// arrived later.
 func orderVersions(list []*ResourceStatement) {
 	var numbered []*ResourceStatement // versions with a number but without a time
 	for _, h := range list {
@@ -91,7 +92,8 @@ func (h *ResourceStatement) retractsResource() bool {
 	return h.Status == acuity.SignalRetracted && !strings.Contains(h.Version.Resource, ".")
 }
 
-// compareVersions orders the versions of one resource. A retraction comes after a version with the same time.
+// compareVersions orders the versions of one resource. If only one of two versions with the same position, number and
+// time of receipt is a retraction of the resource, the retraction comes first.
 func compareVersions(a, b *ResourceStatement) int {
 	return cmp.Or(
 		cmp.Compare(a.made, b.made),

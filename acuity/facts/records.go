@@ -143,7 +143,7 @@ type CensusFacts struct {
 // Standing is a diagnosis that the newest census lists.
 type Standing struct {
 	acuity.Diagnosis
-	Start, Last acuity.Instant // Start: onset or, if missing, time of the first census with the diagnosis; Last: time of the newest census with it
+	Start, Last acuity.Instant // Start: onset or, if missing, first census that lists the diagnosis; Last: newest census that lists it
 }
 
 // ListedNewborn is a newborn whom a census lists with the mother.

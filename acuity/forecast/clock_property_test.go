@@ -77,8 +77,8 @@ func TestClockChange(t *testing.T) {
 	}
 }
 
-// TestGap: after thirty hours without snapshots, no hour before the gap is compared with an hour after it, and the
-// hours in the gap are not learned.
+// TestGap: after thirty hours that were not observed, or for which there are no snapshots, no hour before the gap is
+// compared with an hour after it, and the hours in the gap are not learned.
 func TestGap(t *testing.T) {
 	list := anyUnit(rand.New(rand.NewPCG(9, 0)), 200)
 	for i := range list {

@@ -149,7 +149,8 @@ func (s *scene) scenario(i, j int, moves int32) score.UnitNumbers {
 	return g
 }
 
-// shares converts the number of scenarios at each level to probabilities.
+// shares converts the number of scenarios at each level to the probabilities of the levels, which it corrects by
+// s.shift, and determines the median level.
 func (s *scene) shares(count *[4]int) levels {
 	var l levels
 	above := 0
