@@ -51,8 +51,8 @@ func (m *Builder) Arrange(rebuilt []*registry.Room) {
 	}
 }
 
-// isIn reports whether a room belongs to the unit. It does if the newest census lists it, or if a patient was placed
-// in it or clinical ingest named it since that census. The argument census is the time of the newest census.
+// isIn reports whether a room belongs to the unit. It does if the newest census lists it or if, since that census, a
+// patient was in it or clinical ingest named it. The argument census is the time of the newest census.
 func isIn(r *registry.Room, census acuity.Instant) bool {
 	if r.Listed || r.Clinical || r.Placed {
 		return true

@@ -143,8 +143,8 @@ func TestDiagnosisOfAFetus(t *testing.T) {
 	}
 }
 
-// The newest version of a resource applies. Versions are ordered by update time, then number, then arrival. Neither the
-// clinical time nor the order of arrival matters.
+// The newest version of a resource applies. Versions are ordered by update time or number, if they have one, and only
+// otherwise by arrival. The clinical time does not matter.
 func TestNewestVersionCounts(t *testing.T) {
 	lines := map[string][2]string{
 		"condition":   {"con|ICD-10-CM|O72.1", "con|ICD-10-CM|O72.1||" + stopped},

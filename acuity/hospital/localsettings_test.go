@@ -9,8 +9,9 @@ import (
 	"svc/acuity/terminology"
 )
 
-// TestTableVersion: a change of many rows with an expected table version succeeds until another change sets or removes
-// a row. After that, the change is refused, even if the other change was undone.
+// TestTableVersion: a change with an expected table version is applied if the table has that version, and is refused
+// once another change has set or removed a row. The version of one table does not apply to another table, and rules
+// have no table version.
 func TestTableVersion(t *testing.T) {
 	u := New(testHospital)
 	at := day
