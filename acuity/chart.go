@@ -57,7 +57,7 @@ type RoomChart struct {
 	Label  string
 	Area   string
 	Status RoomStatus
-	Listed bool // whether the room counts toward capacity: the newest census lists it, or ADT has placed a patient there
+	Listed bool // whether the room counts toward capacity: the newest census lists it, or ADT or a census has reported a patient there
 
 	// NewestSignal is the order time of the newest signal in a room that is known only from clinical signals. Such a
 	// room is stale 48 h later. NewestSignal is 0 if the room is known from other facts.

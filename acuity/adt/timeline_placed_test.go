@@ -7,13 +7,13 @@ import (
 )
 
 // For a visit with transfers and cancels, PlacedAt returns the start of the current stay, IsWithdrawn is true for the
-// canceled events, and TakenBack returns the time of the event that a cancel cancels.
+// events that no longer count, and TakenBack returns the time of the event that a cancel cancels.
 func TestPlacedAndWithdrawn(t *testing.T) {
 	moved := []acuity.Event{event("a", acuity.A01, 0, "LD^1"), event("b", acuity.A02, 9, "OR^1")}
 	for name, c := range map[string]struct {
 		events    []acuity.Event
-		placed    int    // minute, or -1 if never placed
-		withdrawn string // the locations of canceled events
+		placed    int    // minute at which the current stay starts, or -1 if the visit is not open
+		withdrawn string // points of care of the withdrawn events
 		takenBack int    // minute of the event that the last event cancels, or -1
 	}{
 		"moved":                      {events: moved, placed: 9, takenBack: -1},

@@ -146,7 +146,8 @@ func (m *Builder) admitOccupant(r *registry.Room) {
 	m.addBabyEvidence(r, p, nil)
 }
 
-// admitUnknown adds an entry to the chart of a room that only clinical ingest names.
+// admitUnknown adds an entry, if any evidence is active, to the chart of a room that only clinical ingest names. It
+// also sets NewestSignal.
 func (m *Builder) admitUnknown(r *registry.Room) {
 	e := &m.evidenceInput
 	m.gatherStatements(e, registry.Binding{Kind: registry.ToRoom}, r)
@@ -311,8 +312,9 @@ func addPrimary(e *evidence.Input, c adt.Primary, kind acuity.EvidenceKind, feed
 }
 
 // gatherStatements resets the input e for the owner b, and adds the lists of statements that may contain statements
-// of this owner. If b is a visit, these are the lists of the visit and of every room in which it was; otherwise, only
-// the list of the room r.
+// of this owner. If b is a visit, these are the lists of the visit, of the visits joined with it and of every room in
+// which it was, and gatherStatements also adds the visit's resource statements. Otherwise, it adds only the list of
+// the room r.
 func (m *Builder) gatherStatements(e *evidence.Input, b registry.Binding, r *registry.Room) {
 	e.Reset(b.Owner())
 	if !m.Work.Plain {

@@ -124,8 +124,8 @@ type CensusStay struct {
 	To    acuity.Instant // time of the first census that no longer reported the patient; 0: none yet
 }
 
-// CensusFacts are the facts that censuses have reported about one patient. A census does not change the fields it
-// omits.
+// CensusFacts are the facts that censuses have reported about one patient. A census does not change the fields that
+// it omits, except that a different area, service or class ends an explicit primary factor.
 type CensusFacts struct {
 	Area         string // area in the patient's row
 	Class        byte

@@ -19,8 +19,8 @@ import (
 
 const firstHour = 490_000
 
-// anyUnit generates hours of a unit with arbitrary stages, gaps and doubtful facts. The unit is not realistic but
-// reveals divisions by zero.
+// anyUnit generates hours of a unit with arbitrary stages, demands and numbers of nurses. Some hours are not
+// observed. The unit is not realistic but reveals divisions by zero.
 func anyUnit(random *rand.Rand, hours int) []acuity.Snapshot {
 	list := make([]acuity.Snapshot, hours)
 	var here []acuity.SnapshotVisit

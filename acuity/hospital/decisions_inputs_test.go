@@ -87,7 +87,7 @@ func census(at float64, rows ...acuity.CensusRoom) acuity.Observation {
 // holds returns the census row for a room with a patient. Each word is one of:
 //
 //   - the id of a primary factor or a modifier, or an ICD-10-CM or SNOMED CT code
-//   - "area=", "visit=", "class=" or "service=" with a value
+//   - "area=", "visit=", "label=", "class=" or "service=" with a value
 //   - "since=" or "born=" with a number of minutes
 //   - "baby", or "baby=" with a primary factor
 //   - "cesarean"

@@ -142,8 +142,8 @@ func TestPastHourHasTheLevelOfItsStaffing(t *testing.T) {
 	}
 }
 
-// Past hours do not depend on the order of the staffing in a batch, on how the staffing is divided into batches, or on
-// a restart between batches.
+// Past hours do not depend on the order of the staffing in a batch, on how the staffing is divided into batches, or
+// on a restart before the backfill.
 func TestPastStaffingHasNoOrder(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		now := clockAt(12*60 + 30)
