@@ -15,7 +15,7 @@ type Change struct {
 	AppliedAt Instant // the hospital's clock at this change
 
 	Outcome Outcome
-	Reason  string       // stable code for why the input was not applied; "": it was
+	Reason  string       // stable code for why the input was not applied; "": none
 	Items   []ItemResult // one per event in the input, in the order of the input
 
 	Level   Level // level after the change

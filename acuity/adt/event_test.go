@@ -187,7 +187,7 @@ func anyEvents(t *rapid.T) []acuity.Event {
 	if n > 0 && rapid.Bool().Draw(t, "again") {
 		again := events[rapid.IntRange(0, n-1).Draw(t, "which")]
 		again.ReceivedAt += 1
-		if again.ReceivedAt > again.At+1 { // received earlier, the copy would count at its receipt, which differs from the original's
+		if again.ReceivedAt > again.At+1 { // if the copy were received earlier, it would count at its time of receipt
 			events = append(events, again)
 		}
 	}

@@ -36,7 +36,7 @@ func (how Options) JoinParts(events []Event, isPart func(*Event) bool) []Event {
 // part is one Encounter that is partOf another Encounter of the same visit.
 type part struct {
 	resource string
-	from, to acuity.Instant // start and end of the part in [from, to); from is 0 while the part is only planned, to is 0 until it ends
+	from, to acuity.Instant // start and end of the part; from is 0 if it is only planned, to is 0 if it has not ended
 	events   []Event        // events of the part, in the order in which they apply
 	end      *Event         // discharge of the part; nil: there is none
 }
@@ -226,7 +226,8 @@ func (j *joiner) wholeAt(t acuity.Instant) *Event {
 	return nil
 }
 
-// lastEnd returns the discharge of the part that ends last. It returns nil if a part is in progress or no part has ended.
+// lastEnd returns the discharge of the part that ends last. It returns nil if a part is in progress or no part has
+// ended.
 func (j *joiner) lastEnd() (last *Event) {
 	for _, p := range j.parts {
 		switch {

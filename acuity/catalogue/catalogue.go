@@ -81,7 +81,7 @@ type Spec struct {
 	RatioPatientType    string // only for a primary factor
 	Section             Section
 	Primary             bool
-	Routes              []Route   // what activates the factor; of several matching routes, the highest variant and the last nonzero count apply
+	Routes              []Route   // what activates the factor; of several matching routes, the highest variant and the last known count apply
 	Variants            []Variant // index 0 is the plain variant, which always exists
 	Note                string
 }
