@@ -244,7 +244,7 @@ func (j *joiner) lastEnd() (last *Event) {
 // CountsAt returns the instant at which an event counts: the event time or the time of receipt, whichever is earlier.
 func (e *Event) CountsAt() acuity.Instant { return happenedAt(e) }
 
-// Opens reports whether the type of the event is one that opens a visit or moves the patient.
+// Opens reports whether events of this type open a visit or move the patient.
 func (e *Event) Opens() bool { return opens(e.Type) }
 
 // OpenAt reports whether the visit was open at t.

@@ -311,8 +311,8 @@ func (b *placeBook) wordArea(words *[32][]areaWord, word string, from, best, to 
 	return best
 }
 
-// letter returns the number of a word's first letter, from 1 for A to 26 for Z in either case. For a word that begins
-// with '&', it returns 6.
+// letter returns the index of a word's list in placeBook.words: the low five bits of the first byte, which are 1 to
+// 26 for the letters of either case.
 func letter(word string) byte { return word[0] & 31 }
 
 // isLetter reports whether r is an ASCII letter.

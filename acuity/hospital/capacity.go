@@ -154,8 +154,8 @@ func (c *capacity) allowsPatient(in *registry.Intake, v *registry.Visit, id, pat
 }
 
 // allowsWaiting reports whether the limits allow one more statement for the given holder. A statement for a known
-// visit is always allowed. Any other statement waits for its visit or patient, and allowsWaiting counts it. If it
-// refuses the statement, it also drops a holder without statements.
+// visit is always allowed. Any other statement waits for its visit or patient, and allowsWaiting counts it. If
+// allowsWaiting returns false, it also drops a patient without a visit and without other statements.
 func (c *capacity) allowsWaiting(in *registry.Intake, to identity.Holder) bool {
 	if to.V != nil && (!to.V.IsName() || to.V.Joined.Head != nil) {
 		return true

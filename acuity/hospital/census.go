@@ -228,8 +228,8 @@ func (t *censusIntake) markOccupied(id int32) {
 	t.occupied[id] = true
 }
 
-// endMissing ends the stays of the visits and occupants that this census does not report, and unlists the rooms that
-// it does not list.
+// endMissing ends the stays of the visits and occupants that this census does not report, and calls unlistRoom for
+// the rooms that this census does not list.
 func (t *censusIntake) endMissing() {
 	u := t.unit
 	for _, v := range u.registry.Visits {
