@@ -50,14 +50,14 @@ func (m Moment) Start() Instant {
 // time among other times in the same way:
 //
 //   - An exact moment is returned unchanged.
-//   - A coarse moment resolves to the first of the other given moments that is more exact and lies within it, such
-//     as the time when the message was sent or the version was written.
-//   - If no such moment exists, the coarse moment resolves to the receipt, if the receipt lies within it.
-//   - An interval that ended before the receipt resolves to its last instant, so a coarse time never precedes an
-//     exact one within it.
 //   - An interval that begins after the receipt resolves to its start.
+//   - An interval resolves to the first moment in beside that is more exact and lies within the interval.
+//   - If beside has no such moment, an interval that contains the receipt resolves to the receipt.
+//   - If beside has no such moment, an interval that ended before the receipt resolves to its last instant.
 //
-// A coarse moment that has begun never resolves to an instant after the receipt.
+// The moments in beside are, for example, the time when the message was sent or the version was written. Because an
+// ended interval resolves to its last instant, a coarse time never precedes an exact one within it. A coarse moment
+// that has begun never resolves to an instant after the receipt.
 func (m Moment) Resolve(receipt Instant, beside ...Moment) Instant {
 	if m.From == 0 || m.IsExact() {
 		return m.From

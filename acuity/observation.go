@@ -20,7 +20,7 @@ type Observation struct {
 
 	Events   []Event   // from adt, hl7 and batch: the events in the order of the request
 	Signals  []Signal  // from clinical
-	Room     *RoomRef  // from clinical: the room that the request names, even if it has no signals
+	Room     *RoomRef  // from clinical: the room that the request names, even if the request has no signals
 	Census   *Census   // from census
 	Staffing *Staffing // from staffing
 	// PastStaffing is the staffing that a batch reports for past hours, at most one entry per instant, in any order.

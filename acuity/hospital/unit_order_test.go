@@ -139,8 +139,9 @@ func TestOrderOfMixedFeedsMeansNothing(t *testing.T) {
 	})
 }
 
-// A return that is dated in the future counts at its receipt. A visit that leaves at that instant then has two stays
-// with the same start. Canceling the first stay keeps the second, even if the cancel arrives last.
+// A patient is transferred and discharged at the time of receipt. The readmission is dated in the future, so it
+// counts at the time of receipt too, and the visit has two stays with the same start. Canceling the transfer removes
+// only the first stay, whether the cancel arrives before or after the readmission.
 func TestCancelOfStayWithTheStartOfAnother(t *testing.T) {
 	now := clockAt(600)
 	event := func(id string, kind acuity.EventType, at acuity.Instant) acuity.Observation {
@@ -212,8 +213,8 @@ func identify(e *acuity.Event) {
 	}
 }
 
-// After a transfer, an admission or a discharge and its cancel, the rooms are the same as before, including their
-// clocks (invariant 4).
+// If a transfer, an admission or a discharge is canceled, the rooms are the same as before that event, including
+// their clocks (invariant 4).
 func TestCancelGivesBackWhatWas(t *testing.T) {
 	admit := arrival(clockAt(0), acuity.Event{ID: "a", Type: acuity.A01, Visit: "v", Class: 'I', Place: ldr("L1")})
 	tests := map[string]struct{ before, between []acuity.Observation }{

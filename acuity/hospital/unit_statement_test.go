@@ -126,7 +126,7 @@ func TestWhatWaitsIsCounted(t *testing.T) {
 	}
 }
 
-// If a sender repeats a statement twice within minutes, the unit drops the second of the three versions, even if the
+// If a sender sends the same statement three times within minutes, the unit drops the second version, even if the
 // statements are matched again before the third version arrives.
 func TestThinningOutlivesReading(t *testing.T) {
 	wrong := acuity.Signal{Kind: catalogue.KindMedication, Resource: "bag", Status: acuity.SignalRetracted}

@@ -141,8 +141,8 @@ func (l *Worklist) AddUnmappedDiagnosis(in *registry.Intake, d *acuity.Diagnosis
 	}
 }
 
-// countCode adds one occurrence of an unmapped code to the worklist. It also adds the code to the result, unless the
-// code is marked as ignored.
+// countCode adds one occurrence of an unmapped code to the worklist, unless the code is new and the worklist is full.
+// It also adds the code to the result of the request, unless the code is marked as ignored.
 func (l *Worklist) countCode(in *registry.Intake, system codes.System, code, display string, kind catalogue.SignalKind, room int32) {
 	key := UnmappedKey(system, code, kind)
 	c := l.Codes.Rows[key]

@@ -40,7 +40,8 @@ func (j *Joins) touchRelated(v *registry.Visit) {
 	}
 }
 
-// Remove removes a dropped visit and touches the visits that name it, so that these visits are joined again.
+// Remove removes a dropped visit from the indexes, and touches the visits that may have been joined with it, so that
+// they are joined again without it.
 func (j *Joins) Remove(v *registry.Visit) {
 	j.eachNeighbor(v, func(o *registry.Visit) {
 		if o != v {
@@ -120,8 +121,8 @@ func firstOf(list []identity, i int) int {
 }
 
 // unite decides which identities are the same visit, and chooses the heads. Two visits of the same patient are joined
-// if one names the other, or both name the same visit. A visit without a patient is joined with the linked visits
-// that ofOnePatient selects.
+// if one names the other, or if both name the same account or Encounter. A visit without a patient is joined with the
+// linked visits that ofOnePatient selects.
 func (j *Joins) unite(list []identity, index map[*registry.Visit]int) {
 	one := func(a, b int) {
 		if a, b = firstOf(list, a), firstOf(list, b); a != b {
@@ -218,8 +219,9 @@ func (j *Joins) ofOnePatient(list []identity, of []int) []int {
 	return nil
 }
 
-// makeHead makes one of the visits the head: the one that has parts and is not itself part of another visit, or else
-// the first by id. Visits with events precede visits without.
+// makeHead chooses the head of a group of joined visits. Visits with events take precedence over visits without.
+// Among the visits with events, one that has parts and is not itself part of another visit takes precedence. If
+// several visits remain, the first by id is the head.
 func (j *Joins) makeHead(group []*registry.Visit) {
 	isWhole := map[*registry.Visit]bool{}
 	isPart := map[*registry.Visit]bool{}
@@ -283,7 +285,8 @@ func (j *Joins) moveCensus(from, to *registry.Visit) {
 	}
 }
 
-// hasParts reports whether a visit with several Encounters contains an Encounter that is part of another one.
+// hasParts reports whether the events of a visit come from several Encounters, at least one of which is part of
+// another Encounter.
 func (j *Joins) hasParts(v *registry.Visit) bool {
 	isPart := func(e adt.Event) bool { return e.Resource != "" && e.MotherVisit == v.ID }
 	if len(v.Joined.Wholes()) == 0 && !slices.ContainsFunc(v.Events, isPart) {
@@ -293,7 +296,8 @@ func (j *Joins) hasParts(v *registry.Visit) bool {
 	return slices.ContainsFunc(v.Events, func(e adt.Event) bool { return e.Resource != first })
 }
 
-// build builds the timeline of a head from the events of all visits joined with it and from borrowed events.
+// build builds the timeline of a head from the events of all visits joined with it and from borrowed events. It
+// clears the timelines of the other joined visits.
 func (j *Joins) build(h *registry.Visit, borrowed []adt.Event, how adt.Options) {
 	moved := append(j.Work.Moved[:0], h.Moves()...)
 	j.buildTimeline(h, borrowed, how, &h.Timeline)
@@ -314,7 +318,8 @@ func (j *Joins) build(h *registry.Visit, borrowed []adt.Event, how adt.Options) 
 	}
 }
 
-// buildTimeline builds the timeline of a head. It overwrites the timeline to which the last argument points.
+// buildTimeline builds the timeline of a head from the events of all visits joined with it and from borrowed events.
+// The result overwrites *into.
 func (j *Joins) buildTimeline(h *registry.Visit, borrowed []adt.Event, how adt.Options, into *adt.Timeline) {
 	group := append([]*registry.Visit{h}, h.Joined.Rest()...)
 	how.FoldAt, how.Filtered = 0, true

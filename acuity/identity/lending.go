@@ -105,7 +105,7 @@ func (l *lending) decide() {
 	l.finish()
 }
 
-// decideAll assigns the cancels if cancels is true, and the other events if not.
+// decideAll assigns only the cancels if cancels is true, and only the other events if cancels is false.
 func (l *lending) decideAll(cancels bool) {
 	clear(l.lines)
 	for i := range l.events {

@@ -91,8 +91,8 @@ func (t *Locations) Relabel() (news bool) {
 	return news
 }
 
-// ForgetPlaces releases the places of dropped events. A later step checks which places are no longer in any event.
-// Consecutive equal places are checked once.
+// ForgetPlaces subtracts dropped events from the counts of events at their places. A later step checks whether any
+// event still names those places. A place that consecutive events share is listed only once for that check.
 func (t *Locations) ForgetPlaces(events []adt.Event) {
 	for i := range events {
 		p := events[i].Place

@@ -188,7 +188,8 @@ func (ns *Names) touchOthersOf(v *registry.Visit) {
 	}
 }
 
-// isNeonate reports whether a FHIR Patient identifies the patient as a newborn.
+// isNeonate reports whether a version of a FHIR Patient says that the visit's patient is a newborn, and the visit
+// opened at most neonateFor after that version.
 func (ns *Names) isNeonate(v *registry.Visit) bool {
 	if len(ns.References.Rows) == 0 || v.Timeline.OpenedAt == 0 {
 		return false
@@ -229,12 +230,13 @@ func (ns *Names) PlaceOf(name string) acuity.Location {
 	return acuity.Location{}
 }
 
-// VisitOfVersion returns the visit that a version of an Encounter belongs to, according to the version's identifier.
-// If the version has no identifier, it returns holder, which stores the resource's events, or the visit named after
-// the Encounter. It returns nil if the visit is not known yet.
+// VisitOfVersion returns the visit to which a version of an Encounter belongs, or nil if that visit is not known yet.
+// A version with a visit number belongs to the visit with that number. A void version and a version without a number
+// belong to holder, which is the visit that stores the resource's events; if holder is nil, they belong to the visit
+// named after the Encounter.
 func (ns *Names) VisitOfVersion(e *acuity.Event, holder *registry.Visit) *registry.Visit {
 	if holder != nil && (e.Void || e.Visit == "" || e.Encounter == "" || e.Visit == e.Encounter) {
-		return holder // the version has no identifier
+		return holder // the version is void or has no visit number
 	}
 	if e.Visit != "" {
 		return ns.VisitCalled(e.Visit)

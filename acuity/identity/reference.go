@@ -144,8 +144,8 @@ func (ns *Names) touchPerson(r *acuity.Reference) {
 	}
 }
 
-// refersTo reports whether any statement refers to one of the named references, or to a reference that in turn refers
-// to one of them. If so, statements must be matched again.
+// refersTo reports whether any statement refers to one of the named references, directly or through other references.
+// If so, statements must be matched again. It adds the names of those other references to names.
 func (ns *Names) refersTo(names map[string]bool) bool {
 	for range terminology.MaxInside - 1 {
 		inside := maps.Clone(names)

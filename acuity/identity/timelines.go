@@ -206,8 +206,8 @@ func (l *Timelines) UpdateMoves() {
 	w.DroppedMoves, w.AddedMoves = facts.Emptied(w.DroppedMoves), facts.Emptied(w.AddedMoves)
 }
 
-// CountWaiting counts the waiting cancels and statements. A cancel stops waiting only at a full hour of the
-// hospital's clock.
+// CountWaiting counts the waiting cancels and statements. A cancel that has waited for too long is counted until the
+// next full hour of the hospital's clock.
 func (l *Timelines) CountWaiting() {
 	if !l.Work.RecountWaiting {
 		return

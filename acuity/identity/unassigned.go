@@ -8,7 +8,8 @@ import (
 	"svc/acuity/registry"
 )
 
-// Holder stores statements that do not name a room. It is a visit, or a patient without a visit.
+// Holder is where statements that do not name a room are stored: a visit or, for a patient without a visit and for a
+// retraction that waits for its resource, an Unassigned.
 type Holder struct {
 	V          *registry.Visit
 	Unassigned *registry.Unassigned

@@ -50,11 +50,14 @@ func RowByID(id string) (acuity.Place, bool) {
 // maxAbove is the maximum number of FHIR Locations that are followed, from one Location up through its parents.
 const maxAbove = 4
 
-// resolveReference replaces the name of a FHIR Location with its place. A Location named in the room field provides
-// point of care, room, bed and label, but a bed that the sender gave remains the bed. If that Location is unknown or
-// is not a room, the sender's bed becomes the room. If the Location is unknown and the sender gave no bed, the
-// Location's id or number becomes the room. A Location named in the point-of-care field provides its point of care.
-// If that Location is itself a bed, it also provides the room, and the sender's room becomes the bed.
+// resolveReference replaces the name of a FHIR Location with its place.
+//
+// A Location named in the room field provides point of care, room, bed and label. If the Location is a room and the
+// sender gave a bed, the sender's bed is used. If the Location is unknown or is not a room, the sender's bed becomes
+// the room. If the Location is unknown and the sender gave no bed, the Location's id or number becomes the room.
+//
+// A Location named in the point-of-care field provides its point of care. If that Location is itself a bed and the
+// sender gave no bed, the Location also provides the room, and the sender's room becomes the bed.
 func (t *Table) resolveReference(l acuity.Location) acuity.Location {
 	return t.resolveWithin(l, maxAbove)
 }

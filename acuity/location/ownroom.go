@@ -21,8 +21,8 @@ type ownRoom struct {
 	id                int32
 }
 
-// AddUse records that an event uses a location, and reports whether the room is new, which means that no earlier event
-// used it. Locations with a room id are ignored.
+// AddUse records that an event uses a location, and reports whether the room is new, which means that no earlier
+// event used it. Locations with a room id and locations without a room name are ignored.
 func (t *Table) AddUse(l acuity.Location) bool {
 	l = t.resolveReference(l)
 	room := roomName(&l)

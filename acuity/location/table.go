@@ -181,7 +181,7 @@ func (t *Table) Resolve(l acuity.Location) Placement {
 			return Placement{InRoom, n}
 		}
 	}
-	// If the location table has a row for the location that names no room, the location belongs to this unit.
+	// A location for which the location table has a row belongs to this unit, even if that row names no room.
 	if s == nil && adt.IsOutside(l.PointOfCare) {
 		return Placement{Kind: Outside}
 	}
