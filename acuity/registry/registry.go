@@ -1,7 +1,8 @@
-// Package registry stores what is known about one hospital: its rooms, its visits, its unassigned patients.
+// Package registry stores what is known about one hospital.
 //
-// A [Room] or a [Visit] contains facts and the state that other packages derive from these facts. Each of those
-// packages sets only its own fields. The [Registry] lists the rooms and visits whose state the next steps must derive
+// A [Registry] contains the hospital's rooms, its visits and its patients without a visit. A [Room] or a [Visit]
+// contains facts and the state that other packages derive from these facts. Each of those packages sets only the
+// fields that it derives. The [Registry] also lists the rooms and visits whose state the next steps must derive
 // again. An [Intake] is one observation being applied, with its result.
 package registry
 
@@ -115,8 +116,9 @@ func (g *Registry) BindingOf(h *evidence.Statement) Binding {
 	return Binding{g.VisitOfStatement(h), h.Owner.Kind}
 }
 
-// TouchOwner touches the room in which the owner of a statement is now. If the owner is not a visit, this is r, the
-// room that the statement names; r is nil if that room is no longer known.
+// TouchOwner touches the room in which the owner of a statement is now. If the owner is a visit, this is the visit's
+// current room. If the owner is an occupant without a visit or the room itself, it is r, the room that the statement
+// names. r is nil if that room is no longer known; TouchOwner then touches only a visit's room.
 func (g *Registry) TouchOwner(r *Room, b Binding) {
 	switch {
 	case b.V != nil:

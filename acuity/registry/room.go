@@ -26,8 +26,9 @@ type Candidate struct {
 	From acuity.Instant
 }
 
-// OccupantEnd returns when the room's occupant without a visit was identified as the patient of a visit, or when the
-// patient of another visit replaced the occupant. It returns 0 if neither has happened or there is no such occupant.
+// OccupantEnd returns when the room's occupant without a visit was identified as the patient of a visit or, if that
+// visit is not in the room, when another mother arrived after the last census that reported the occupant. It returns
+// 0 if neither has happened or there is no such occupant.
 func (r *Room) OccupantEnd() acuity.Instant {
 	if r.Occupant == nil {
 		return 0
@@ -72,7 +73,7 @@ type Room struct {
 	Candidates    []Candidate         // visits whose patient may be the occupant whom a census reported without a visit
 	OccupantVisit *Visit              // visit whose patient is that occupant, chosen from Candidates; nil: none
 	InUnit        bool
-	Belongs       bool               // whether the room belongs to the unit; see CrowdedOut
+	Belongs       bool               // whether the room belongs to the unit, before the limit on rooms is applied; see CrowdedOut
 	CrowdedOut    bool               // whether the room is left out because too many rooms belong to the unit and this one is not in use
 	Judged        bool               // whether the room was evaluated in this step
 	Compared      bool               // whether the verdict may differ from that of the previous step

@@ -54,7 +54,7 @@ func findActive(c *catalogue.Catalogue, views []patient, now acuity.Instant, out
 		if v.silence.factor != 0 {
 			silent := v.silence.evidence()
 			if a.addEvidence(v, &silent) != nil {
-				a.many.Add(silent.Factor) // the sources of the entry are those of the factor that was not asserted again
+				a.many.Add(silent.Factor) // makes mergeEvidence list the sources of the factor that was replaced
 			}
 		}
 		if len(views) > 1 && v.suppressedUntil > now {
@@ -129,8 +129,9 @@ type mergedEntry struct {
 }
 
 // mergeEvidence returns the entry of a factor with several pieces of evidence or several patients, and reports
-// whether the factor is active. Demand, ADD and class are the maxima over all pieces, but the demands of several
-// newborns add up. The piece with the greatest severity is shown.
+// whether the factor is active. Demand, ADD and class are the maxima over the pieces that count now, but the demands
+// of several newborns add up. The entry shows the piece with the highest class; among pieces of the same class, the
+// one with the greatest demand; among pieces with the same demand, the one that began first.
 func mergeEvidence(views []patient, f catalogue.Factor, now acuity.Instant) (fv mergedEntry, on bool) {
 	fv.Factor, fv.Stale, fv.Past = f, true, true
 	newborn := false

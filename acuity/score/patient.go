@@ -5,7 +5,8 @@ import (
 	"svc/acuity/catalogue"
 )
 
-// patient is the view of one patient at one instant. It has the facts that apply to all of the patient's evidence.
+// patient is the view of one patient at one instant. It contains the facts that apply to all of the patient's
+// evidence.
 type patient struct {
 	catalogue.Situation
 	c        *catalogue.Catalogue
@@ -49,13 +50,14 @@ type silence struct {
 	since        acuity.Instant
 }
 
-// evidence returns evidence of the factor that replaced the other one.
+// evidence returns evidence of s.factor, the factor that replaced s.from.
 func (s silence) evidence() acuity.Evidence {
 	return acuity.Evidence{Factor: s.factor, Kind: acuity.BySignal, Start: s.since, Last: s.since}
 }
 
 // recordBirth records in v that a birth is in progress, provided that ev now demands at least two nurses. It also
-// records when that demand ends; 0 means that the end is unknown.
+// records when that demand ends, or 0 if the end is unknown. If several pieces of evidence make this demand, the
+// latest end counts.
 func (v *patient) recordBirth(ev *acuity.Evidence, now acuity.Instant) {
 	o, on := v.judge(ev, now)
 	if !on || o.Need < 2*catalogue.Nurse {

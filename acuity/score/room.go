@@ -68,8 +68,8 @@ func judgeRoomInto(c *catalogue.Catalogue, r *acuity.RoomChart, now acuity.Insta
 	}
 }
 
-// sumPatients adds up the demands of several patients in a room. next is the next instant at which a factor of one of
-// these patients changes, or 0 if there is none.
+// sumPatients adds up the demands of several patients in a room. next is the next instant at which a factor or the
+// demand of one of these patients changes, or 0 if there is none.
 func sumPatients(
 	c *catalogue.Catalogue, views []patient, now acuity.Instant, rv *RoomVerdict, out *roomMemory,
 ) (total catalogue.Demand, next acuity.Instant) {

@@ -290,8 +290,8 @@ func TestAHiddenStepIsNoChange(t *testing.T) {
 	}
 }
 
-// If a Category III tracing is not repeated, Category II replaces it and has the tracing as a source. This source
-// ends with the window of Category II, 5 hours after the tracing.
+// If a Category III tracing is not repeated, Category II replaces it, and the tracing is one of the sources of
+// Category II. This source ends with the window of Category II, 5 hours after the tracing.
 func TestTheSourceOfSilenceEnds(t *testing.T) {
 	for age, want := range map[time.Duration]int{4 * hours: 3, 5 * hours: 2} {
 		r := roomOf(t, testStart,

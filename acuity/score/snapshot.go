@@ -54,7 +54,7 @@ type snapshotBuilder struct {
 	now      acuity.Instant
 	snapshot *acuity.Snapshot
 
-	// Memory for the verdicts of one room: verdict for the current one, ahead for those of the hours ahead.
+	// verdict is the memory for a room's current verdict; ahead is the memory for its verdicts in the hours ahead.
 	verdict, ahead roomMemory
 	views          []patient
 }
@@ -92,8 +92,9 @@ func (f *snapshotBuilder) addRoom(r *acuity.RoomChart, rv *RoomVerdict) {
 	}
 }
 
-// shareDemand divides the demand of a room among its patients: each patient gets her own demand, until the total
-// reaches the room's demand. The first patient gets the room's score.
+// shareDemand divides the demand of a room among its patients. The only patient gets the whole demand. If there are
+// several, each gets the demand that her own evidence justifies, until the total reaches the room's demand. The first
+// patient gets the room's score.
 func (f *snapshotBuilder) shareDemand(r *acuity.RoomChart, v *RoomVerdict, visits []acuity.SnapshotVisit, h int, at acuity.Instant) {
 	if len(visits) == 0 {
 		return
@@ -117,7 +118,7 @@ func (f *snapshotBuilder) shareDemand(r *acuity.RoomChart, v *RoomVerdict, visit
 	}
 }
 
-// makeVisit returns a visit with its stage.
+// makeVisit returns a visit with its stage and the minutes since the stage began.
 func (f *snapshotBuilder) makeVisit(r *acuity.RoomChart, p *acuity.PatientChart, rv *RoomVerdict) acuity.SnapshotVisit {
 	v := acuity.SnapshotVisit{Visit: VisitNumber(p)}
 	list := rv.Factors

@@ -59,8 +59,8 @@ func (g *UnitNumbers) readAxes(readings *[acuity.AxisCount]axisReading) acuity.L
 	return top
 }
 
-// SumSnapshot returns the unit numbers for a snapshot. A snapshot has no rooms, so Single is the total demand of the
-// visits that need at least one nurse.
+// SumSnapshot returns the unit numbers for a snapshot. A snapshot does not say which visits share a room, so Single
+// is the total demand of the visits that need at least one nurse.
 func SumSnapshot(s *acuity.Snapshot) UnitNumbers {
 	g := UnitNumbers{
 		STAT: s.Class4[0], Occupied: s.Occupied, Rooms: s.Rooms, Boarders: s.Boarders,

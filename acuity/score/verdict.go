@@ -33,7 +33,7 @@ type Verdict struct {
 
 	Rooms  []RoomVerdict  // in chart order
 	Roster *acuity.Roster // roster of the chart; see RosterStale
-	// RosterStale means that the roster is at least 12 h old; the skill axis is then unknown.
+	// RosterStale reports whether the roster is at least 12 h old. If so, the skill axis is unknown.
 	RosterStale bool
 
 	Unplaced int32

@@ -41,9 +41,10 @@ func (k *Statements) touchEvidence(h *evidence.Statement) {
 }
 
 // bindingFor returns the owner of a statement about a room (docs/decisions.md#statement-owner): the patient in the
-// room at the statement's time; else the patient there when the statement was received; else the first patient to
-// arrive within the next hour; else the room itself, if no other feed knows the room. A patient placed in the room by
-// a canceled event was never there, so a statement about such a patient has no owner.
+// room at the time of the observation (or of the receipt, if that is earlier); else the patient there when the
+// statement was received; else the first patient to arrive within an hour after the earlier of these times; else the
+// room itself, if no other feed knows the room. A patient placed in the room by a canceled event was never there, so
+// a statement about such a patient has no owner.
 func (k *Statements) bindingFor(r *registry.Room, h *evidence.Statement) registry.Binding {
 	if h.Settled {
 		return registry.Binding{Kind: registry.ToRoom}

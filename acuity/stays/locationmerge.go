@@ -26,9 +26,8 @@ type locationMerge struct {
 	times       []acuity.Instant
 }
 
-// mergeLocations appends the location spans of a visit to dst. A census at T overrides
-// every ADT event up to T. An ADT event after T, or a cancel recorded after T, overrides
-// the census (docs/decisions.md#census-among-adt).
+// mergeLocations appends the location spans of a visit to dst. A census at T overrides every ADT event up to T. An
+// ADT event after T, or a cancel recorded after T, overrides the census (docs/decisions.md#census-among-adt).
 func (l *Builder) mergeLocations(v *registry.Visit, w *locationMerge, dst []registry.LocationSpan) []registry.LocationSpan {
 	l.addADTSpans(v, w)
 	v.LastPlaced = w.lastReported(v)
@@ -91,8 +90,8 @@ func (w *locationMerge) placementAt(t acuity.Instant) (location.Placement, bool)
 	return w.censusSpans[q].Place, !w.censusSpans[q].Absent
 }
 
-// lastReported returns when ADT or a census last reported a place or the departure of the visit. It returns 0 if ADT
-// or a census currently has a place for the visit.
+// lastReported returns when ADT or a census last reported a place or the departure of the visit, or 1 if neither ever
+// did. It returns 0 if ADT or a census currently has a place for the visit.
 func (w *locationMerge) lastReported(v *registry.Visit) acuity.Instant {
 	last := acuity.Instant(1)
 	for _, s := range w.adtSpans {

@@ -9,8 +9,8 @@ import (
 	"svc/acuity/registry"
 )
 
-// ChooseOccupants decides, for each room in which a census reported an occupant without a visit, which visit is that
-// occupant. If a room has several candidates, the last to arrive wins.
+// ChooseOccupants decides, for each room in which a census reported an occupant without a visit, which visit's
+// patient is that occupant. If a room has several candidates, the candidate who arrived last is chosen.
 func (l *Builder) ChooseOccupants() {
 	for i := 0; i < len(l.Work.Visits.With(registry.Touched)); i++ {
 		v := l.Work.Visits.With(registry.Touched)[i]

@@ -80,7 +80,8 @@ func (l *Builder) mergeNewborn(v *registry.Visit) []registry.LocationSpan {
 }
 
 // motherOf returns the visit of a newborn's mother, according to the links in messages. Personal names are never
-// compared. Without a link, it returns the visit that was in the newborn's room when the newborn arrived there.
+// compared. Without a link, it returns the visit of the mother who was in the newborn's last room when the newborn
+// arrived there. It returns nil if there is no such visit.
 func (l *Builder) motherOf(v *registry.Visit) *registry.Visit {
 	if id := v.Timeline.MotherVisit; id != "" && id != v.ID {
 		if m := l.Names.VisitNamed(id); m != nil && m != v && !m.Timeline.Newborn {
