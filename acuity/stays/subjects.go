@@ -59,8 +59,9 @@ func (k *Statements) warnOfVisit(in *registry.Intake, v *registry.Visit, path st
 	}
 }
 
-// isOfAnother reports whether an earlier statement names a patient other than the visit's. Once this is certain,
-// either way, isOfAnother removes the subject from the statement, because it is no longer needed.
+// isOfAnother reports whether an earlier statement names a patient other than the visit's. Once it is known whether
+// the two patients are the same, isOfAnother removes the subject from the statement, because the subject is no longer
+// needed.
 func (k *Statements) isOfAnother(h *evidence.ResourceStatement, kept, v *registry.Visit) bool {
 	if h.Version == nil || h.Version.Subject == nil {
 		return false

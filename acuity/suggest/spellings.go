@@ -7,8 +7,8 @@ import (
 	"svc/acuity/codes"
 )
 
-// spellings are clinicians' abbreviations and spellings that have no word in common with a factor's label. This project
-// maintains the list. An ambiguous spelling lists all possible factors, most likely first.
+// spellings are abbreviations and other names that clinicians use for factors. This project maintains the list. If a
+// spelling is ambiguous, it lists all possible factors, most likely first.
 var spellings = []struct {
 	phrases string // separated by commas
 	factors []string

@@ -1,6 +1,7 @@
 // Package terminology maps a code with its value to factors.
 //
-//   - An [Index] holds the codes in the catalogue, [Mappings] the codes of one hospital.
+//   - An [Index] holds the codes in the catalogue.
+//   - [Mappings] hold the codes that one hospital has mapped.
 //   - A [Reader] applies both to signals, conditions and diagnoses.
 //   - A [Match] is what one statement implies for one factor.
 //   - A [MatchedSignal] is the text of a signal with its matches. Equal signals share one MatchedSignal.
@@ -43,7 +44,7 @@ type Index struct {
 	display            []route // routes that match by words, in catalogue order
 	lexicon            lexicon
 
-	// The factors for which contradictory statements are resolved.
+	// The factors that the code treats individually, for example to resolve contradictory statements.
 	Magnesium, Obesity, CategoryII, CategoryIII, EarlyWarning, Acknowledged, Induction, Multiples catalogue.Factor
 
 	Becoming catalogue.FactorSet // factors that replace another factor when that factor is not asserted again

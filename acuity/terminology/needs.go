@@ -26,8 +26,8 @@ func answerOf(b bool) answer {
 	return no
 }
 
-// meets applies a condition to the value of a signal. The display name decides whether a number is an oxygen flow or
-// fraction.
+// meets applies a condition to the value of a signal. For oxygen, the display name decides whether a number is a flow
+// or a fraction.
 func meets(n catalogue.Condition, s *acuity.Signal) answer {
 	v := s.Value
 	switch n.Kind {

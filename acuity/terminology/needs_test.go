@@ -112,8 +112,8 @@ func TestNeutralWordsChangeNothing(t *testing.T) {
 	})
 }
 
-// If a text names no category, an additional negation or word of doubt never makes it name one; the same applies to a
-// positive test result. A reading that directly follows such a word is neither a category nor a positive result.
+// Inserting a negation or a word of doubt into a text never creates a category or a positive test result that the
+// text did not have. A reading that directly follows such a word is neither a category nor a positive result.
 func TestDenialNeverReads(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		list := rapid.SliceOfN(rapid.SampledFrom(slices.Concat(clearReadings, neutralWords, denials, []string{";", "III", "2", "I", "normal", "present"})), 0, 8).Draw(t, "words")

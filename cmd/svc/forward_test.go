@@ -16,8 +16,8 @@ import (
 	"svc/readapi"
 )
 
-// reader returns a service with the routes of the read API, which forwards all other requests to an
-// address.
+// reader returns a service with the routes of the read API. Once forwardWrites is called, the service forwards all
+// other operations to the given address.
 func reader(to string) *service {
 	full := routed()
 	h := &service{config: &config.Config{}, shell: full.shell, now: full.now, Process: full.Process, log: slog.New(slog.DiscardHandler)}

@@ -113,8 +113,8 @@ func (h *service) public() *lifecycle.Server {
 }
 
 // createRouter creates the router of the public port. All roles share it, so that the Allow header of a path lists
-// the methods of all roles. [http.ServeMux] would respond to a path such as //x/.. with a redirect in HTML, and every
-// response must have the envelope.
+// the methods of all roles. It is not an [http.ServeMux], which would respond to a path such as //x/.. with a
+// redirect in HTML, whereas every response must have the envelope.
 func (h *service) createRouter() {
 	h.router = h.shell.Router()
 	h.describe()

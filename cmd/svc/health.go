@@ -93,7 +93,7 @@ func newProcess(within time.Duration) *lifecycle.Process {
 }
 
 // checkProcessing returns a check that fails while an input has been pending for longer than the limit most. If most
-// is 0, the limit for verdicts applies, after which reads return 503.
+// is 0, the limit is the time after which reads return 503.
 func checkProcessing(v *projection.Projection, most time.Duration) func(context.Context) error {
 	return func(context.Context) error { return view.PartitionFaults(v.Faults(most)) }
 }

@@ -252,8 +252,9 @@ func (i *installation) secrets(verb string, lookup ...string) (code int, said st
 	return code, out.String()
 }
 
-// TestRotationOfTheSecretsKey: processes that have both keys continue. svc secrets reseal makes the new key the
-// installation's key and reseals all settings with it. After that, the old key is no longer needed.
+// TestRotationOfTheSecretsKey: during a rotation, processes that have both keys keep working. svc secrets reseal
+// makes the new key the installation's key and reseals all settings with it. After that, the old key is no longer
+// needed.
 func TestRotationOfTheSecretsKey(t *testing.T) {
 	i := newInstallation(t)
 	address := func(h *service) string {
