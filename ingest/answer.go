@@ -104,7 +104,8 @@ func (r *reader) answer(got receipt) common {
 	return c
 }
 
-// warn adds a warning, unless the response already has one with the same code at or below this path.
+// warn adds a warning, unless the response already has one with the same code at or below this path. After
+// maxWarnings warnings, it adds one warning with the code warnMore, and ignores all further warnings.
 func (c *common) warn(code, path string) {
 	n := len(c.Warnings)
 	if n > maxWarnings || slices.ContainsFunc(c.Warnings, func(w warning) bool {

@@ -9,7 +9,8 @@ import (
 	"testing"
 )
 
-// with returns a copy of body in which one field is replaced. body and value are JSON text.
+// with returns a copy of a JSON body in which the given JSON value replaces the value of one field. An empty value
+// omits the field.
 func with(body, field, value string) string {
 	i := strings.Index(body, `"`+field+`":`)
 	if i < 0 {

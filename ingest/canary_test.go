@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// canary is contained in every value that could identify a person. If a test finds it in any output of ingest, such a
-// value has leaked.
+// canary is part of every value in a test's messages that could identify a person. If an output of ingest contains
+// it, such a value has leaked.
 const canary = "CANARY"
 
 // codedFields are the HL7 fields that contain codes and locations rather than text about a person, and are stored by

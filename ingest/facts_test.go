@@ -203,8 +203,9 @@ func TestADTFacts(t *testing.T) {
 	}
 }
 
-// TestEventIdentity: an event has the same identity however it is written. A change to its content changes the
-// identity.
+// TestEventIdentity: the identity of an event with an eventId does not depend on its content; a change to the content
+// changes the digest. White space and the choice between the feeds adt and batch change neither. Without an eventId,
+// the identity depends on the type, the visit, the times, the locations and the diagnoses, but not on the service.
 func TestEventIdentity(t *testing.T) {
 	event := func(body string) acuity.Event {
 		d := open(t)

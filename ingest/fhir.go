@@ -202,8 +202,8 @@ func answerFHIR(w http.ResponseWriter, r *http.Request, facts *fhir.Facts, a *fh
 	httpapi.WriteFHIR(w, r, status, httpapi.NewOutcome(issues...))
 }
 
-// summary returns an issue that summarizes the body. The issue comes first, so that an outcome has at least one
-// issue, as FHIR requires.
+// summary returns an issue that summarizes the results of the resources in the body. This issue comes first, so that
+// an outcome has at least one issue, as FHIR requires.
 func (a *fhirAnswer) summary() httpapi.OutcomeIssue {
 	text := "pending"
 	if a.Outcome != nil {

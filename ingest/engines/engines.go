@@ -19,7 +19,7 @@ import (
 	"svc/internal/lifecycle"
 )
 
-// The fixed limits for a peer, which equal those of the HTTP server.
+// The fixed limits for a peer and its messages.
 const (
 	answerWithin    = 10 * time.Second
 	pauseAfterFault = time.Second // minimum wait before a message that was not accepted may be sent again

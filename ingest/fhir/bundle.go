@@ -272,7 +272,7 @@ func (p *parser) item(c, n int32, level int) int32 {
 	return -1
 }
 
-// countNonResource counts an element that is not a resource.
+// countNonResource counts an element that is not a resource as received and rejected.
 func (p *parser) countNonResource(c, n int32, code, field string) {
 	if !p.stopped {
 		p.facts.Received++

@@ -136,7 +136,8 @@ func (s *stores) stored() int {
 	return len(s.codings) + len(s.identifiers) + len(s.components) + len(s.locations) + len(s.concepts) + len(s.ingredients)
 }
 
-// release clears the stores and returns their memory for reuse.
+// release clears the stores and returns their memory for reuse. Stores that hold more than maxKept parts are not
+// reused.
 func (s *stores) release() {
 	if max(cap(s.resources), s.stored()) > maxKept {
 		return

@@ -197,7 +197,7 @@ func (p *parser) period() period {
 	return period{times[0], times[1]}
 }
 
-// texts reads the text fields of an object with the given names, at most two.
+// texts returns the text values of the named fields of an object. At most two names are allowed.
 func (p *parser) texts(names ...string) (found [2]span) {
 fields:
 	for key := range p.fields() {

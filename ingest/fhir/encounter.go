@@ -87,8 +87,10 @@ var classNames = []struct {
 	{"INPATIENT", 'I'}, {"EMERGENCY", 'E'}, {"NEWBORN", 'N'}, {"OUTPATIENT", 'O'}, {"AMBULATORY", 'O'}, {"OBSERVATION", 'O'},
 }
 
-// encounter creates the events for a version of an Encounter (docs/decisions.md#encounter-versions): an admission or
-// registration at the start of the period, a transfer for each later location, and a discharge at the end.
+// encounter creates the events for a version of an Encounter (docs/decisions.md#encounter-versions), and reports
+// whether it created any. An Encounter in progress or finished becomes an admission or registration at the start of
+// the period and a transfer for each later location; if it is finished, a discharge at the end follows. A planned
+// Encounter becomes an update. An Encounter that never took place becomes void events.
 func (m *mapper) encounter(r *resource) bool {
 	now, ok := stateIn(m, r, phases)
 	if !ok {
@@ -223,9 +225,9 @@ func (m *mapper) classify(r *resource, e *acuity.Event) {
 	e.Reasons = adt.ParseReasons(reasons.String())
 }
 
-// start returns the time at which the Encounter began. If the Encounter is planned and its start is missing or in the
-// future, or if the start of any Encounter is missing or unreadable, start returns the time of the version or, if
-// that is missing, the time of receipt.
+// start returns the time at which the Encounter began. If the start is missing or unreadable, or if the Encounter is
+// planned and its start is in the future, start returns the time of the version or, if that is missing, the time of
+// receipt.
 func (m *mapper) start(r *resource, e *acuity.Event, now phase) (acuity.Instant, acuity.Moment) {
 	begun, ok := m.instant(r.during.start)
 	switch {
@@ -240,8 +242,8 @@ func (m *mapper) start(r *resource, e *acuity.Event, now phase) (acuity.Instant,
 	return m.instead(r, e, "period.start"), acuity.Moment{}
 }
 
-// firstPlaced refines a coarse start of the Encounter, such as a date. It returns the earliest exact start of a
-// location within the period that the coarse start covers, or zero if there is none.
+// firstPlaced refines a coarse start of the Encounter, such as a date. Of the exact times at which locations start,
+// it returns the earliest that lies within the coarse start, or zero if there is none.
 func (d *document) firstPlaced(r *resource, begun acuity.Moment) (first acuity.Moment) {
 	if begun.IsExact() {
 		return first
