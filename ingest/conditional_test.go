@@ -245,7 +245,7 @@ func TestConditionalCreate(t *testing.T) {
 			if got := statuses(t, a); got != test.want || placedIn(u) != test.rooms {
 				t.Errorf("got %s, rooms %q\nwant %s, rooms %q", got, placedIn(u), test.want, test.rooms)
 			}
-			// Rebuilding the unit from the log must give the same state.
+			// Rebuilding the unit from the log must give the same number of rooms.
 			list := make([]acuity.Observation, len(d.stored))
 			for i, o := range d.stored {
 				list[i] = *o

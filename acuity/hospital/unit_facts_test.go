@@ -227,8 +227,8 @@ func TestRestoreTakesRecordsAway(t *testing.T) {
 	}
 }
 
-// The first step of each hour removes every visit that was discharged at least a week ago and has had no facts since.
-// No visit is removed earlier.
+// The first step of each hour removes the visits whose discharge and last fact were both at least a week ago. No
+// visit is removed earlier.
 func TestVisitIsForgottenAfterAWeek(t *testing.T) {
 	u := New(testHospital)
 	feed(

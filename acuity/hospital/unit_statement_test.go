@@ -33,8 +33,9 @@ func dirtyKeys(u *State) []string {
 	return slices.Sorted(maps.Keys(keys))
 }
 
-// Each statement has a separate record. Older statements are not written again, and the room is written only if it has
-// changed.
+// Each statement has a separate record. A new statement does not cause older ones to be written again, and the room
+// is written only if its factors have changed. After a day, the statements move to the visit and are written once
+// more. They are deleted together with the visit.
 func TestStatementIsARecord(t *testing.T) {
 	category := func(minute int, words string) acuity.Observation {
 		return clinicalRequest(clockAt(minute), 1, acuity.Signal{Kind: catalogue.KindDevice, System: codes.LOINC, Code: "32421-5", Value: codes.ParseValue(words)})
@@ -77,8 +78,8 @@ func TestStatementIsARecord(t *testing.T) {
 	}
 }
 
-// If there are too many observations, those that a newer observation of the same code supersedes are dropped. A
-// running infusion is never dropped.
+// If a visit has more statements than the unit stores, the unit drops observations that a newer observation of the
+// same code supersedes. It never drops a running infusion.
 func TestManyObservationsLeaveTheInfusion(t *testing.T) {
 	u := New(testHospital)
 	bag := magnesium(clockAt(0), acuity.SignalActive)

@@ -79,7 +79,8 @@ type Worklist struct {
 // codeKinds are the kinds that distinguish the rows of the worklist: diagnoses, medications, and everything else.
 var codeKinds = [...]catalogue.SignalKind{0, catalogue.KindMedication, catalogue.KindObservation}
 
-// ApplyMark removes a code from the worklist, or restores it.
+// ApplyMark marks a code as ignored, which removes it from the worklist, or deletes this mark. It warns if the
+// worklist has no such code.
 func (l *Worklist) ApplyMark(in *registry.Intake, i int, m *acuity.CodeMark) {
 	found := false
 	for _, kind := range codeKinds {

@@ -29,7 +29,8 @@ type Names struct {
 	ByEncounter map[string]*registry.Visit // keyed by the names of the visit's Encounters
 	Versions    map[string]*registry.Visit // visit that stores the events of each Encounter, by resource
 
-	// BySubject contains the statements about patients who have no visit.
+	// BySubject contains the statements that name a patient but no visit, and the retractions that name only a
+	// resource.
 	BySubject map[registry.SubjectName]*registry.Unassigned
 	ByPatient map[string][]*registry.Unassigned // keyed by the names of the patients
 	Resources map[string]Holder                 // holder of the statements of a resource

@@ -167,7 +167,7 @@ func (l *Timelines) indexNewborn(v *registry.Visit) {
 
 func byVisitID(v *registry.Visit, id string) int { return cmp.Compare(v.ID, id) }
 
-// hasNames reports whether the index lists the visit under all patient names in a timeline.
+// hasNames reports whether the index lists the visit under exactly the patient names in a timeline.
 func hasNames(v *registry.Visit, s *adt.Timeline) bool {
 	n := 0
 	if s.Patient != "" {

@@ -8,8 +8,8 @@ import (
 	"svc/acuity/registry"
 )
 
-// Holder is where statements that do not name a room are stored: a visit or, for a patient without a visit and for a
-// retraction that waits for its resource, an Unassigned.
+// Holder is where statements that do not name a room are stored: the visit that they name or, if they name no visit,
+// an Unassigned.
 type Holder struct {
 	V          *registry.Visit
 	Unassigned *registry.Unassigned

@@ -1,9 +1,9 @@
 // Package registry stores what is known about one hospital.
 //
-// A [Registry] contains the hospital's rooms, its visits and its patients without a visit. A [Room] or a [Visit]
-// contains facts and the state that other packages derive from these facts. Each of those packages sets only the
-// fields that it derives. The [Registry] also lists the rooms and visits whose state the next steps must derive
-// again. An [Intake] is one observation being applied, with its result.
+// A [Registry] contains the hospital's rooms and visits, and lists those whose state the next steps must derive
+// again. A [Room] or a [Visit] contains facts and the state that other packages derive from these facts. Each of
+// those packages sets only the fields that it derives. An [Unassigned] contains the statements that name a patient
+// but no visit. An [Intake] is one observation being applied, with its result.
 package registry
 
 import (

@@ -60,7 +60,8 @@ func scoreRoom(c *catalogue.Catalogue, rv *RoomVerdict) int32 {
 }
 
 // ShareSeverity returns the severity points that each factor of a room adds to the score, in the order of rv.Factors.
-// Each factor gets its weight times the part of the 60 points that the previous factors left.
+// Each factor gets its weight times the part of the 60 points that the previous factors left. A factor that only
+// repeats its twin gets 0.
 func ShareSeverity(c *catalogue.Catalogue, rv *RoomVerdict) []float64 {
 	shares, left := make([]float64, len(rv.Factors)), 60.0
 	for i := range rv.Factors {

@@ -253,7 +253,8 @@ func (r *statementRecord) record() facts.StatementState {
 	return s
 }
 
-// RestoreStatements assigns the collected statements to their owners, in order of arrival.
+// RestoreStatements adds the collected statements to the lists in which they are stored, in order of arrival. It
+// ignores the statements of visits and rooms that no longer exist.
 func (k *Statements) RestoreStatements() {
 	for _, n := range slices.Sorted(maps.Keys(k.pending)) {
 		s := k.pending[n]

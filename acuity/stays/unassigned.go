@@ -106,8 +106,9 @@ func (k *Statements) AssignUnassigned() {
 	k.Work.Unassigned = k.Work.Unassigned[:0]
 }
 
-// FinalizeUnassigned makes the assignment of statements final once the statements are 24 h old. It then removes the
-// statements that are assigned to no visit, and the names that nothing uses any longer.
+// FinalizeUnassigned handles the statements that are 24 h old; for a version of a resource, the age of the newest
+// version counts. Statements that are assigned to a visit move to that visit. All others are removed, including those
+// that name an unknown visit.
 func (k *Statements) FinalizeUnassigned(now acuity.Instant) {
 	due := func(h *evidence.Statement) bool { return h.ReceivedAt.Add(registry.SettleAfter) <= now }
 	byName := func(a, b *registry.Unassigned) int {

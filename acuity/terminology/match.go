@@ -164,8 +164,8 @@ func matchDiagnosis(d *acuity.Diagnosis, maps *Mappings) (dst []Match, known boo
 	return dst, len(dst) > 0
 }
 
-// Reader matches statements to factors. The matches of a signal are valid until the next call to read. A Reader is
-// not safe for concurrent use.
+// Reader matches statements to factors, using the catalogue and the hospital's mappings. A Reader is not safe for
+// concurrent use.
 type Reader struct {
 	Catalogue *catalogue.Catalogue
 	Mappings  *Mappings
@@ -173,8 +173,8 @@ type Reader struct {
 	diagnoses map[diagnosisText]*matchedDiagnosis // cache
 }
 
-// read replaces the reader's matches with those of s. It returns the match state of s and the concept of its code. A
-// concept is a factor that identifies several interchangeable codes; 0 means that the code has no concept.
+// read appends the matches of s to the reader's matches. It returns the match state of s and the concept of its code.
+// A concept is a factor that identifies several interchangeable codes; 0 means that the code has no concept.
 func (r *Reader) read(s *acuity.Signal) (MatchState, catalogue.Factor) {
 	if s.Kind == catalogue.KindCondition {
 		return r.readCondition(s), 0

@@ -104,9 +104,9 @@ func (s answerWords) any(of answerWords) bool { return s&of != 0 }
 
 func (s answerWords) all(of answerWords) bool { return s&of == of }
 
-// categoryOf returns the category (1 … 3) of a fetal heart rate tracing that a value names; it returns 0 if the value
-// names no category, or negates or doubts one (docs/decisions.md#negated-values). A value that names both II and III
-// counts as III.
+// categoryOf returns the category (1 … 3) of a fetal heart rate tracing that a value names. The words "normal",
+// "indeterminate" and "abnormal" mean I, II and III. A value that names both II and III counts as III. categoryOf
+// returns 0 if the value names no category, or negates or doubts one (docs/decisions.md#negated-values).
 func categoryOf(v codes.Value) int {
 	if v.Kind == codes.ValueNumber && v.Op == codes.Equal && v.Unit == "" {
 		switch v.Number {
@@ -172,8 +172,9 @@ const (
 	roomAirFraction codes.Milli = 210
 )
 
-// oxygenRuns reads the value of a statement about oxygen. Room air, none, off, a flow of 0 or a fraction of at most
-// 21% mean no; a missing value means yes.
+// oxygenRuns reads the value of a statement about oxygen. Room air, a negation, a flow of 0 and a fraction of at most
+// 21% mean no. A missing value and any other words mean yes. The answer is unread for an equivocal value, for an
+// unknown unit, and for a range that includes the limit.
 func oxygenRuns(s *acuity.Signal) answer {
 	v := s.Value
 	if v.Kind != codes.ValueNumber {

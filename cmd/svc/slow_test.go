@@ -27,9 +27,9 @@ func (noLog) Append(context.Context, *acuity.Observation) (ingest.Position, erro
 }
 
 // TestSlowClientsAreCutOff sends HTTP slowly, in several ways. In each case, the server must close the connection,
-// but not before the time limit in its [lifecycle.Patience]. If there is a response, it must be in the envelope. The
-// first bytes are in the socket before the server accepts the connection, and only one limit is short, so the speed
-// of the machine does not matter.
+// but not before the time limit in its [lifecycle.Patience]. A response to a body that arrives too slowly must be in
+// the envelope. The first bytes are in the socket before the server accepts the connection, and only one limit is
+// short, so the speed of the machine does not matter.
 func TestSlowClientsAreCutOff(t *testing.T) {
 	const (
 		wait  = 150 * time.Millisecond
