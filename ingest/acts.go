@@ -59,7 +59,7 @@ func (a *acts) beginAct(w http.ResponseWriter, r *http.Request, channel acuity.C
 		httpapi.Fail(w, r, *refusal)
 		return nil, nil
 	}
-	if given(r, "If-Match") != nil && given(r, "If-None-Match") != nil { // one requires the resource to exist, the other forbids it
+	if given(r, "If-Match") != nil && given(r, "If-None-Match") != nil { // the resource cannot both exist and not exist
 		httpapi.Fail(w, r, httpapi.Problem{Kind: problem.Precondition})
 		return nil, nil
 	}

@@ -130,9 +130,9 @@ func changed(f *acuity.FactorChange) factorChange {
 	return c
 }
 
-// The facts of a hospital are limited (see [hospital.Limits]). Only the processor has all facts of the hospital, so
-// it is the processor that refuses items beyond a limit. The response names the path of such an item and the rule,
-// such as "maxRooms:1000". The rest of the body is applied.
+// The facts of a hospital are limited (see [hospital.Limits]). Ingest does not have all facts of the hospital, so the
+// processor refuses the items beyond a limit. The response names the path of each such item and the rule, such as
+// "maxRooms:1000". The rest of the body is applied.
 
 // maxRefused is the maximum number of refused paths in one response.
 const maxRefused = 1000

@@ -30,7 +30,7 @@ func feed(u *State, list ...acuity.Observation) []acuity.Change {
 	return changes
 }
 
-// advance runs all steps that are due by now, and appends their changes to the given ones.
+// advance runs all steps that are due by now, and returns the given changes followed by the changes of these steps.
 func (u *State) advance(changes []acuity.Change, now acuity.Instant) []acuity.Change {
 	for {
 		c, more := u.Advance(now)

@@ -34,8 +34,8 @@ type floating struct {
 	to      registry.Lent
 }
 
-// lend assigns each event that names only a patient to one of the patient's visits. It handles the patients of those
-// visits in the list that store such events.
+// lend assigns each event that names only a patient to one of the patient's visits. It handles every patient for whom
+// the list contains a visit whose messages name only the patient.
 func (j *Joins) lend(visits []*registry.Visit, how adt.Options) {
 	if j.Holders == 0 {
 		return

@@ -93,8 +93,8 @@ type activation struct {
 	seen, many catalogue.FactorSet // seen: factors with an entry; many: factors whose entry mergeEvidence replaces
 }
 
-// addEvidence adds one piece of evidence and returns its entry. It returns nil if the piece does not count or the
-// factor already has an entry; in the latter case, it adds the factor to a.many.
+// addEvidence adds one piece of evidence and returns its entry, or nil if the piece does not count. If the factor
+// already has an entry, addEvidence only adds the factor to a.many and returns nil.
 func (a *activation) addEvidence(v *patient, ev *acuity.Evidence) *FactorVerdict {
 	f, e := ev.Factor, a.c.Requirement(ev.Factor, ev.Variant)
 	o, on := v.judgeBy(e, ev, a.now)

@@ -83,9 +83,9 @@ func sumPatients(
 	return total, codes.Soonest(next, rv.Next)
 }
 
-// followAll sets rv.Next to the next instant at which the demand of a room with several patients changes. Patients with
-// the same factor share one entry in rv.Factors, so the Next of the entry can miss a change in the demand of one of them;
-// followAll therefore evaluates each patient.
+// followAll sets rv.Next to the next instant at which the demand of a room with several patients changes. Patients
+// with the same factor share one entry in rv.Factors, so the entry's Next can miss a change in the demand of one
+// patient. followAll therefore evaluates each patient separately.
 func followAll(c *catalogue.Catalogue, r *acuity.RoomChart, rv *RoomVerdict, views []patient, now acuity.Instant, out *roomMemory) {
 	_, at := sumPatients(c, views, now, &RoomVerdict{Status: rv.Status}, out)
 	for at != 0 && (rv.Next == 0 || at < rv.Next) {

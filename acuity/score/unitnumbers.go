@@ -93,8 +93,8 @@ type roomCounts struct {
 	births   int64 // rooms with a patient who has a factor from the Labor or Cesarean section
 	fatigue  int64 // rooms with a factor that marks the nurse as fatigued
 	listed   int64 // rooms that count toward capacity
-	busy     int64 // occupied rooms among the listed ones
-	blocked  int64 // blocked rooms among the listed ones
+	busy     int64 // listed rooms that are occupied
+	blocked  int64 // listed rooms that are blocked
 }
 
 // UnitSums contains the room totals. next is the next instant at which one of the rooms changes although no new facts

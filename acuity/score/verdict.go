@@ -122,9 +122,9 @@ type FactorVerdict struct {
 	Past     bool  // whether the factor had a demand when it began but no longer has one; a past factor is never stale
 	babies   uint8 // largest number of babies in the evidence
 
-	// These fields locate the factor's evidence within the room's evidence: shown is the index of the piece that is
-	// shown, from is the index of the first source's piece, and sources is the number of sources. A room has far
-	// fewer than 65,536 pieces of evidence.
+	// shown, from and sources locate the factor's evidence within the room's evidence: shown is the index of the
+	// piece that is shown, from is the index of the first source's piece, and sources is the number of sources. A
+	// room has far fewer than 65,536 pieces of evidence.
 	shown, from, sources uint16
 
 	Demand catalogue.Demand // current demand or floor of this factor; for an ADD-only factor, its ADD

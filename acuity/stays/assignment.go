@@ -69,8 +69,8 @@ func (k *Statements) bindingFor(r *registry.Room, h *evidence.Statement) registr
 }
 
 // OwnerAt returns the owner of the statements about a room at t: the mother who arrived last or, if no mother is in
-// the room, the newborn who arrived last. If no visit is in the room, the owner is the current or a former occupant
-// without a visit, if any.
+// the room, the newborn who arrived last. If no visit is in the room, the owner is the occupant without a visit who
+// was there at t; if there was none, the statements have no owner.
 func OwnerAt(r *registry.Room, t acuity.Instant) registry.Binding {
 	var newborn *registry.Visit
 	for i := range slices.Backward(r.Stays) { // usually the last stay matches

@@ -52,7 +52,7 @@ func (l *Builder) PlaceVisits() {
 	}
 }
 
-// mayFollowMother reports whether the place of a newborn may depend on that of its mother.
+// mayFollowMother reports whether a newborn's place may depend on its mother's place.
 func (l *Builder) mayFollowMother(v *registry.Visit) bool {
 	if v.Mother != nil && v.Mother.Marks&registry.Touched != 0 {
 		return true

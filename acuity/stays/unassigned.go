@@ -13,9 +13,9 @@ import (
 )
 
 // HolderOfResource returns the holder that is to store a new version of a resource. All versions of a resource have
-// the same holder. If the given holder differs from that of the earlier versions, HolderOfResource moves the earlier
-// versions to the given holder and returns it. If the new version names no visit or patient, or is older than the
-// earlier versions, HolderOfResource returns their holder and moves nothing.
+// the same holder. If the earlier versions have a holder other than the given one, HolderOfResource moves them to the
+// given holder and returns it. If the new version names no visit or patient, or is older than the earlier versions,
+// HolderOfResource returns their holder and moves nothing.
 func (k *Statements) HolderOfResource(h *evidence.ResourceStatement, to identity.Holder) identity.Holder {
 	whole := h.WholeResource()
 	if from, known := k.Names.Resources[whole]; known && from != to {
@@ -65,7 +65,8 @@ func (k *Statements) moveResource(from, to identity.Holder, whole string) {
 	}
 }
 
-// UnassignForgotten unassigns those of a patient's statements whose visit has been dropped.
+// UnassignForgotten makes the owner of a statement undecided again if the visit that owned the statement has been
+// dropped.
 func (k *Statements) UnassignForgotten(r *registry.Unassigned) {
 	for i := range r.Statements {
 		h := &r.Statements[i]

@@ -55,7 +55,7 @@ var advice = []struct {
 	{codes.ICD10CM, []string{"O34.21*"}, "labor-tolac", 50, ifTrialOfLabor},
 }
 
-// Factors returns at most maxSuggestions factors for a code, most likely first. A kind of 0 means a diagnosis.
+// Factors returns at most three suggested factors for a code, most likely first. A kind of 0 means a diagnosis.
 func Factors(system codes.System, code, display string, kind catalogue.SignalKind) []Suggestion {
 	system, normal := codes.Comparable(system, code)
 	b := suggestions()

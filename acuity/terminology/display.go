@@ -137,7 +137,7 @@ func meansFraction(display string) bool {
 }
 
 // displayFits reports whether a display name that contains a route's words also has the route's meaning. For example,
-// it does not if the words are negated, or if the name is that of a combination of drugs.
+// a name in which the words are negated does not have it, nor does the name of a combination of drugs.
 func displayFits(r *catalogue.Route, m meaning) bool {
 	if m.traits&traitDenied != 0 {
 		return false

@@ -148,7 +148,7 @@ const severalFetuses = 0xff
 
 // fetusLabelAt returns the label of the fetus whose name begins at the i-th word, and the index of the name's last
 // word. A label of 0 means that no name begins there. The label is severalFetuses if several fetuses are named, as in
-// "twins A and B".
+// "fetus A and B".
 func fetusLabelAt(text string, list []fetusToken, i int, device bool) (label byte, last int) {
 	noun := list[i].kind
 	switch noun { //nolint:exhaustive // words with other roles do not begin a name

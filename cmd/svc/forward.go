@@ -13,9 +13,10 @@ import (
 	"svc/internal/httpapi/problem"
 )
 
-// forwardWrites makes this process serve the operations of svc ingest as well, by forwarding them to --ingest-url, so
-// that one address serves the whole API. It reports whether the operations are available, either served by this process
-// or forwarded.
+// forwardWrites makes this process serve the operations of all roles that it does not run, by forwarding them to
+// --ingest-url, so that one address serves the whole API. It forwards nothing if this process runs svc ingest itself
+// or if --ingest-url is not set. It reports whether the operations of svc ingest are available, either served or
+// forwarded.
 func (h *service) forwardWrites() bool {
 	if h.router.Match(chi.NewRouteContext(), http.MethodPost, "/api/ingest/staffing") {
 		return true

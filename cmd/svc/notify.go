@@ -251,8 +251,8 @@ func (h *service) unit(hospital string) (name string, zone *time.Location) {
 // viewPause is the time between two reads of a view that is behind.
 const viewPause = 20 * time.Millisecond
 
-// rooms returns the current rooms of a unit and the peak of its forecast. It waits until the view has the given version
-// of the verdict, because an older view may have a different level from the alert.
+// rooms returns the current rooms of a unit and the peak of its forecast. It waits until the view has at least the
+// given version of the verdict, because the level in an older view may differ from the level in the alert.
 func (h *service) rooms(ctx context.Context, hospital string, version int64) (*alert.Rooms, error) {
 	view := h.redis.Dated()
 	for {

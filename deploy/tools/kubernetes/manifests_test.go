@@ -161,7 +161,7 @@ func podFaults(name string, pod *core.PodTemplateSpec) (faults []string) {
 }
 
 // TestManifests renders the chart with several sets of values. Every object must decode into the types of its API
-// without an unknown field, and every pod must be as secure as promised.
+// without an unknown field, and every pod must have the properties that podFaults checks.
 func TestManifests(t *testing.T) {
 	for name, tt := range map[string]struct {
 		values string
