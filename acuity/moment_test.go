@@ -32,7 +32,8 @@ func spanOf(at time.Time, p acuity.Precision) acuity.Moment {
 }
 
 // For any precision and time zone, a coarse time resolves to an instant that is in its interval and not after the
-// receipt. If the message has no more exact time within the interval, the instant is the latest possible one.
+// receipt. If the message contains no time that is more exact and lies within the interval, the instant is the latest
+// possible one.
 func TestCoarseMomentLiesInItsInterval(t *testing.T) {
 	zones := []*time.Location{time.UTC}
 	for _, name := range []string{"America/Chicago", "Australia/Lord_Howe", "Asia/Kathmandu"} {

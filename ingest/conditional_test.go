@@ -82,7 +82,7 @@ const (
 	fhirMedia  = "application/fhir+json"
 )
 
-// statuses returns the status of each entry in a FHIR response, with the texts of its issues.
+// statuses returns the status of a FHIR response, followed by the status of each entry, with the texts of the issues.
 func statuses(t *testing.T, a *answer) string {
 	t.Helper()
 	var b struct {

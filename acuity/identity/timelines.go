@@ -26,8 +26,8 @@ type Timelines struct {
 	Moves    []acuity.Instant  // times of the moves in the last 120 min, ascending
 }
 
-// BuildTimelines builds the timelines of the touched visits. It also touches visits that may be joined with them, or
-// that belong to the same patient.
+// BuildTimelines builds the timelines of the touched visits. It first touches the visits that may be joined with them
+// or that belong to the same patient, so that their timelines are built again too.
 func (l *Timelines) BuildTimelines() {
 	if len(l.Work.Visits.With(registry.Touched)) == 0 {
 		return

@@ -107,7 +107,7 @@ func (v *patient) isPast(e *catalogue.Requirement, ev *acuity.Evidence, o *catal
 }
 
 // sumNewborns returns the total demand of the newborns, which is the sum of each newborn's greatest demand. inside is
-// the part of the sum that may already be covered by the nurse who attends a birth for the baby. If f is not 0, only
+// the part of the sum that the nurse who cares for the baby during a birth may already cover. If f is not 0, only
 // evidence of f counts.
 func (v *patient) sumNewborns(f catalogue.Factor, now acuity.Instant) (sum, inside catalogue.Demand) {
 	for i := range v.evidence {
@@ -141,9 +141,9 @@ func (v *patient) sumNewborns(f catalogue.Factor, now acuity.Instant) (sum, insi
 	return sum, inside
 }
 
-// judgeNewborn returns the demand of the i-th piece of evidence. on is false if the evidence does not count now, if its
-// factor is not a primary factor of a newborn, or if f is not 0 and differs from the evidence's factor. inside reports
-// whether the demand may already be covered by the nurse who attends a birth for the baby.
+// judgeNewborn returns the demand of the i-th piece of evidence. on is false if the evidence does not count now, if
+// its factor is not a primary factor of a newborn, or if f is not 0 and differs from the evidence's factor. inside
+// reports whether the nurse who cares for the baby during a birth may already cover the demand.
 func (v *patient) judgeNewborn(i int, f catalogue.Factor, now acuity.Instant) (need catalogue.Demand, inside, on bool) {
 	ev := &v.evidence[i]
 	t := v.c.Traits(ev.Factor)

@@ -19,7 +19,8 @@ import (
 	"svc/internal/lifecycle"
 )
 
-// front serves the routes of svc ingest and the routes that every process has, on one connection.
+// front starts a server with the routes of svc ingest and the routes that every process has. It returns a connection
+// to the server and the token of a key with the given scopes.
 func front(t *testing.T, scopes ...access.Scope) (conn net.Conn, token string) {
 	t.Helper()
 	key, token := access.Mint(access.Key{Hospital: "north", Scopes: scopes}, time.Now())
