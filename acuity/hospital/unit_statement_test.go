@@ -78,8 +78,8 @@ func TestStatementIsARecord(t *testing.T) {
 	}
 }
 
-// If a visit has more statements than the unit stores, the unit drops observations that a newer observation of the
-// same code supersedes. It never drops a running infusion.
+// If a visit has more statements than the unit stores for one visit, the unit drops observations that a newer
+// observation of the same code supersedes. It never drops a running infusion.
 func TestManyObservationsLeaveTheInfusion(t *testing.T) {
 	u := New(testHospital)
 	bag := magnesium(clockAt(0), acuity.SignalActive)

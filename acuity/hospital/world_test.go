@@ -189,7 +189,8 @@ func (w *world) startOf(at acuity.Instant) (acuity.Instant, acuity.Precision) {
 	return at - at%acuity.Instant(span.Milliseconds()), p
 }
 
-// ago draws an instant that is between from and to minutes before now. A negative number of minutes means after now.
+// ago draws an instant before now. Its distance from now, in minutes, is in [from, to]; a negative distance means an
+// instant after now.
 func (w *world) ago(from, to int) acuity.Instant {
 	return w.now.Add(-time.Duration(rapid.IntRange(from, to).Draw(w.t, "ago")) * time.Minute)
 }

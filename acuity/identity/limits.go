@@ -11,6 +11,6 @@ const (
 	// the name in the statement is used.
 	CapNames = 16
 	// CapReferences is the maximum combined number of stored Medications and Locations. The same maximum applies to
-	// stored Patients. Beyond it, the references that were changed longest ago are dropped.
+	// stored Patients. Beyond it, the references that were changed least recently are dropped.
 	CapReferences = 2000
 )

@@ -98,7 +98,7 @@ func cloneTexts(s *facts.ReferenceState) {
 }
 
 // dropOldest enforces the caps on Patients and on all other references. It drops the references that were changed
-// longest ago, and returns them.
+// least recently, and returns them.
 func (ns *Names) dropOldest() (forgotten []*facts.ReferenceState) {
 	if len(ns.References.Rows) <= CapReferences {
 		return nil

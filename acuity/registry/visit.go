@@ -216,8 +216,8 @@ type Visit struct {
 	Statements         evidence.Statements // statements that permanently belong to this visit
 	ResourceStatements evidence.ResourceStatements
 	Timeline           adt.Timeline
-	Spans              []LocationSpan // time of the last reported place or departure; 0: a place is known now
-	LastPlaced         acuity.Instant // see locationMerge.lastReported
+	Spans              []LocationSpan // stays according to ADT and census together, ascending
+	LastPlaced         acuity.Instant // when a place or departure was last reported; 0: a place is known now
 	CandidateFor       *Room          // room whose occupant without a visit may be this visit's patient
 	OccupantOf         *Room          // room whose occupant without a visit is this visit's patient
 	Mother             *Visit         // visit of a newborn's mother

@@ -125,7 +125,7 @@ func newIndex(c *catalogue.Catalogue) *Index {
 }
 
 // appendMatch adds a route to the matches. All routes for one factor are combined into one match: the match is on if
-// any of the routes was added with on set, its variant is the highest, and its count is that of the last route with a
+// on was true for any of these routes, its variant is the highest, and its count is that of the last route with a
 // count.
 func appendMatch(dst []Match, r *route, kind acuity.EvidenceKind, on bool) []Match {
 	i := slices.IndexFunc(dst, func(m Match) bool { return m.Factor == r.factor })

@@ -20,7 +20,7 @@ type MatchedSignal struct {
 	Concept   catalogue.Factor // see Reader.read
 	Grade     uint8            // see gradeStatement
 	Matches   []Match
-	TakenBack []Match // for a retraction with a value, the matches of that value; nil: any value is retracted
+	TakenBack []Match // for a retraction with a value, the matches of that value; nil: the retraction covers all values
 
 	// IdentityHash and SubjectHash allow most comparisons without comparing the texts. IdentityHash omits the fetus.
 	// SubjectHash covers the fields that sameSubject compares.

@@ -161,7 +161,7 @@ func (p *parser) typeOfBundle() (of string) {
 	return of
 }
 
-// entry reads an entry of a Bundle. The argument of is the Bundle's type.
+// entry reads an entry of a Bundle. The last argument is the Bundle's type.
 func (p *parser) entry(c, n int32, level int, of string) {
 	if p.space() != '{' {
 		p.skip()
