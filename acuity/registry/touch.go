@@ -97,7 +97,7 @@ func (g *Registry) RecordFact(v *Visit) {
 }
 
 // TouchedAfter returns the visits whose last fact was applied after an instant, or all visits if Plain is set. The
-// instants of successive calls must not decrease.
+// instants of successive calls must not decrease. The result is valid until the next call.
 func (g *Registry) TouchedAfter(at acuity.Instant) []*Visit {
 	if g.Work.Plain {
 		return slices.Collect(maps.Values(g.Visits))

@@ -54,7 +54,7 @@ func findActive(c *catalogue.Catalogue, views []patient, now acuity.Instant, out
 		if v.silence.factor != 0 {
 			silent := v.silence.evidence()
 			if a.addEvidence(v, &silent) != nil {
-				a.many.Add(silent.Factor) // makes mergeEvidence list the sources of the factor that was replaced
+				a.many.Add(silent.Factor) // so that the entry gets the sources of the factor that was not asserted again
 			}
 		}
 		if len(views) > 1 && v.suppressedUntil > now {

@@ -67,7 +67,8 @@ func wireRead(ctx context.Context, h *service) error {
 	return mountPages(ctx, h, reads, writes)
 }
 
-// mountPages adds the pages, which show the results of the read API. If writes is true, the pages also offer actions.
+// mountPages adds the pages, which show the results of the read API. If writes is true and the process has the
+// secrets key, the pages also offer actions.
 func mountPages(ctx context.Context, h *service, reads *readapi.Reads, writes bool) error {
 	writeSettings(h)
 	changed := view.NewChanged(h.redis)

@@ -60,7 +60,8 @@ type Front struct {
 	server  *mllp.Server
 }
 
-// New returns a front for each address that is configured for a sender.
+// New returns one front for each address that is configured for a sender. Senders with the same address share a
+// front.
 func New(c *Config) (fronts []*Front, err error) {
 	secured, err := c.MLLP.TLS()
 	if err != nil {
