@@ -56,7 +56,7 @@ func (s *fakeHealth) Pipeline(context.Context, string) (readapi.Pipeline, error)
 	return s.pipeline, s.err
 }
 
-// fakeSettings provides a hospital's records from memory. Each record is encoded as its index.
+// fakeSettings provides a hospital's records from memory. The encoded form of a record is its index in records.
 type fakeSettings struct {
 	records []facts.Record
 	err     error
@@ -188,8 +188,8 @@ const wellStatus = `{"status":"ok","reasons":[],` +
 	`"unitState":{"recorded":true,"version":7,"level":"green","asOf":"2031-04-05T11:59:51.000Z","ageSeconds":5,"roomsKnown":2,"roomsOccupied":1,"unplacedPatients":2,"cancelsWaiting":1},` +
 	`"terminology":{"unmappedCodes":3,"unmappedHits24h":14,"unknownLocations":4}}`
 
-// TestSourceStatus: the answer contains the feeds of one source, with their refusals and warnings, and nothing from
-// any other source or hospital.
+// TestSourceStatus: the answer contains the feeds of one source, with their refusals, warnings and routine notices.
+// It contains no feed of another source.
 func TestSourceStatus(t *testing.T) {
 	now := noon.Time()
 	other := hourly(now, time.Hour)

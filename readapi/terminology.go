@@ -20,7 +20,7 @@ import (
 // noFactor is the factorId for codes that are known to have no meaning.
 const noFactor = "none"
 
-// kindNames maps each kind of mapping or code to its name. "" is returned as null.
+// kindNames maps each kind of mapping or code to its name in the API. The API returns null instead of "".
 var kindNames = [...]string{
 	"", catalogue.KindMedication: "medication", catalogue.KindObservation: "observation", catalogue.KindLab: "lab",
 	catalogue.KindDevice: "device", catalogue.KindCondition: "diagnosis",

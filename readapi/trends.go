@@ -103,8 +103,9 @@ func (h *Hour) levels() (m LevelMinutes) {
 	return m
 }
 
-// span returns the first and the last hour mark in a period. The last hour mark is not later than now, and the first
-// is at most TrendDays earlier.
+// span returns the hour marks between which the recorded hours are requested: since and until, each rounded down to
+// the hour. If until is zero or after now, span uses now instead. If since is zero, span uses 24 hours before to. The
+// result from is at most TrendDays before to, and not after to.
 func span(since, until, now time.Time) (from, to time.Time) {
 	to = now
 	if !until.IsZero() && until.Before(now) {

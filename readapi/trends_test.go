@@ -108,8 +108,8 @@ func TestTrends(t *testing.T) {
 	}
 }
 
-// TestTrendsAreCached: the recorded hours are read once a minute, or every two seconds while the hours of a new
-// hospital arrive.
+// TestTrendsAreCached: the recorded hours are read at most once a minute or, if the hospital has too few hours for a
+// forecast, at most every two seconds.
 func TestTrendsAreCached(t *testing.T) {
 	for name, tt := range map[string]struct {
 		model *forecast.Model

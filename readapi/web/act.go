@@ -23,7 +23,7 @@ import (
 )
 
 // API performs the actions that people take on a unit's pages. It calls the ingest and administration API, so that
-// each action is validated and audited in one place.
+// the API validates each action.
 type API struct {
 	Handler http.Handler
 	// StaffToken and AckToken return API keys that are valid for one minute and permit one operation on behalf of a
@@ -96,7 +96,8 @@ func (s *site) requireActs(next page.Handler) page.Handler {
 	}
 }
 
-// dutyPage is shown after an error. It has the form for the number of nurses on duty, with the values that were sent.
+// dutyPage is the response if the API refuses the entered number of nurses on duty. It contains the form with the
+// entered values, and the reason.
 type dutyPage struct {
 	page.Frame
 
@@ -133,12 +134,12 @@ func parseCall(word string) acuity.Tristate {
 
 const (
 	formAtMost   = 4096
-	typedAtMost  = 12   // maximum length, in bytes, of an entered value that the form shows again
+	typedAtMost  = 12   // maximum length, in bytes, of an entered value that the error page repeats in the form
 	nursesAtMost = 1000 // maximum number of nurses that the API accepts
 )
 
-// setStaffing sets the number of nurses on duty. If the API refuses the entered values, the page shows the form
-// again, with the reason at the field.
+// setStaffing sets the number of nurses on duty. If the API refuses the entered values, the response is a page that
+// contains the form with these values, and the reason.
 func (s *site) setStaffing(w http.ResponseWriter, r *http.Request, session *auth.Session) {
 	r.Body = http.MaxBytesReader(w, r.Body, formAtMost)
 	if r.ParseForm() != nil {
@@ -169,7 +170,7 @@ func (s *site) setStaffing(w http.ResponseWriter, r *http.Request, session *auth
 	}
 }
 
-// alertsPage shows the alerts that a person can acknowledge.
+// alertsPage shows the open alerts, including those that have been acknowledged.
 type alertsPage struct {
 	page.Frame
 

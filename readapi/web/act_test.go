@@ -55,8 +55,8 @@ func withAPI(t *testing.T) (*pages, *fakeAPI) {
 	return p, f
 }
 
-// TestStaffing: the page leaves the validation of the form's values to the API. If the API refuses them, the page shows
-// the form again with the reason.
+// TestStaffing: the page leaves the validation of the form's values to the API. If the API refuses them, the response
+// contains the form with the reason.
 func TestStaffing(t *testing.T) {
 	t.Parallel()
 	const refusal = `{"ok":false,"error":{"code":"invalid","message":"The body breaks a rule.","details":[{"path":"nursesOnDuty","rule":"range:0-1000"}]}}`

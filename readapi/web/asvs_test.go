@@ -24,8 +24,8 @@ func (p *pages) recordRefusals() *[]string {
 	return &all
 }
 
-// TestASVS1632RefusedActs (ASVS 16.3.2): when a person attempts an act that they may not perform, the act is recorded
-// together with the person.
+// TestASVS1632RefusedActs (ASVS 16.3.2): if a person attempts an act that they may not perform, the attempt is
+// recorded together with the person.
 func TestASVS1632RefusedActs(t *testing.T) {
 	t.Parallel()
 	p := newPages(t)

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// TestUnitIsAway: while a unit cannot be read, no page shows it.
+// TestUnitIsAway: while a unit cannot be read, its page responds with 503 and shows no level.
 func TestUnitIsAway(t *testing.T) {
 	t.Parallel()
 	p := newPages(t)
@@ -17,8 +17,8 @@ func TestUnitIsAway(t *testing.T) {
 	}
 }
 
-// TestTooManyTries: a client address that guesses links must wait, and nothing is recorded. A valid link still works
-// from that address.
+// TestTooManyTries: after a client address has tried too many invalid links, each further invalid link gets 429 with
+// a Retry-After header. A valid link still works from that address.
 func TestTooManyTries(t *testing.T) {
 	t.Parallel()
 	p, left := newPages(t), 2

@@ -81,9 +81,9 @@ func (s *site) showWallLink(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// findWallLink returns the wall that a link belongs to and reports whether the browser may use the link. If not, it
-// has sent an error response. A browser with a signed-in person cannot become a screen, because the board would show
-// the link's unit to the next person who signs in with that browser.
+// findWallLink returns the wall that a link belongs to and reports whether the browser may use the link. If the
+// browser may not, findWallLink sends an error response. A browser with a signed-in person cannot become a screen,
+// because the board would show the link's unit to the next person who signs in with that browser.
 func (s *site) findWallLink(w http.ResponseWriter, r *http.Request, token string) (wall walls.Wall, ok bool) {
 	if s.Walls != nil && s.Seals != nil {
 		wall, ok = s.Walls.Lookup(token)

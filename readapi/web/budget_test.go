@@ -93,8 +93,9 @@ func BenchmarkUnitsOf2700(b *testing.B) {
 	}
 }
 
-// BenchmarkStreams lets 500 browsers follow a unit that changes four times a second. It measures the time from a
-// change until the last browser has received the change, and the memory that all streams use.
+// BenchmarkStreams lets 500 browsers follow a unit. It changes the unit each time all browsers have received the
+// previous change. It measures the time from a change until the last browser has received it, and the memory that all
+// streams use.
 func BenchmarkStreams(b *testing.B) {
 	w := newWard(b, rooms(40))
 	w.live()

@@ -28,7 +28,8 @@ func send(t *testing.T, api http.Handler, body any) (*apicall.Answer, error) {
 	return apicall.Send(t.Context(), api, http.MethodPut, "/api/admin/layout", http.Header{}, body)
 }
 
-// TestAnswers: a refusal is an answer. If there is no answer, the outcome is unknown.
+// TestAnswers: if the API refuses a request, Send returns the refusal without an error. If the API is unavailable or
+// its response is not readable, Send returns ErrUnclear.
 func TestAnswers(t *testing.T) {
 	t.Parallel()
 	const refused = `{"ok":false,"error":{"code":"invalid","message":"m","details":[{"path":"rows","rule":"range:1-24"}]}}`

@@ -15,7 +15,7 @@ import (
 
 var noon = time.Date(2031, 4, 5, 12, 0, 0, 0, time.UTC)
 
-// named is a fake seal that prefixes a value with the name.
+// named is a fake [Seals]. It prefixes each sealed value with the name that was passed to Seal.
 type named struct{}
 
 func (named) Seal(name string, clear []byte) []byte { return append([]byte(name+"|"), clear...) }
@@ -216,8 +216,8 @@ func TestCookieOfHTTPS(t *testing.T) {
 	}
 }
 
-// TestSessionOfAnotherInstance: an instance waits for the record of a session that began at another instance. It does
-// not wait for the record of a session that has ended.
+// TestSessionOfAnotherInstance: if an instance does not have the record of a session, it waits until it has read the
+// settings up to the position in the cookie. If the record is still missing after the wait, the session has ended.
 func TestSessionOfAnotherInstance(t *testing.T) {
 	t.Parallel()
 	b := newBrowser(t)

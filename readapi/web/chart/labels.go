@@ -28,8 +28,8 @@ type spot struct {
 	x, y   float64
 }
 
-// letterWidth is the mean width of a character of the pages' bold font, relative to the font size. The widest labels
-// measured in a browser had 0.56.
+// letterWidth is an upper bound for the mean width of a label's characters in the pages' bold font, relative to the
+// font size. The largest mean width measured in a browser was 0.56.
 const letterWidth = .6
 
 func (l *labeler) width(words string) float64 {

@@ -13,9 +13,9 @@ type Levels struct {
 	Narrow  bool // whether the chart has the width of a phone
 }
 
-// LevelColumn is one instant or one span of time. Shares, green first, and Unknown add up to at most 1; the remainder
-// was not recorded. Likely is the level that marks the column, or -1 for none. If Unsure is true, the mark has a
-// question mark.
+// LevelColumn is one instant or one span of time. Shares (green first) and Unknown are fractions that add up to at
+// most 1; the remainder was not recorded. The mark above the column has the shape of the level Likely, or is missing
+// if Likely is -1. If Unsure is true, the mark has a question mark.
 type LevelColumn struct {
 	At      string
 	Shares  [4]float64

@@ -159,8 +159,8 @@ func (r *Rung) drawLabel(c *rows, i int, begin, end float64) {
 	}
 }
 
-// Sum is a chart of parts that add up to at most Most points. The bar of a part spans all points that the previous
-// parts left over, and the part's points are filled in.
+// Sum is a chart of parts that add up to at most Most points. The bar of each part begins at the total of the
+// previous parts and ends at Most. Only the part's own points are filled with the dark color.
 type Sum struct {
 	Title string
 	Most  float64
