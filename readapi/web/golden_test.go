@@ -73,8 +73,8 @@ var (
 	ruleName  = regexp.MustCompile(`Rules [0-9]+-[0-9a-f]+|Reglas [0-9]+-[0-9a-f]+`)
 )
 
-// TestGolden compares each page of the usual unit with a reviewed golden file. For every other state and language, it
-// compares only the lines that differ from the usual page.
+// TestGolden compares each page of the usual unit in English with a reviewed golden file. The golden file of any
+// other tested state or language contains only lines that differ from that page.
 func TestGolden(t *testing.T) {
 	for name := range states {
 		for _, path := range []string{"/board", "/app", "/app/rooms/13", "/app/print"} {
@@ -107,8 +107,8 @@ func TestGolden(t *testing.T) {
 // planClass matches the arrangement of the rooms on a floor plan.
 var planClass = regexp.MustCompile(`<div class="plan [^"]*"`)
 
-// mostDifferent is the maximum number of differing lines that the golden file of a page contains. They include the
-// level, which is at the top of the page.
+// mostDifferent is the maximum number of lines in a golden file of differences. The file contains the first differing
+// lines, which include the level at the top of the page.
 const mostDifferent = 40
 
 // listDifferent returns the lines of the page html that the page other does not contain, up to mostDifferent lines.
@@ -153,7 +153,8 @@ func golden(t *testing.T, name, html string) {
 	}
 }
 
-// TestNoGreenThatIsNotKnown: if the current state is unknown, no page shows an unqualified green level.
+// TestNoGreenThatIsNotKnown: if the state of a unit or its nurses on duty are unknown, the unit's page does not
+// present the unit as green without a qualification.
 func TestNoGreenThatIsNotKnown(t *testing.T) {
 	for name, want := range map[string]struct {
 		status int

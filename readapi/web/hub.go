@@ -125,7 +125,7 @@ func (h *hub) unfollow(c *client) {
 }
 
 // followHospital reads a hospital after each announced change, when a timer changes the unit, and at least every
-// readEvery.
+// readEvery. It waits at least leastBetween between two reads.
 func (h *hub) followHospital(ctx context.Context, f *followedHospital) {
 	changed := h.cfg.Changes.Watch(ctx, f.hospital)
 	for ctx.Err() == nil {
@@ -149,7 +149,9 @@ func (h *hub) durationUntilNext(f *followedHospital) time.Duration {
 	return min(readEvery, max(next.Sub(h.cfg.Now()), 0))
 }
 
-// readHospital reads a hospital, and wakes its browsers if something has changed.
+// readHospital reads a hospital. It wakes the hospital's browsers if the unit's state has changed, has become unknown
+// or is known again. If the state is unchanged, it wakes them every feedsEvery, to send the current ages of the
+// feeds.
 func (h *hub) readHospital(ctx context.Context, f *followedHospital) {
 	u, err := h.cfg.Reads.Unit(ctx, f.hospital)
 	if ctx.Err() != nil {

@@ -57,7 +57,7 @@ type tierLine struct {
 	Enabled, Nobody                            bool
 }
 
-// listAlertTabs returns the links to the pages of the section.
+// listAlertTabs returns the links between the two lists of the alerts section: tiers and episodes.
 func listAlertTabs(d *adminRequest, current string) []adminLink {
 	return []adminLink{
 		{Name: d.T("tiers"), Path: d.pathTo(), Current: current == ""},
@@ -65,7 +65,7 @@ func listAlertTabs(d *adminRequest, current string) []adminLink {
 	}
 }
 
-// tierLevels are the levels at which the recipients of a tier are notified.
+// tierLevels maps each tier to the lowest level at which the tier's recipients are notified.
 var tierLevels = map[string]string{"T1": "yellow", "T2": "orange", "T3": "red"}
 
 func showAlertsAdmin(d *adminRequest) {
@@ -88,9 +88,9 @@ func showAlertsAdmin(d *adminRequest) {
 	d.show("alerts.list", &out)
 }
 
-// nameEscalation returns a text that names the recipients to whom a tier without escalation recipients escalates.
-// They are the recipients of the next higher tier that is enabled and has recipients. If there is no such tier, the
-// recipients of this tier and of the lower tiers are notified again.
+// nameEscalation returns a text that says to whom the tier with index i escalates if it has no escalation recipients.
+// An alert then escalates to the recipients of the next higher tier that is enabled and has recipients. If there is
+// no such tier, the recipients of the enabled tiers up to this one are notified again.
 func nameEscalation(d *adminRequest, tiers []apiTier, i int) string {
 	for _, above := range tiers[i+1:] {
 		if above.Enabled && len(above.Recipients) > 0 {
@@ -157,7 +157,8 @@ func newTierLine(d *adminRequest, tiers []apiTier, i int, people []apiRecipient)
 	return line
 }
 
-// joinLabels returns the names of recipients, in the order in which the recipients are notified.
+// joinLabels returns the names of recipients as one text, in the order of their ids in the argument. A recipient that
+// is not in people is named by its id.
 func joinLabels(ids []string, people []apiRecipient) string {
 	var names []string
 	for _, id := range ids {
@@ -183,7 +184,7 @@ type tierPage struct {
 	adminPage
 	ID                 string
 	Level              colored
-	Recipients, Others []option // Recipients are notified first; Others are notified if no one acknowledges the alert
+	Recipients, Others []option // options for the recipients who are notified first, and for those who are notified if no one acknowledges the alert
 	Channels           []option
 }
 

@@ -15,7 +15,7 @@ func auditSection() *section {
 	return &section{name: "audit", shows: map[string]handler{"": {serve: showAudit}, ".csv": {serve: downloadAudit}}}
 }
 
-// apiAct is an administrator's act in an API response.
+// apiAct is an entry of the audit log in an API response.
 type apiAct struct {
 	At                  *time.Time
 	By, Action, Subject string
@@ -23,7 +23,7 @@ type apiAct struct {
 	Reason              *string
 }
 
-// actList is one page of a list of acts in an API response.
+// actList is one page of the audit log in an API response.
 type actList struct {
 	Items      []apiAct
 	NextCursor *string
@@ -62,8 +62,8 @@ func readAuditQuery(d *adminRequest) url.Values {
 	return q
 }
 
-// readActs returns one page of the list of acts. If it returns false, it has sent an error response, for example
-// because a query parameter is invalid.
+// readActs returns one page of the audit log. If it returns false, it has sent an error response. A query that the
+// API refuses is not an error: readActs then stores the refusal for display on the page.
 func readActs(d *adminRequest, q url.Values) (all actList, ok bool) {
 	refused, ok := d.send(http.MethodGet, auditAPI+"?"+q.Encode(), "", nil, &all)
 	if refused != nil {
@@ -129,10 +129,11 @@ func showAudit(d *adminRequest) {
 	d.show("audit.list", &out)
 }
 
-// auditCSVPages is the maximum size of the downloaded file, in pages of API results.
+// auditCSVPages is the maximum number of pages of API results that the downloaded file contains.
 const auditCSVPages = 500
 
-// downloadAudit responds with a file of all acts that match the filter.
+// downloadAudit responds with a CSV file of the audit log entries that match the filter, up to [auditCSVPages] pages
+// of them.
 func downloadAudit(d *adminRequest) {
 	q := readAuditQuery(d)
 	q.Set("limit", "200")

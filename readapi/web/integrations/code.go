@@ -96,8 +96,9 @@ func showCode(d *adminRequest, system, code, kind string) {
 	d.show("terms.code", &out)
 }
 
-// findMapping returns the map row to show on the page of a code, or nil if there is none. The row is chosen by the
-// entered values or, if no form was submitted, by the id in the query.
+// findMapping returns the map row to show on the page of a code, or nil if there is none. After a form was submitted,
+// the row must have the entered kind and value. Otherwise, the row must have the id in the query or, if the query has
+// no id, apply to the kind of the code.
 func findMapping(d *adminRequest, all []apiMapping, system, code, kind string) (row *apiMapping) {
 	typed, id := d.r.PostForm, d.r.URL.Query().Get("id")
 	for i := range all {

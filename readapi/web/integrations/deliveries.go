@@ -56,7 +56,8 @@ type attemptRow struct {
 	At, Answer, Detail string
 }
 
-// formatAnswer formats the status of an endpoint's response, or the reason why there was no response.
+// formatAnswer formats the status of an endpoint's response, or the reason why there was no response. The text
+// includes the duration of the attempt in milliseconds.
 func formatAnswer(d *adminRequest, a *apiAttempt) string {
 	what := a.Class
 	if a.Status != nil {
@@ -150,8 +151,8 @@ func testWebhook(d *adminRequest) {
 	orderCommand(d, path, outbound.VerbTest, body, showRefusal)
 }
 
-// orderCommand calls the API to issue a command for the endpoint in the path, and redirects to the page of the
-// command.
+// orderCommand sends a request to the given API path, which issues a command for the page's endpoint. It then
+// redirects to the page of the command.
 func orderCommand(d *adminRequest, path string, verb outbound.Verb, body any, showForm func(*adminRequest)) {
 	var ordered apiCommand
 	if d.do(http.MethodPost, path, "", body, &ordered, showForm) {
@@ -218,8 +219,8 @@ func stopCommand(d *adminRequest) {
 	}
 }
 
-// parseLocalTime converts a time from a form to the API's format. The API interprets the time in the hospital's time
-// zone.
+// parseLocalTime converts a time from a form to the API's format. It returns nil if nothing was entered. The API
+// interprets the time in the hospital's time zone.
 func parseLocalTime(typed string) any {
 	switch typed = strings.TrimSpace(typed); {
 	case typed == "":
@@ -261,7 +262,7 @@ func showReplay(d *adminRequest) {
 	d.show("webhooks.replay", &out)
 }
 
-// readReplayForm returns the time window from a form, in the API's format.
+// readReplayForm returns the time window from a form and the selection of deliveries, in the API's format.
 func readReplayForm(f url.Values) map[string]any {
 	body := map[string]any{"since": parseLocalTime(f.Get("since"))}
 	if until := parseLocalTime(f.Get("until")); until != nil {

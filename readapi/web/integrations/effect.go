@@ -42,8 +42,8 @@ func newColored(d *adminRequest, color string) colored {
 	return colored{color, shape, d.Or("color."+color, color)}
 }
 
-// newEffect returns the change that an act would make: the level and the rooms, before and after. It also lists those
-// of the named rooms whose color would not change.
+// newEffect returns the change that an act would make: the level and the rooms, before and after. It also lists the
+// level if it would not change, and those occupied rooms in named whose color would not change.
 func newEffect(d *adminRequest, a *acted, named []int32) *effect {
 	out := &effect{}
 	changed, leveled := map[int32]bool{}, false

@@ -112,7 +112,7 @@ type pipelineRow struct {
 
 type factRow struct{ Name, Value, Link string }
 
-// topicLate is the age, in seconds, at which the page marks a pending record as late.
+// topicLate is an age in seconds. The page marks a topic as late if its oldest unprocessed record is older.
 const topicLate = 2
 
 func showFeeds(d *adminRequest) {
@@ -149,7 +149,7 @@ func showFeeds(d *adminRequest) {
 // feedsPoll is the refresh interval of the feeds page, in seconds.
 const feedsPoll = 10
 
-// nameSource returns the name of a source: that of its key, or of the pages, on which people enter data.
+// nameSource returns the name of a source. A source is either a key or the pages, on which people enter data.
 func nameSource(d *adminRequest, source, name string) string {
 	if source == access.PagesSource {
 		return d.T("feeds.source.pages")

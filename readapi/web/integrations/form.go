@@ -40,9 +40,9 @@ func (f *form) Was() map[string]string {
 	return all
 }
 
-// useForm sets the form of a page, with the values of the resource or, after a refusal, the entered values. If
-// another user has changed the resource in the meantime, the page also shows where the entered values differ from the
-// current values (now).
+// useForm sets the form of a page, with the values of the resource or, if a form was submitted, the entered values.
+// If another user has changed the resource in the meantime, the page also shows where the current values (now) differ
+// from the values that the form displayed.
 func (d *adminRequest) useForm(p *adminPage, values, now url.Values, fields ...formField) {
 	if d.r.PostForm != nil {
 		values = d.r.PostForm

@@ -181,8 +181,8 @@ func TestInvalidFiles(t *testing.T) {
 	}
 }
 
-// TestFewImportsAtOnce: a hospital may import two files at once. A third import is refused without being read, and
-// succeeds once one of the first two has ended.
+// TestFewImportsAtOnce: while two imports of a hospital are running, a third import is refused with 429, and nothing
+// is sent to the API. After the first two have ended, the page processes the next import.
 func TestFewImportsAtOnce(t *testing.T) {
 	t.Parallel()
 	const path = "/app/integrations/terminology/import"
@@ -219,8 +219,8 @@ func TestFewImportsAtOnce(t *testing.T) {
 	}
 }
 
-// TestFewImportsOfAProcess: a process runs the imports of at most eight hospitals at once. The next import is refused
-// because the service is busy, and is accepted once another import has ended.
+// TestFewImportsOfAProcess: a process runs at most eight imports at once. The next import is refused because the
+// service is busy, and is accepted once another import has ended.
 func TestFewImportsOfAProcess(t *testing.T) {
 	t.Parallel()
 	var all imports

@@ -162,8 +162,8 @@ func (d *adminRequest) readForm(atMost int64) bool {
 	return false
 }
 
-// firstRunPage guides the setup of a new hospital. A step is completed only by the arrival of its data, never by a
-// click.
+// firstRunPage guides the setup of a new hospital. A step is shown as done once its result exists, such as a key,
+// received data or a wall. No button marks a step as done.
 type firstRunPage struct {
 	adminPage
 	Say   string

@@ -354,7 +354,7 @@ func TestNothingOfOthers(t *testing.T) {
 	}
 }
 
-// TestFirstRun: a setup step is complete when its data has arrived.
+// TestFirstRun: the page shows a setup step as done once the step's result exists, such as a key or received data.
 func TestFirstRun(t *testing.T) {
 	t.Parallel()
 	a := withAdmins(t)

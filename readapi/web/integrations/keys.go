@@ -14,7 +14,7 @@ import (
 
 const keysAPI = "/api/admin/keys"
 
-// The list marks keys that have been unused for at least keyUnusedFor, and keys that expire within keyEndsSoon.
+// The list marks keys that have been unused for more than keyUnusedFor, and keys that expire within keyEndsSoon.
 const (
 	keyUnusedFor = 90 * 24 * time.Hour
 	keyEndsSoon  = 14 * 24 * time.Hour
@@ -47,7 +47,7 @@ var keyList = list[apiKey]{keysAPI, "keys"}
 type keysPage struct {
 	adminPage
 	Rows  []keyRow
-	Ended bool // whether the list includes expired and revoked keys
+	Ended bool // whether the list shows the expired and revoked keys instead of the active ones
 	Other string
 }
 
@@ -158,8 +158,8 @@ func showNewKey(d *adminRequest) {
 	d.show("keys.new", &out)
 }
 
-// endDay returns the last second of an entered day in the API's format, or other text unchanged. The API interprets
-// the time in the hospital's time zone.
+// endDay returns the last second of an entered day in the API's format. It returns nil if nothing was entered, and
+// any other text unchanged. The API interprets the time in the hospital's time zone.
 func endDay(typed string) any {
 	switch typed = strings.TrimSpace(typed); {
 	case typed == "":

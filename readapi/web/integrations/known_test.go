@@ -112,9 +112,9 @@ func TestFirstRunStatesWhatIsKnown(t *testing.T) {
 	})
 }
 
-// TestTiersStateWhomTheyReach draws tiers and recipients, and checks what the page of alerts says: whom each tier
-// notifies, and which of these recipients have no address for the tier's channels. No tier claims recipients that an
-// alert would not reach, and no tier says "none" if the recipients of a lower tier are notified.
+// TestTiersStateWhomTheyReach draws tiers and recipients. The page of alerts must say whom each tier notifies, and
+// which of these recipients have no address for the tier's channels. For a tier without recipients, the page must
+// name the enabled lower tiers whose recipients are notified instead, or say "none".
 func TestTiersStateWhomTheyReach(t *testing.T) {
 	t.Parallel()
 	a := withAdmins(t)
@@ -122,7 +122,7 @@ func TestTiersStateWhomTheyReach(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		var people []map[string]any
 		var ids []string
-		has := map[string][]string{} // channels for which a recipient has an address, by recipient
+		has := map[string][]string{} // channels for which a recipient has an address, by recipient id
 		for i := range rapid.IntRange(0, 3).Draw(r, "recipients") {
 			id := fmt.Sprint("rcp_", i)
 			ids = append(ids, id)

@@ -55,8 +55,8 @@ func local(t *testing.T) (*admins, *http.Cookie) {
 	return a, a.Cookie("north", "usr_admin")
 }
 
-// TestFeedsWithoutData: if nothing has been received, the page does not say that a feed has stopped. If the record of
-// the feeds cannot be read, the page does not say that no feed has sent data.
+// TestFeedsWithoutData: if "nothing_recorded" is the first reason for the status, the page says that no data has been
+// received. If the data about the feeds cannot be read, the page does not say that no feed has sent data.
 func TestFeedsWithoutData(t *testing.T) {
 	t.Parallel()
 	a, cookie := local(t)

@@ -30,7 +30,7 @@ type adminPage struct {
 	Heading string
 	Act     *adminLink  // primary action of the page; nil: none
 	Done    string      // result of the previous act
-	Once    *once       // secret that only this page displays, only once
+	Once    *once       // secret that is displayed on this page and never again
 	Kept    string      // the value before the last change, for undo; never in a URL
 	Form    *form       // see [adminRequest.useForm]
 	Version string      // version of the resource that the form changes; "": the resource is new
@@ -143,7 +143,7 @@ func newRows[T, R any](d *adminRequest, p *adminPage, all []T, newRow func(*admi
 }
 
 // newCursorPager returns the links for a list that the API returns in pages. next is the cursor of the next page; ""
-// means that there is none.
+// means that there is none. The link to newer rows leads to the first page.
 func (d *adminRequest) newCursorPager(next string) (p pager) {
 	if next != "" {
 		p.Older = d.pathWithQuery("cursor", next)
