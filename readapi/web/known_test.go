@@ -157,8 +157,7 @@ func TestFormHoldsWhatHolds(t *testing.T) {
 	}
 }
 
-// TestFeedsStateWhatIsKnown: without a record of the feeds, no page claims that no feed has sent
-// data.
+// TestFeedsStateWhatIsKnown: if the data about the feeds cannot be read, no page claims that no feed has sent data.
 func TestFeedsStateWhatIsKnown(t *testing.T) {
 	const none, unknown = "No feed has sent data yet", "Time of the last data is unknown"
 	for name, tt := range map[string]struct {
@@ -240,8 +239,9 @@ func (d drawnHours) Trends(_ context.Context, _ string, since, _ time.Time) (*re
 	return t, nil
 }
 
-// TestTrendsStateWhatIsKnown: for any recorded hours, the sentences and the table count only hours in which the
-// number of nurses on duty is known. They never count time at a level that depends on unknown data.
+// TestTrendsStateWhatIsKnown: for any recorded hours, the page counts an hour as short or covered only if the number
+// of nurses on duty in that hour is known. It counts the time of an hour as green only if that number is known at the
+// beginning and the end of the hour.
 func TestTrendsStateWhatIsKnown(t *testing.T) {
 	w := newWard(t, unit())
 	rapid.Check(t, func(r *rapid.T) {

@@ -248,7 +248,7 @@ func checkOutlookTable(r *rapid.T, page string, u *readapi.Unit) {
 }
 
 // checkLevels checks that a future level has a question mark if unknown data could raise the level, and that the
-// level's part of the column is then striped.
+// column of an instant is striped if the nurses on duty or the census are unknown.
 func checkLevels(r *rapid.T, page string, u *readapi.Unit) {
 	section := part(page, `id="levels"`, "</section>")
 	heading := readWords(section, "<h2>", "</h2>")

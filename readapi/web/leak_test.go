@@ -21,7 +21,8 @@ type silent struct{}
 
 func (silent) Watch(context.Context, ...string) <-chan string { return nil }
 
-// TestStreamEnds: when a person's access has ended, the stream reports that and nothing else.
+// TestStreamEnds: when the access of a person or a wall has ended, the stream sends the event "gone" as its last
+// event.
 func TestStreamEnds(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {

@@ -38,8 +38,8 @@ type Changes interface {
 	Watch(ctx context.Context, hospitals ...string) <-chan string
 }
 
-// formatStateID returns the id of a state. If two states have the same id, their pages are equal. The id includes the
-// minute, because forecasts start on the minute.
+// formatStateID returns the id of a state. If two states have the same id, their pages are equal, apart from the ages
+// of the feeds. The id includes the minute, because forecasts start on the minute.
 func formatStateID(u *readapi.Unit) string {
 	return u.Version + "." + strconv.FormatInt(u.At.Unix()/60, 36) + heldState(u)
 }
@@ -220,8 +220,8 @@ var (
 )
 
 // sendStream sends events until the browser disconnects, the session ends, or the stream reaches its maximum age. It
-// calls events every [holdsEvery] and whenever wake receives a value. left returns the remaining time of the session,
-// or false if the session has ended.
+// calls the function events at least every [holdsEvery] and whenever wake receives a value. The function left returns
+// the remaining time of the session, or false if the session has ended.
 func (s *site) sendStream(
 	ctx context.Context, o *eventWriter, left func() (time.Duration, bool), wake <-chan struct{}, events func() string,
 ) {

@@ -184,7 +184,7 @@ type tierPage struct {
 	adminPage
 	ID                 string
 	Level              colored
-	Recipients, Others []option // options for the recipients who are notified first, and for those who are notified if no one acknowledges the alert
+	Recipients, Others []option // options for the recipients who are notified first, and for those of the escalation
 	Channels           []option
 }
 

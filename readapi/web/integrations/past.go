@@ -66,7 +66,7 @@ type pastPage struct {
 	ID      string
 	Fields  []field // fields of the form in which the rule's values are entered
 	Say     string
-	Percent string // progress of the trial; "": the result is ready
+	Percent string // progress of the trial; "": the trial is not running
 	Rows    []pastRow
 	Worst   []pastRow
 	Note    string

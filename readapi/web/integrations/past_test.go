@@ -10,7 +10,8 @@ import (
 	"svc/acuity/catalogue"
 )
 
-// TestTrialGoesOn: during a trial on recorded data, the page shows the progress and refreshes itself.
+// TestTrialGoesOn: while a trial on recorded data runs, the page shows the progress and refreshes itself. If the
+// trial has no result, the page says why and does not refresh itself.
 func TestTrialGoesOn(t *testing.T) {
 	t.Parallel()
 	for fault, want := range map[PastFault]string{"": "Comparing: 25%", PastNothing: "no complete hour of recorded data", PastGone: "have been deleted", PastAway: "temporarily unavailable"} {

@@ -60,7 +60,7 @@ func (d *adminRequest) now() time.Time { return d.Now() }
 const notThere = "*"
 
 // call sends one request to the API, on the condition that the resource has the given version; "" means no condition.
-// An error means that it is unknown whether the API executed the request. A refusal is part of the response.
+// It returns the errors of [apicall.Send]. A refusal is part of the response.
 func (d *adminRequest) call(method, path, version string, body any) (*apicall.Answer, error) {
 	header := http.Header{"Authorization": {"Bearer " + d.Administration.Token(d.session.Hospital, d.session.User)}}
 	switch version {
@@ -112,9 +112,9 @@ func (d *adminRequest) fetch(path string, into any) error {
 	return a.Decode(into)
 }
 
-// send sends an act to the API. If the resource does not exist or the API does not respond, send shows an error page
-// and returns false. If the API refuses the act, send returns the refusal, and the caller must show it, as
-// [adminRequest.do] does.
+// send sends an act to the API. If the resource does not exist, the API does not respond, or the response cannot be
+// decoded, send shows an error page and returns false. If the API refuses the act, send returns the refusal and true;
+// the caller must then show the refusal, as [adminRequest.do] does.
 func (d *adminRequest) send(method, path, version string, body, into any) (refused *apicall.Refusal, ok bool) {
 	a, err := d.call(method, path, version, body)
 	switch {
@@ -133,8 +133,8 @@ func (d *adminRequest) send(method, path, version string, body, into any) (refus
 	return a.Refused, true
 }
 
-// do sends an act to the API. If the API refuses the act, do shows the form again with the reasons. If do returns
-// false, it has sent a response.
+// do sends an act to the API. If the API refuses the act, do calls showForm, which responds with the form and the
+// reasons. If do returns false, it has sent a response.
 func (d *adminRequest) do(method, path, version string, body, into any, showForm func(*adminRequest)) bool {
 	refused, ok := d.send(method, path, version, body, into)
 	if refused != nil {

@@ -76,7 +76,7 @@ type rulePage struct {
 	adminPage
 	ID      string
 	Lines   []field
-	More    []field // lines that the catalogue does not have for this factor
+	More    []field // lines that the hospital can add to this factor
 	Comment field
 	Effect  *effect
 	Past    string // path for trying the entered values on recorded data; "": none
@@ -161,7 +161,8 @@ func showRule(d *adminRequest) {
 	d.show("rules.rule", &out)
 }
 
-// readRuleForm returns the changed values in a form, keyed by line of the catalogue. A nil value removes the line.
+// readRuleForm returns the values in a form that differ from the catalogue, keyed by line. The value nil removes a
+// line.
 func readRuleForm(f catalogue.Factor, form url.Values) map[string]*string {
 	values, defaults := map[string]*string{}, map[string]string{}
 	for _, l := range catalogue.Default().Lines(f) {

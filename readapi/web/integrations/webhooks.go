@@ -138,8 +138,8 @@ func showNewWebhook(d *adminRequest) {
 	showWebhookForm(d, &webhookPage{adminPage: d.newPage("hooks.new"), New: true}, values, nil)
 }
 
-// readWebhookForm returns the values in a form, in the API's format. The result contains every field, so a field left
-// empty clears its value.
+// readWebhookForm returns the values in a form, in the API's format. The result contains every field. A rate or
+// timeout left empty becomes the default; any other field left empty clears its value.
 func readWebhookForm(d *adminRequest) map[string]any {
 	f := d.r.PostForm
 	body := map[string]any{
