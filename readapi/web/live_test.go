@@ -218,8 +218,8 @@ func TestOneRenderForAll(t *testing.T) {
 	}
 }
 
-// TestStreamsAreBounded: streams beyond a session's limit are refused until others have ended. A wall display of the
-// same hospital is not affected.
+// TestStreamsAreBounded: a session may have 20 streams at once. A further stream is refused until one of them has
+// ended.
 func TestStreamsAreBounded(t *testing.T) {
 	t.Parallel()
 	w := newWard(t, unit())

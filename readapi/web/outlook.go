@@ -32,8 +32,7 @@ type finding struct {
 
 type outlookRow struct{ At, Low, Likely, High, ShortLikely, ShortHigh string }
 
-// newOutlook returns the forecast of a unit. If there is no forecast, the heading says so, and InWords names the
-// missing data.
+// newOutlook returns the forecast of a unit. If there is no forecast, the heading says so, and InWords says why.
 func (p *writer) newOutlook(u *readapi.Unit, wall bool) *outlook {
 	f := u.Forecast
 	if f == nil || len(f.Hours) == 0 {
@@ -244,7 +243,7 @@ func selectShortest(hours []forecast.Hour) (worst *forecast.Hour, found bool) {
 const mostTurns = 3
 
 // drawLevels draws the probability of each level. The heading says when the level changes. Where unknown data could
-// change the level, the column is striped and the level has a question mark.
+// raise the level, the column is striped and the level has a question mark.
 func (p *writer) drawLevels(u *readapi.Unit) finding {
 	points := u.Forecast.Points[:]
 	mark := func(level string, l acuity.Level, at acuity.Instant) string {

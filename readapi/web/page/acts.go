@@ -97,8 +97,8 @@ func ActRoute(pattern string) string {
 	return strings.TrimPrefix(strings.TrimPrefix(pattern, auth.AppPath), "/u/{hospital}")
 }
 
-// pathBack returns the path to which a person returns after a sign-in: the requested page or, for a submitted form,
-// the page of the form.
+// pathBack returns the path to which a person returns after a sign-in. For a GET request, it is the requested page.
+// For a submitted form, it is the nearest page at or above the path of the form.
 func pathBack(r *http.Request) string {
 	c := chi.RouteContext(r.Context())
 	if r.Method == http.MethodGet {

@@ -17,7 +17,7 @@ import (
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; font-src 'self'; img-src 'self'; connect-src 'self'; " +
 	"form-action 'self'; base-uri 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types svc"
 
-// SetHeaders sets the headers of every response of the pages.
+// SetHeaders sets the headers that every response of the pages has.
 func (s *Site) SetHeaders(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()
@@ -34,8 +34,8 @@ func (s *Site) SetHeaders(next http.Handler) http.Handler {
 	})
 }
 
-// RefuseCrossOrigin refuses requests from other sites. It also refuses requests without an origin, which the standard
-// library allows because programs send them. These pages are only for browsers.
+// RefuseCrossOrigin refuses forms that are submitted from other sites. It also refuses forms without an origin, which
+// the standard library accepts because programs send them. These pages are only for browsers.
 func (s *Site) RefuseCrossOrigin(next http.Handler) http.Handler {
 	guard := http.NewCrossOriginProtection()
 	guard.SetDenyHandler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -55,8 +55,8 @@ func (s *Site) RefuseCrossOrigin(next http.Handler) http.Handler {
 	})
 }
 
-// WritePage responds with a page, or with 304 if the browser already has it. Caches must not store a page, because it
-// belongs to a session.
+// WritePage responds with a page, or with 304 if the browser already has the same page. It compresses the page if the
+// browser accepts gzip.
 func WritePage(w http.ResponseWriter, r *http.Request, status int, body []byte) {
 	h := w.Header()
 	h.Set("Content-Type", "text/html; charset=utf-8")

@@ -83,8 +83,9 @@ func (s *Site) ReadSession(r *http.Request) (*auth.Session, error) {
 // Handler serves a request from a signed-in person.
 type Handler func(w http.ResponseWriter, r *http.Request, session *auth.Session)
 
-// RequireRole calls next for a person who has the role. Anyone else gets a page with instructions. Some acts also
-// require a recent sign-in, according to the table [FreshActs].
+// RequireRole calls next for a person who has the role. Anyone else gets an error page or is redirected to the first
+// page. A session beyond its rate limit gets an error page as well. Some acts also require a recent sign-in,
+// according to the table [FreshActs].
 func (s *Site) RequireRole(role users.Role, next Handler) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		session, err := s.ReadSession(r)
@@ -131,7 +132,8 @@ func (s *Site) Refuse(r *http.Request, session *auth.Session, reason string) {
 	s.config.Refused(r, session.Hospital, session.User, reason)
 }
 
-// refuseAct records that an act was refused for lack of a valid session. Viewing a page is not an act.
+// refuseAct records that an act was refused because the session is invalid or the sign-in is not recent enough.
+// Viewing a page is not an act.
 func (s *Site) refuseAct(r *http.Request, session *auth.Session, reason string) {
 	if r.Method != http.MethodGet {
 		s.Refuse(r, session, reason)
@@ -180,8 +182,8 @@ func (s *Site) writeFault(w http.ResponseWriter, r *http.Request, status int, se
 	WritePage(w, r, status, n.Render())
 }
 
-// ShowUnavailable responds that the page is temporarily unavailable. It logs what failed and the error. In response
-// to a GET, the page reloads itself, even in a browser without scripts.
+// ShowUnavailable responds that the page is temporarily unavailable. It logs what failed and the error. For a
+// signed-in person's GET request, the response reloads itself, even in a browser without scripts.
 func (s *Site) ShowUnavailable(w http.ResponseWriter, r *http.Request, session *auth.Session, what string, err error) {
 	s.config.Log.WarnContext(r.Context(), "page temporarily unavailable", "what", what, "error", err)
 	w.Header().Set("Retry-After", "2")
