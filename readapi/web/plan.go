@@ -163,7 +163,8 @@ func (f *floor) placeByLayout(l *layout.Layout) {
 }
 
 // setClasses sets the style classes of the map. The parameter how is the class for the map's style. Each of the three
-// counts adds one class, and a map with many columns or rows gets the class "dense" or "tight".
+// counts adds one class. A map with many columns or rows also gets the class "dense", and a map with very many
+// columns the class "tight" as well.
 func (f *floor) setClasses(how string, columns, rows, bands int) {
 	name := func(letter string, n int) string {
 		return " " + letter + strconv.Itoa(max(min(n, layout.MostCells), 1))

@@ -46,7 +46,7 @@ type roomPage struct {
 type factorRow struct {
 	Name, ID string
 	Primary  bool
-	Effect   string // ratio that the factor requires
+	Effect   string // ratio or additional nurses that the factor requires
 	Severity uint8  // style class, 0 to 4
 	Since    string
 	Next     string

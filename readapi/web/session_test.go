@@ -124,7 +124,8 @@ func TestSessionsEnd(t *testing.T) {
 	}
 }
 
-// TestRoles requests every page with every role.
+// TestRoles requests every page with every role. A page must refuse the roles that do not include its required role,
+// and no others.
 func TestRoles(t *testing.T) {
 	t.Parallel()
 	p := newPages(t)
@@ -234,7 +235,7 @@ func TestMostHospitals(t *testing.T) {
 	}
 }
 
-// TestUse: automatic requests from a page do not extend the session.
+// TestUse: a request by a person extends the session; an automatic request from a page does not.
 func TestUse(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {

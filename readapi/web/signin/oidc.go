@@ -72,7 +72,7 @@ var startCookie = auth.Cookie{Suffix: "-oidc", Purpose: "svc.v1 oidc", Age: sign
 // errNotThere means that the provider does not respond.
 var errNotThere = errors.New("the identity provider does not respond")
 
-// Discovery reads the configuration of a provider when it is first needed.
+// Discovery reads the configuration of a provider when a person first needs the provider.
 type Discovery struct {
 	cfg *Provider
 	now func() time.Time
@@ -181,8 +181,8 @@ type start struct {
 	Again bool `json:"a,omitempty"`
 }
 
-// usedStates records which states have been used, so that the cookie of one sign-in causes only one request to the
-// provider.
+// usedStates records the values of [start].State that the callback has received. Each value is accepted once, so that
+// the cookie of one sign-in causes only one request to the provider.
 type usedStates struct {
 	mu  sync.Mutex
 	all map[string]time.Time // when each state was used

@@ -71,7 +71,7 @@ func (p *pages) begin(form ...string) (url.Values, *http.Cookie) {
 	return to.Query(), got.Result().Cookies()[0]
 }
 
-// TestProvider: a person signs in with an identity provider.
+// TestProvider: a person signs in with an identity provider and gets the roles of their groups.
 func TestProvider(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
@@ -116,7 +116,7 @@ func TestProvider(t *testing.T) {
 			if u, _ := p.Users.User("north", "usr_ada"); u.Role != tt.role || u.Label != "AdaL." {
 				t.Errorf("user %+v", u)
 			}
-			// A repeated callback does not sign anyone in, because the code has already been used.
+			// A repeated callback does not sign anyone in, because its state has already been used.
 			if got := p.Ask("GET", CallbackPath+"?code=c1&state="+asked.Get("state"), cookie); got.Code != http.StatusForbidden || !slices.Equal(p.links.Refused, []string{"unknown provider_replay"}) {
 				t.Errorf("once more: %d, on record %q", got.Code, p.links.Refused)
 			}
@@ -124,7 +124,8 @@ func TestProvider(t *testing.T) {
 	}
 }
 
-// TestProviderRefused: an invalid answer from the provider does not sign anyone in, and the page says what to do.
+// TestProviderRefused: if the callback or the provider's token is invalid, or the provider is down, no one is signed
+// in, and the response is a page with a message.
 func TestProviderRefused(t *testing.T) {
 	t.Parallel()
 	other, err := rsa.GenerateKey(rand.Reader, 2048)

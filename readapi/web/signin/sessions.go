@@ -95,8 +95,8 @@ func (s *site) endSessions(w http.ResponseWriter, r *http.Request, session *auth
 // formAtMost is the maximum size of a form in bytes.
 const formAtMost = 4096
 
-// browsers and systems are recognized by a word in the user agent. The first match counts, because browsers also name
-// older browsers.
+// browsers and systems map a word in the User-Agent header to a name. The first match counts, because a browser's
+// header also contains the names of other browsers.
 var (
 	browsers = [][2]string{{"Edg", "Edge"}, {"OPR/", "Opera"}, {"Firefox/", "Firefox"}, {"Chrome/", "Chrome"}, {"Safari/", "Safari"}}
 	systems  = [][2]string{

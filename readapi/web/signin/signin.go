@@ -109,7 +109,8 @@ func (s *site) refuseLink(w http.ResponseWriter, r *http.Request, known bool) {
 	s.ShowFault(w, r, status, nil, "fault.link")
 }
 
-// useLink signs a person in with a link and redirects to the unit.
+// useLink signs a person in with a link. It redirects to the page that required the sign-in or, if there is none, to
+// the unit.
 func (s *site) useLink(w http.ResponseWriter, r *http.Request) {
 	token := chi.URLParam(r, "token")
 	link, known := s.Links.FindLink(token)

@@ -14,7 +14,8 @@ import (
 	"svc/readapi/web/page/pagetest"
 )
 
-// TestFrontIsNeverMissing: every visitor gets a first page that offers a next step.
+// TestFrontIsNeverMissing: the first page says what a visitor can do next, even if sign-in is disabled. A signed-in
+// person is redirected to the unit.
 func TestFrontIsNeverMissing(t *testing.T) {
 	t.Parallel()
 	p := newPages(t)
@@ -59,7 +60,7 @@ func TestLinkSignsInOnce(t *testing.T) {
 	}
 }
 
-// TestLinksThatDoNotSignIn: a used or unknown link does not sign anyone in, and the page says what to do.
+// TestLinksThatDoNotSignIn: a used, expired or unknown link does not sign anyone in, and the page says what to do.
 func TestLinksThatDoNotSignIn(t *testing.T) {
 	t.Parallel()
 	for token, want := range map[string]int{"used": http.StatusGone, "old": http.StatusGone, "never": http.StatusNotFound, strings.Repeat("x", 5000): http.StatusNotFound} {

@@ -18,7 +18,7 @@ import (
 // the API's source code.
 type reasons struct{ rules, messages map[string]string } // maps each rule or message to its location in the source code
 
-// takesRule contains the names of the API's functions whose last string argument is a rule.
+// takesRule contains the names of the API's functions whose last argument is a rule.
 var takesRule = []string{"unless", "fits", "fault", "unfit", "add", "unprocessable", "Fault"}
 
 func reasonsOfAPI(t *testing.T) reasons {
