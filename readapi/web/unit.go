@@ -115,7 +115,7 @@ func heldState(u *readapi.Unit) string {
 
 // headline is the level with its key figures.
 type headline struct {
-	Class   string // green, yellow, orange, red or unsure
+	Class   string // style class: the level's name, followed by "unsure" if the level is uncertain
 	Shape   string // symbol for the level's shape: g, y, o or r
 	Word    string
 	Why     string

@@ -178,7 +178,7 @@ func (p *writer) formatPeak(f *forecast.Forecast) string {
 }
 
 // setFeedAge sets the age of the feed that sent data last. If a feed is late, it sets the age of the late feed
-// instead.
+// instead. It also sets Silent if the input of the unit is late or unknown.
 func (row *unitRow) setFeedAge(p *writer, u *readapi.Unit) {
 	var last time.Time
 	late := ""
@@ -208,7 +208,7 @@ func (row *unitRow) setFeedAge(p *writer, u *readapi.Unit) {
 	}
 }
 
-// countRows returns the number of red, orange and silent hospitals, as text.
+// countRows returns a text with the number of all hospitals, and of the red, orange and silent ones.
 func countRows(p *text.Texts, rows []*unitRow) string {
 	of := map[string]int{}
 	silent := 0

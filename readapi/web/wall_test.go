@@ -99,7 +99,7 @@ func TestWallSeesTheBoardAlone(t *testing.T) {
 	}
 }
 
-// TestWallIsRevoked: a revoked wall display is refused immediately, even if its id is reused.
+// TestWallIsRevoked: a screen loses access immediately when its wall display is revoked or gets another link.
 func TestWallIsRevoked(t *testing.T) {
 	t.Parallel()
 	for name, revoke := range map[string]func(*walls.Register){

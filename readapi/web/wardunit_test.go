@@ -13,7 +13,8 @@ import (
 	"svc/readapi"
 )
 
-// bed returns a room with the given factors. An id may be followed by "@" and the age of the factor.
+// bed returns an occupied room with the given factors. An id may be followed by "@" and the age of the factor. With
+// "empty" or "blocked" instead of a factor, bed returns a room in that state.
 func bed(id int32, label, area string, factors ...string) acuity.RoomChart {
 	r := acuity.RoomChart{ID: id, Label: label, Area: area, Status: acuity.RoomOccupied, Listed: true}
 	p := acuity.PatientChart{Visit: "canary-visit", Mother: true, Arrived: ago(6 * time.Hour)}

@@ -117,8 +117,8 @@ func (t *Texts) FormatAge(d time.Duration) string {
 	return t.T("age.d", "n", int(d.Hours()/24))
 }
 
-// FormatHours formats a number of minutes as hours. A nonbreaking space keeps the number and its unit of measure on
-// one line.
+// FormatHours formats a number of minutes as hours. If the number is below 100 and not a whole number of hours, it is
+// formatted as minutes. A nonbreaking space keeps the number and its unit of measure on one line.
 func (t *Texts) FormatHours(minutes int) string {
 	text := t.T("age.h", "n", t.FormatNumber(float64(minutes)/60, 1)) //nolint:mnd // minutes per hour
 	switch {
