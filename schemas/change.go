@@ -6,7 +6,7 @@ import "svc/acuity"
 var ChangeCodec = NewCodec("change", changeFields)
 
 // ChangeHead is the first part of a change record. It identifies the input that caused the change, and shows whether
-// the change has effects, about which partners are notified.
+// the change has effects. Partners are notified of effects.
 type ChangeHead struct {
 	Version, Offset int64
 	Cause           acuity.Cause

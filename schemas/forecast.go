@@ -39,7 +39,8 @@ type Origin struct {
 	Ahead    []byte // a [forecast.Ahead] as 32-bit floats, little-endian
 }
 
-// CopyFrom fills the record from a model, reusing the record's memory.
+// CopyFrom fills the record from a model, reusing the record's memory. It sets Copied, PastHour and PastGeneration to
+// 0, because they are not part of the model.
 func (m *Model) CopyFrom(model *forecast.Model) {
 	m.Version, m.Hospital, m.Hour, m.Generation = model.Version, model.Hospital, model.Hour, model.Generation
 	m.Learnt, m.Position, m.Seen = model.Learnt, model.Offset, model.Seen
@@ -62,7 +63,7 @@ func resize[T any](list []T, n int) []T {
 	return slices.Grow(list[:0], n)[:n]
 }
 
-// Forecast returns the model. If the record was written by a different version of the forecast method, it returns an
+// Forecast returns the model. If the record does not fit this version of the forecast method, Forecast returns an
 // empty model and false. The hospital's model must then be learned again.
 func (m *Model) Forecast() (*forecast.Model, bool) {
 	out := forecast.NewModel(m.Hospital)

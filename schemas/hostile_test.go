@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// TestEveryPrefixIsRefused: a truncated record is refused.
+// TestEveryPrefixIsRefused: a truncated record is refused, and so is a record with an additional byte at the end.
 func TestEveryPrefixIsRefused(t *testing.T) {
 	eachRecord(t, func(t *testing.T, r record) {
 		t.Helper()
@@ -98,8 +98,8 @@ func TestLongFormOfBlocks(t *testing.T) {
 	}
 }
 
-// TestFaultsHoldNoValues decodes damaged records that have canaries in every field. An error contains the position of
-// the damage, but never the bytes at that position.
+// TestFaultsHoldNoValues decodes damaged records in which every text field contains a canary. No error may contain
+// the canary.
 func TestFaultsHoldNoValues(t *testing.T) {
 	eachRecord(t, func(t *testing.T, r record) {
 		t.Helper()
@@ -273,7 +273,8 @@ func TestEveryRecordIsFuzzed(t *testing.T) {
 	}
 }
 
-// FuzzHeader decodes arbitrary bytes as each kind of record.
+// FuzzHeader decodes arbitrary bytes as each kind of record. The result must be a value, [ErrMalformed] or an
+// [UnknownSchemaError].
 func FuzzHeader(f *testing.F) {
 	for _, r := range records {
 		f.Add(appendHeader(nil, r.schema.ID))

@@ -80,8 +80,8 @@ func rowOf(n int) acuity.Mapping {
 	return m
 }
 
-// TestFullTerminologyMap: in a full terminology map, each row is a separate record. Therefore the records do not grow
-// with the map, and a change to a row writes only the record of that row.
+// TestFullTerminologyMap: in a full terminology map, each row is a separate record. Therefore no record grows with
+// the map, and a change to a row writes only the records of that row and of the unit.
 func TestFullTerminologyMap(t *testing.T) {
 	s := newStoring(t)
 	act := func(rows ...acuity.Mapping) (acuity.Change, map[string]int) {

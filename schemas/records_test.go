@@ -232,8 +232,8 @@ func (r record) random(t *rapid.T) any {
 	return v.Interface()
 }
 
-// counted chooses values by counting. Consecutive numbers and strings differ, every list has one or two items, and no
-// field is left empty.
+// counted chooses values by counting. The values are always the same, every list has one or two items, and no field
+// is left empty.
 type counted struct{ n int64 }
 
 func (c *counted) number(_ string, low, high int64) int64 {
@@ -241,7 +241,7 @@ func (c *counted) number(_ string, low, high int64) int64 {
 	if low == 0 && high == 1 {
 		return 1
 	}
-	if low == 0 && high == 3 { // the range of a small enumeration
+	if low == 0 && high == 3 { // the range of list lengths, and of enumerations with four symbols
 		return 1 + c.n%2
 	}
 	if low < 0 {

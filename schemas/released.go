@@ -186,7 +186,8 @@ func Portable(b []byte) []byte { return withSchemaID(b, func(s *Schema) SchemaID
 // unchanged if b already has that id or is not a record.
 func Registered(b []byte) []byte { return withSchemaID(b, (*Schema).written) }
 
-// withSchemaID returns a record with a different schema id. The result is in new memory if the ids differ.
+// withSchemaID returns the record b with the id that idOf returns for the record's schema. If b already has that id
+// or is not a record, it returns b unchanged. Otherwise, the result is in new memory.
 func withSchemaID(b []byte, idOf func(*Schema) SchemaID) []byte {
 	id, ok := IDOf(b)
 	if !ok {
@@ -199,7 +200,8 @@ func withSchemaID(b []byte, idOf func(*Schema) SchemaID) []byte {
 	return append(appendHeader(make([]byte, 0, len(b)), idOf(s)), b[headerSize:]...)
 }
 
-// find returns the released version with the given built-in or registered id, or nil if the id is unknown.
+// find returns the schema with the given id, which may be a built-in id or the id in a registry. It returns nil if
+// the id is unknown.
 func find(id SchemaID) *Schema {
 	for _, s := range released {
 		if s.ID == id {
@@ -229,7 +231,8 @@ func upgrade(payload []byte, old, newest *Schema) ([]byte, error) {
 	return resolve(payload, from, to)
 }
 
-// resolve converts a payload from one schema to another.
+// resolve converts a payload from one schema to another. It returns an error if the payload does not match the schema
+// from.
 func resolve(payload []byte, from, to avro.Schema) ([]byte, error) {
 	r := reader{buf: payload}
 	check(&r, from)

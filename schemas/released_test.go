@@ -15,8 +15,9 @@ import (
 // each line. The flag -update only adds lines. Lines must be changed or removed by hand.
 const releasedList = "released.txt"
 
-// TestReleased compares the table of versions with the files and with the released list. Every file must be in the
-// table with its id, and must be identical to the released file, byte for byte.
+// TestReleased compares the table of versions with the schema files and with the released list. Every schema file
+// must be in the table, and every version in the list must have the same id and be identical, byte for byte, to the
+// file that was released.
 func TestReleased(t *testing.T) {
 	ids := map[SchemaID]bool{}
 	known := map[string]bool{}
@@ -108,7 +109,7 @@ func backward(newer, older avro.Schema) error {
 	return avro.NewSchemaCompatibility().Compatible(newer, older)
 }
 
-// TestBackward checks which changes a new version may make, and which it must not make.
+// TestBackward checks for each kind of change whether a new version may make it.
 func TestBackward(t *testing.T) {
 	const sample = `{"type":"record","name":"Sample","namespace":"svc","fields":[
 		{"name":"id","type":"string"},

@@ -54,7 +54,7 @@ func versions(tb testing.TB) (older, newer avro.Schema) {
 	return older, newer
 }
 
-// sample returns one value, encoded in each of the two versions.
+// sample returns the encodings of one random value: old in the older version, and want in the newer version.
 func sample(t *rapid.T) (old, want []byte) {
 	text := rapid.StringN(0, 5, -1)
 	number := rapid.Int32()

@@ -67,7 +67,7 @@ func Encode(dst []byte, entry any) (key schemas.Key, value []byte, err error) {
 func Decode(key, value []byte) (any, error) {
 	k, err := schemas.ParseKey(key)
 	if err != nil || value == nil {
-		return nil, nil //nolint:nilerr // the record is a barrier
+		return nil, nil //nolint:nilerr // the record is a barrier or a tombstone
 	}
 	switch k.Kind {
 	case KindEvent:
