@@ -99,7 +99,7 @@ func (h *Hour) levels() (m LevelMinutes) {
 	} else {
 		left -= unseen
 	}
-	m.Minutes[h.Level] += left // left may include a minute that rounding left unassigned
+	m.Minutes[h.Level] += left // a minute may remain that no level got because of rounding
 	return m
 }
 

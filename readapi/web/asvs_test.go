@@ -47,8 +47,9 @@ func TestASVS1632RefusedActs(t *testing.T) {
 	}
 }
 
-// TestASVS751FreshActs (ASVS 7.5.1): the table in package page lists every act on the pages and nothing else. Acts on
-// keys, webhooks, recipients, users, walls and rules need a fresh sign-in.
+// TestASVS751FreshActs (ASVS 7.5.1): the table in package page contains every act on the pages, and no route that
+// does not exist. Acts on keys, users, walls, rules and sessions need a fresh sign-in, and so do new recipients and
+// changes to webhooks.
 func TestASVS751FreshActs(t *testing.T) {
 	t.Parallel()
 	p := newPages(t)

@@ -65,7 +65,7 @@ const (
 	pointsOfNurse      = 20.0
 )
 
-// bounds are the scores at which the colors begin.
+// bounds contains the lowest scores of the colors yellow, orange and red.
 var bounds = [...]int{20, 40, 70}
 
 func (p *writer) newRoomPage(frame page.Frame, u *readapi.Unit, r *score.RoomVerdict, details *readapi.RoomAhead) *roomPage {

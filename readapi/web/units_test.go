@@ -35,8 +35,8 @@ func TestViewerLeaves(t *testing.T) {
 	}
 }
 
-// TestNoticeAfterReading: a change that is reported just after another request has read the hospital is still shown a
-// second later.
+// TestNoticeAfterReading: if a change is reported just after a hospital was read, the next read may be too early to
+// include the change. The change is then still pending, and a read a second later includes it.
 func TestNoticeAfterReading(t *testing.T) {
 	t.Parallel()
 	p := newPages(t)

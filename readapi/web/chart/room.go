@@ -76,8 +76,8 @@ func widthOf(words string) float64 {
 	return letterWidth * 13 * float64(utf8.RuneCountInString(words)) //nolint:mnd // the font size
 }
 
-// Ladder is a chart of the demand of each factor in a room, in nurses. The largest demand counts, plus any additional
-// demand.
+// Ladder is a chart of the demand of each factor in a room, in nurses. The demand of the room is the largest of these
+// demands plus any additional demand.
 type Ladder struct {
 	Title       string
 	Rungs       []Rung

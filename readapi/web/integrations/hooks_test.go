@@ -102,8 +102,8 @@ func TestHookActs(t *testing.T) {
 	}
 }
 
-// TestHookRefused: after a refusal, the form is shown again with the API's message but without the secret. If another
-// person made a change first, the page shows the current values.
+// TestHookRefused: after a refusal, the response contains the form with the reason at each refused field, but without
+// the secret. If another person changed the endpoint first, the page shows the current values.
 func TestHookRefused(t *testing.T) {
 	t.Parallel()
 	a, cookie := withHooks(t)
@@ -290,8 +290,8 @@ func TestAuditPages(t *testing.T) {
 	}
 }
 
-// TestSecretsStayOut: a secret is contained only in the page that shows it. No other response and no header contains
-// it.
+// TestSecretsStayOut: only the page that displays a secret contains the secret. No other response and no header
+// contains it.
 func TestSecretsStayOut(t *testing.T) {
 	t.Parallel()
 	a, cookie := withHooks(t)

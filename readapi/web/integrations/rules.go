@@ -28,7 +28,7 @@ type apiRule struct {
 	At                *time.Time
 }
 
-// rulesPage shows the factors for which the hospital has its own values, followed by all others.
+// rulesPage lists the factors for which the hospital has its own values, and offers all factors for selection.
 type rulesPage struct {
 	adminPage
 	Rows         []ruleRow
