@@ -99,7 +99,7 @@ func (h *Hour) levels() (m LevelMinutes) {
 	} else {
 		left -= unseen
 	}
-	m.Minutes[h.Level] += left // a minute may remain that no level got because of rounding
+	m.Minutes[h.Level] += left // rounding can leave a minute without a level
 	return m
 }
 

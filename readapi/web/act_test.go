@@ -123,7 +123,7 @@ func TestAlerts(t *testing.T) {
 		t.Errorf("%d: %s", got.Code, body)
 	}
 	for _, how := range []string{`data-poll="10"`, `<noscript><meta http-equiv="refresh" content="30"></noscript>`, `/integrations.js"`} {
-		if body := got.Body.String(); !strings.Contains(body, how) { // the page must show a new alert without being reloaded
+		if body := got.Body.String(); !strings.Contains(body, how) { // the page must show a new alert without a reload by the person
 			t.Errorf("lacks %s: %s", how, body)
 		}
 	}

@@ -42,7 +42,7 @@ type Session struct {
 type cookie struct {
 	ID       string `json:"id"`
 	Seen     int64  `json:"s"`           // Unix seconds of the person's last request
-	Position int64  `json:"p,omitempty"` // position in the settings log up to which the session's record has been written
+	Position int64  `json:"p,omitempty"` // position in the settings log, at or after that of the session's record
 	// User and Hospital are the session's user and hospital; they are used after the session's record has been
 	// deleted.
 	User     string `json:"u"`

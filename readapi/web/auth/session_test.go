@@ -83,8 +83,8 @@ func (b *browser) request(headers ...string) *http.Request {
 	return r
 }
 
-// TestReadSession: a session is valid until its idle or absolute limit, or until an administrator
-// ends it.
+// TestReadSession: a session is valid until its idle or absolute limit. It becomes invalid earlier if it is ended or
+// the person loses access.
 func TestReadSession(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
