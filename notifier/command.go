@@ -176,9 +176,10 @@ func (c *command) retry() {
 	})
 }
 
-// scan reads the hospital's ledger entries in a separate goroutine, beginning one minute before the instant since,
-// and calls fn for each entry. Afterwards, the notifier's loop calls done, or ends the command as failed if the
-// ledger could not be read.
+// scan reads the hospital's ledger entries in a separate goroutine and calls fn for each entry. It begins one minute
+// before the instant since, or with the oldest entry if since is zero. Afterwards, the notifier's loop calls done, or
+// ends the command as failed if the ledger could not be read. If the command or the ownership has ended by then, it
+// does neither.
 func (c *command) scan(since time.Time, fn func(at int64, entry any), done func()) {
 	owner := c.h.owner
 	go func() {

@@ -10,9 +10,10 @@ import (
 	"svc/notifier/event"
 )
 
-// fold rebuilds the state of an ownership's hospitals from the partition's ledger. A final entry overrides a pending
-// one. An entry of an earlier ownership never overrides one of a later ownership, because a process that resumes
-// after having been suspended may still write for a moment.
+// fold rebuilds the state of an ownership's hospitals from the partition's ledger. The final state of a delivery
+// applies no matter which owner wrote it. A pending delivery, an event or a stored state is ignored if its term is
+// lower than that of an earlier entry, because a process that resumes after having been suspended may still write for
+// a moment.
 type fold struct {
 	ownership *ownership
 	source    int64 // highest offset, in the verdicts topic, of a change with an event in the ledger

@@ -44,7 +44,7 @@ type hospital struct {
 
 	version int64           // version of the last change that has events in the ledger
 	whole   int64           // version up to which the ledger has all events
-	ids     map[string]bool // ids of the events of that last change
+	ids     map[string]bool // ids of the events of the last change
 	level   acuity.Level
 	known   bool
 

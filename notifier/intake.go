@@ -93,7 +93,7 @@ func (n *Notifier) WaitForCapacity(ctx context.Context) bool {
 	return true
 }
 
-// countSaved counts an acknowledged entry.
+// countSaved decrements saves, and signals capacity when saves falls below saveAtOnce.
 func (n *Notifier) countSaved() {
 	if n.saves.Add(-1) == saveAtOnce-1 {
 		select {
@@ -115,8 +115,8 @@ const (
 const refillBatch = 10_000
 
 // RefillLists rebuilds the lists of a partition from its ledger after they have been lost: the deliveries and
-// commands of the last week, and the alert runs of the last 90 days. It regularly calls written, which must wait
-// until the lists have written all entries.
+// commands of the last week, the alert runs of the last 90 days, and the current health of the endpoints. It
+// regularly calls written, which must wait until the lists have written all entries.
 func (n *Notifier) RefillLists(ctx context.Context, partition int32, written func(context.Context)) error {
 	now := n.clock.readTime()
 	from, err := n.cfg.Ledger.At(ctx, partition, now.Add(-refillRunsSpan))

@@ -41,8 +41,7 @@ func TestLimits(t *testing.T) {
 	})
 }
 
-// TestLateEventsAreNotTried: events that expired while an endpoint was down are not sent to the endpoint once it is
-// up again.
+// TestLateEventsAreNotTried: events that expire while an endpoint is down are not sent when the endpoint is up again.
 func TestLateEventsAreNotTried(t *testing.T) {
 	const late = 200
 	bubble(t, func(t *testing.T, r *rig) {

@@ -63,7 +63,8 @@ func (n *Notifier) fail(err error) {
 	n.fault.CompareAndSwap(nil, &err)
 }
 
-// sweep does the periodic work: limiting memory, rewriting old records, updating metrics.
+// sweep does the periodic work: limiting memory, rewriting old records, and reporting the health of endpoints and the
+// oldest deliveries.
 func (n *Notifier) sweep(now time.Time) {
 	for _, owner := range n.owned {
 		for _, h := range owner.hospitals {
@@ -76,7 +77,8 @@ func (n *Notifier) sweep(now time.Time) {
 	n.relieve()
 }
 
-// findOldest finds the oldest pending delivery. Disabled endpoints are ignored.
+// findOldest finds the oldest pending webhook delivery and the oldest pending message, for Oldest. Disabled endpoints
+// are ignored.
 func (n *Notifier) findOldest() {
 	var oldest [2]int64
 	older := func(kind int, at time.Time) {

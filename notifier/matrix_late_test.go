@@ -50,8 +50,8 @@ func TestMatrixLateFailure(t *testing.T) {
 	})
 }
 
-// TestMatrixLateEntry: a former owner of the partition was suspended and resumes. An entry that it writes after the
-// new owner has written is ignored, and a restore uses the new owner's entries.
+// TestMatrixLateEntry: a former owner of the partition was suspended and resumes. If it writes an entry after the new
+// owner has written, a restore ignores that entry and uses the new owner's entries.
 func TestMatrixLateEntry(t *testing.T) {
 	for name, tt := range map[string]struct {
 		late     any

@@ -137,7 +137,7 @@ func TestMatrixGone(t *testing.T) {
 		}
 		r.wantNextAttempt(false)
 		r.end()
-		r.start() // after a restart, it is still disabled
+		r.start() // after a restart, the endpoint is still disabled
 		r.settle(time.Hour)
 		r.receiver.set("whk_1", always(ok()))
 		r.hook("north", "whk_1") // an administrator enables the endpoint

@@ -29,7 +29,7 @@ type ownership struct {
 	inFlight int
 	stopping bool // set when no new attempts or steps may start
 	gone     bool
-	idle     func() // called once, when stopping is set and nothing is in flight
+	idle     func() // called once, when the drain is complete or the ownership is lost
 }
 
 // waiter is a function that is called once the ledger has acknowledged at least the number of entries in after.
@@ -106,7 +106,7 @@ func (o *ownership) runWhenSaved(do func()) {
 	o.waiters = append(o.waiters, waiter{o.begun, do})
 }
 
-// finishDrain completes Revoke once nothing is in flight.
+// finishDrain completes Revoke once no attempt is in flight and the ledger has acknowledged all appended entries.
 func (o *ownership) finishDrain() {
 	if o.idle != nil && o.stopping && o.inFlight == 0 && o.begun == o.saved {
 		o.idle()
@@ -211,8 +211,9 @@ func (n *Notifier) Assign(ctx context.Context, partition int32, committed int64,
 	return next, side, nil
 }
 
-// Revoke ends ownerships gracefully: no new attempt starts, requests in flight get a few seconds to finish, and all
-// appended entries are stored. Afterwards, the caller may read the positions once more.
+// Revoke ends work on partitions that another process will own. No new attempt starts; requests in flight have
+// Config.Drain to finish, and the ones that remain are interrupted. Revoke then returns once the ledger has stored
+// all appended entries, or after twice Config.Drain. Afterwards, the caller may read the positions once more.
 func (n *Notifier) Revoke(ctx context.Context, partitions []int32) {
 	for _, p := range partitions { // all ownerships begin to stop at the same time
 		n.call(n.withOwnership(p, func(o *ownership) { o.stopping = true }))

@@ -189,8 +189,7 @@ func (h *hospital) resend(e *outbound.Entry, c *command) {
 	m.begin()
 }
 
-// retries are the waits after the failed attempts of a message. The last one repeats
-// until the message expires.
+// retries are the waits after the failed attempts of a message. The last wait repeats until the message expires.
 var retries = [...]time.Duration{30 * time.Second, time.Minute, 2 * time.Minute, 5 * time.Minute, 10 * time.Minute}
 
 // retryWindow is how long a message is retried after a command has sent it again.

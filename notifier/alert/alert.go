@@ -1,8 +1,8 @@
 // Package alert writes the alerts about a unit as e-mails, text messages or surge.alert events.
 //
-// Its input is the unit's name, the local time, levels, the driving axis, nurses and room labels. The input has no
-// field for a factor, code, visit or person. A room label that may contain anything else is replaced by the room
-// number.
+// An alert shows the name of the unit, the time, the levels with their cause, the number of missing nurses, the state
+// of the rooms, and the hospital's instruction. It never shows a factor, code, visit or person. A room label that
+// could contain a person's name is replaced by the room number.
 package alert
 
 import (
@@ -48,8 +48,9 @@ func (a *Alert) unit() string {
 	return name
 }
 
-// level returns the name of the current level in capitals, and a text about another level: the previous level if the
-// reason is a change, or the worst level if it is a digest. For all other reasons, this text is empty.
+// level returns the name of the current level in capitals, and a text about another level. For Raised, Lowered and
+// Cleared, the text names the previous level; for Digest, it names the worst level. For all other reasons, the text
+// is empty.
 func (a *Alert) level(t *texts) (now, was string) {
 	now = t.level(a.Level)
 	switch a.Reason { //nolint:exhaustive // the other reasons report no change

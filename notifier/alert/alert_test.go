@@ -134,7 +134,8 @@ func compareGolden(t *testing.T, name, got string) {
 	}
 }
 
-// TestNoCanary: no alert shows a person or a code, however a feed names its rooms.
+// TestNoCanary: no alert shows the name of a person, a diagnosis code or a factor, even if room labels contain names
+// and codes.
 func TestNoCanary(t *testing.T) {
 	for name, a := range alerts() {
 		a.Rooms = raised().Rooms
@@ -219,8 +220,8 @@ func TestGSM(t *testing.T) {
 	}
 }
 
-// TestEventIsStable: the id of an event depends only on the decision, not on its time. The data has all fields of
-// surge.level_changed.
+// TestEventIsStable: the id of an event depends on the decision and its number, but not on its time. The event's data
+// has the fields of surge.level_changed and those of an alert.
 func TestEventIsStable(t *testing.T) {
 	a := raised()
 	one, err := a.Event("mercy", 7, "")

@@ -56,7 +56,8 @@ func ExpectPeak(ctx context.Context, learned Forecasts, chart *acuity.Chart, at 
 	return &Peak{At: f.Peak.At.Time(), Nurses: f.Peak.P90}
 }
 
-// SumRooms counts the open rooms and picks the rooms with the highest scores.
+// SumRooms counts the open rooms and selects the rooms with the highest scores, at most MaxTop. It selects no gray
+// rooms.
 func SumRooms(rooms []score.RoomVerdict) *Rooms {
 	s := &Rooms{}
 	slices.SortStableFunc(rooms, func(a, b score.RoomVerdict) int {

@@ -28,7 +28,8 @@ func TestSumRooms(t *testing.T) {
 	}
 }
 
-// pastHours provides a forecast model learned from n quiet hours. If slow is true, it does not answer in time.
+// pastHours provides a forecast model that was learned from n quiet hours. If slow is true, Model does not return the
+// model in time.
 type pastHours struct {
 	n    int
 	slow bool

@@ -104,7 +104,7 @@ func TestTextsAreComplete(t *testing.T) {
 	}
 }
 
-// TestTextsAreThoseOfThePages: a level and its cause have the same names in a message and on the pages.
+// TestTextsAreThoseOfThePages: the names of levels and the texts of axes are the same in messages and on the pages.
 func TestTextsAreThoseOfThePages(t *testing.T) {
 	for _, language := range slices.Sorted(maps.Keys(allTexts)) {
 		content, err := os.ReadFile("../../readapi/web/text/" + language + ".json")
@@ -129,8 +129,9 @@ func TestTextsAreThoseOfThePages(t *testing.T) {
 	}
 }
 
-// TestSMSStaysInTheGSMAlphabet: the accents that would halve the capacity of an SMS are dropped; ñ and all other
-// accents remain. No character becomes a question mark.
+// TestSMSStaysInTheGSMAlphabet: an SMS drops the accents that GSM 03.38 lacks, such as that of í, because they would
+// halve its capacity. It keeps characters that GSM 03.38 has, such as ñ and é. No character of a text becomes a
+// question mark.
 func TestSMSStaysInTheGSMAlphabet(t *testing.T) {
 	for _, language := range slices.Sorted(maps.Keys(allTexts)) {
 		for _, key := range slices.Sorted(maps.Keys(textsIn(language).words)) {

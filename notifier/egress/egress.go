@@ -114,8 +114,8 @@ func (g *Guard) Check(ctx context.Context, hospital, endpoint string) error {
 }
 
 // Explain returns why the URL of an endpoint is refused, or a warning about the URL. Both are "" if the URL is
-// acceptable. A name that does not resolve yet causes only a warning, because the address is checked again at every
-// attempt.
+// acceptable or if ctx ends before the check. A name that does not resolve yet causes only a warning, because the
+// address is checked again at every attempt.
 func (g *Guard) Explain(ctx context.Context, hospital, endpoint string) (refused, warning string) {
 	fault, ok := errors.AsType[*RefusedError](g.Check(ctx, hospital, endpoint))
 	switch {
@@ -127,8 +127,7 @@ func (g *Guard) Explain(ctx context.Context, hospital, endpoint string) (refused
 	return string(fault.Reason), ""
 }
 
-// URL parses the URL of an endpoint and checks its form. The error is a
-// [*RefusedError].
+// URL parses the URL of an endpoint and checks its form. The error is a [*RefusedError].
 func (g *Guard) URL(hospital, endpoint string) (*url.URL, error) {
 	if len(endpoint) > maxURL {
 		return nil, refuse(URLInvalid)

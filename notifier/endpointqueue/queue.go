@@ -29,7 +29,7 @@ const (
 	slow       = 2 * time.Second  // an attempt that takes longer marks the queue as slow
 	refusals   = 3                // number of rejections after which an event is not sent again
 	poisonSize = 10               // number of attempts, all with 5xx responses, before a probe
-	poisonTime = 30 * time.Minute // minimum time between the first of those attempts and a probe
+	poisonTime = 30 * time.Minute // minimum time between the first attempt to send an event and a probe
 
 	// Expiry is the age at which an event is no longer sent to a failing endpoint.
 	Expiry = 72 * time.Hour
@@ -40,7 +40,7 @@ const (
 	firstNotice  = time.Hour
 	secondNotice = 24 * time.Hour
 
-	burst = time.Second // burst after a pause: as many attempts as the rate allows in this time
+	burst = time.Second // after a pause, a burst may have as many attempts as the rate allows in this time
 )
 
 // The reasons why a queue is disabled.
@@ -96,7 +96,7 @@ type Verdict struct {
 	Reason string         // why the state is final but not Delivered
 	Passed bool           // whether the probe was accepted, so that the head is skipped as a poison event
 	Notice Notice
-	Since  time.Time // when the failure in Notice began
+	Since  time.Time // when the failure that Notice reports began
 }
 
 // Resume prepares a queue whose exported fields were restored from the ledger. position is the ledger offset of the
@@ -218,8 +218,8 @@ func (q *Queue) End(now time.Time, position int64, until time.Time, r sending.Re
 	return v
 }
 
-// checkFailing disables a queue that has been failing for too long or whose endpoint is gone, and returns the notice
-// that is due, if any.
+// checkFailing disables a queue whose endpoint is gone, or which has been failing for disableTime and at least
+// disableAttempts attempts. It returns the notice that is due, or 0.
 func (q *Queue) checkFailing(now time.Time, r sending.Result) Notice {
 	since := now.Sub(q.FailingSince)
 	switch {
@@ -243,8 +243,8 @@ func (q *Queue) checkFailing(now time.Time, r sending.Result) Notice {
 	return q.Noticed
 }
 
-// Enable re-enables a queue at an administrator's request. If the endpoint continues to fail, administrators get the
-// notices about the failure again.
+// Enable re-enables a disabled queue at an administrator's request. If the endpoint continues to fail, administrators
+// get the notices about the failure again.
 func (q *Queue) Enable(now time.Time) {
 	if q.Disabled == "" {
 		return

@@ -90,8 +90,8 @@ type roomData struct {
 	Cause        string   `json:"cause"`
 }
 
-// FromChange returns the events for the effects of a change: first the level, then the rooms by id. offset is the
-// offset of the change in the verdicts topic.
+// FromChange returns one event for each effect of a change, in the order of c.Effects. offset is the offset of the
+// change in the verdicts topic.
 func FromChange(c *acuity.Change, offset int64) ([]outbound.Event, error) {
 	if len(c.Effects) == 0 {
 		return nil, nil

@@ -22,7 +22,8 @@ func NameRoom(id int32, label string) string {
 // maxLabel is the maximum number of characters of a label that is displayed.
 const maxLabel = 24
 
-// IsLabel reports whether text may be displayed as a room label, because it does not look like a person's name.
+// IsLabel reports whether text may be displayed as a room label: it has at most maxLabel characters and does not look
+// like a person's name.
 func IsLabel(text string) bool {
 	if text == "" || len(text) > maxLabel {
 		return false
@@ -44,7 +45,7 @@ func IsLabel(text string) bool {
 			return false
 		}
 	}
-	return known // initials alone are not a label
+	return known // a label of single letters, such as initials, is not accepted
 }
 
 // count returns the number of letters in a word, and reports whether the word has only ASCII letters and digits.

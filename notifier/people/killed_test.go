@@ -46,7 +46,7 @@ func TestKilledBeforeTheOutcome(t *testing.T) {
 	})
 }
 
-// TestKilledWithATimer: an escalation is sent even if the process that sent the raise has died.
+// TestKilledWithATimer: a raised alert still escalates after the process that sent it has died.
 func TestKilledWithATimer(t *testing.T) {
 	run(t, func(r *rig) {
 		r.level(orange)

@@ -92,10 +92,10 @@ func testSince(t *testing.T, s Server) {
 	}
 	const all = "all of 8 at 3: north at 8; [{1 room 1 at 8} {2 room 2 at 6}] -[]"
 	want(at("g1", 4), all)  // the view no longer has the changes since version 4
-	want(at("g1", 9), all)  // the view no longer has version 9
+	want(at("g1", 9), all)  // the view has not reached version 9 yet
 	want(at("g0", 7), all)  // from a different generation
 	want(at("g2", 7), all)  // from a different generation
-	want(at("g1", -1), all) // the same generation, but without a version
+	want(at("g1", -1), all) // no valid version, although the generation is the current one
 
 	// A new owner of the partition does not know earlier changes.
 	next := start(t, s.URL, "g1")
@@ -125,8 +125,8 @@ func testSince(t *testing.T, s Server) {
 }
 
 // testFollowers has two owners write the same hospital alternately, while Redis sometimes loses all data. Meanwhile,
-// several readers follow the changes. At each version that a reader reports, its state must equal the committed
-// state.
+// several readers follow the changes. Whenever a reader reports a version, its copy of the hospital must equal the
+// state that was written at that version.
 func testFollowers(t *testing.T, s Server) {
 	const versions, readers, ids = 600, 4, 12
 	owners := [2]*fixture{start(t, s.URL, "g1"), start(t, s.URL, "g1")}
@@ -173,7 +173,7 @@ func testFollowers(t *testing.T, s Server) {
 			for ctx.Err() == nil && f.token.Version < versions {
 				err := f.read(ctx, reader, "north")
 				switch {
-				case errors.Is(err, view.ErrNotWhole), errors.Is(err, view.ErrNoUnit), errors.Is(err, view.ErrAway): // unavailable: the machine is busy
+				case errors.Is(err, view.ErrNotWhole), errors.Is(err, view.ErrNoUnit), errors.Is(err, view.ErrAway): // Redis is slow or has just lost its data
 				case err != nil:
 					if ctx.Err() == nil {
 						t.Error(err)

@@ -19,8 +19,8 @@ type Server struct {
 	// Cluster is true for a Redis Cluster. Its clients bypass a Gate, so tests that need a Gate do not run.
 	Cluster bool
 	Wipe    func(t *testing.T) // deletes all data, as FLUSHALL does
-	// Refuse contains, by name, functions that make the server refuse writes but still serve reads until allow is
-	// called. allow may be called more than once.
+	// Refuse contains functions by name. Each makes the server refuse writes but still serve reads. The server
+	// accepts writes again after a call to the returned function allow, which may be called more than once.
 	Refuse map[string]func(t *testing.T) (allow func())
 }
 
@@ -172,7 +172,7 @@ func testBehind(t *testing.T, s Server) {
 	v := start(t, s.URL, "g1")
 	v.whole(1, unit("north", 5, 1))
 	v.settle(t, 1)
-	// Another instance of the same generation knows versions that Redis does not have.
+	// Another instance with the same generation writes a later version, which Redis then loses.
 	other := start(t, s.URL, "g1")
 	other.whole(3, unit("north", 7, 2))
 	other.settle(t, 3)
@@ -207,7 +207,7 @@ func testAway(t *testing.T, s Server) {
 	stopped.Store(&now)
 	gate.Shut()
 	v.expect(t, "north", view.ErrAway.Error())
-	for range 20 { // no time has passed, so Redis is not queried again, and the error has no cause
+	for range 20 { // the clock is stopped, so the view returns ErrAway, without a cause, and does not query Redis again
 		if _, err := v.Read(t.Context(), "north"); err != view.ErrAway { //nolint:errorlint // errors without a cause are not wrapped
 			t.Errorf("a read queried Redis, which was unreachable a moment ago: %v", err)
 		}
@@ -215,7 +215,7 @@ func testAway(t *testing.T, s Server) {
 	if err := v.Ping(t.Context()); err != view.ErrAway { //nolint:errorlint // errors without a cause are not wrapped
 		t.Errorf("ping: %v", err)
 	}
-	v.reachesOnly(t, context.DeadlineExceeded) // Redis may respond again soon
+	v.reachesOnly(t, context.DeadlineExceeded) // the wait does not fail early, because Redis may respond again soon
 	passed.Store(int64(6 * time.Second))
 	stopped.Store(nil)
 	v.reachesOnly(t, view.ErrAway)
