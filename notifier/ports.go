@@ -24,7 +24,7 @@ type Settings interface {
 // [outbound.Entry], [outbound.EndpointQueue], [outbound.HospitalState], [outbound.Order] or [outbound.ClosedRun].
 type Ledger interface {
 	// Append writes an entry after all previous ones. Once the entry is durable, Append calls stored with the entry's
-	// offset; the calls are in the order of the entries. After an error, the partition must be revoked and
+	// offset; the calls are in the order of the entries. If stored gets an error, the partition must be revoked and
 	// reassigned. Append must not block or retain the entry. When ctx ends, unsent entries are discarded.
 	Append(ctx context.Context, partition int32, entry any, stored func(offset int64, err error))
 	// Read calls fn for every entry of a partition, from the given offset on. It stops when fn returns false, or when

@@ -33,12 +33,13 @@ func holds(from, until, now acuity.Instant) bool {
 	return now >= from && (until == 0 || now < until)
 }
 
-// judge computes the verdict at the instant now. It evaluates the chart first as of the time at which the chart was
-// written, and then at each later instant at which a timer changes the verdict. The AsOf of the verdict is the last
-// of these instants.
+// judge computes the verdict at the instant now. It evaluates the chart as of the time at which the chart was
+// written, and then at each later instant at which a timer changes the verdict. If a timer has changed the verdict,
+// the AsOf of the verdict is the last such instant. If now is before the chart was written, because the local clock
+// is slow, the verdict is as of the time of writing.
 //
-// If the local clock is behind the clock of the chart's writer, the verdict is as of the time at which the chart was
-// written. before is an earlier judgment or nil; the new judgment reuses its verdicts.
+// before is an earlier judgment or nil. The new judgment reuses the verdicts of its unchanged rooms. If before has
+// the same chart, the evaluation continues from before.
 func judge(c *chart, before *judgment, now acuity.Instant) *judgment {
 	now = max(now, c.head.Clock)
 	j := &judgment{chart: c, from: c.head.Clock}

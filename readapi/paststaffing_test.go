@@ -13,7 +13,8 @@ import (
 )
 
 // TestTrendsOfABatchWithStaffing: a new hospital sends its history in a batch, which passes through the real verdict
-// task and the trends. Hours with staffing have nurses and a level; hours before the first staffing are unknown.
+// task and the trends. Each hour has the nurses of the staffing that applied at that hour. For hours before the first
+// staffing, the number of nurses is unknown.
 func TestTrendsOfABatchWithStaffing(t *testing.T) {
 	h := newFixture(worked(t))
 	h.now = noon.Add(10 * time.Minute)

@@ -62,8 +62,8 @@ func predictionOf(t *testing.T, h *fixture) (p predictions, tag string) {
 	return p, a.Header.Get("ETag")
 }
 
-// TestPredictIsOfNow: the field current of a predict response agrees with the level and unit-state responses at the
-// same instant. The response stays the same until the state changes or the minute ends.
+// TestPredictIsOfNow: the field current of a predict response equals the verdict at the same instant. Without a
+// change of the unit, the response stays the same until the minute ends.
 func TestPredictIsOfNow(t *testing.T) {
 	chart := worked(t)
 	chart.Unit.Clock, chart.Unit.ObservedAt = noon, noon

@@ -30,9 +30,9 @@ func (r *rig) subjects(to string) []string {
 	return all
 }
 
-// TestDigestIsNotTheLastWord: a unit alternates between red and green, and then stays red. The digest, which is sent
-// at green, names green and red as the worst level. The final change to red is a new raise with its own
-// acknowledgment.
+// TestDigestIsNotTheLastWord: a unit alternates between red and green, and then stays red. The digest is sent while
+// the level is green; it names green as the current level and red as the worst. The final change to red causes a new
+// raise, which needs its own acknowledgment.
 func TestDigestIsNotTheLastWord(t *testing.T) {
 	run(t, func(r *rig) {
 		r.level(red)

@@ -264,7 +264,7 @@ func TestClosedRunsListedAgain(t *testing.T) {
 	})
 }
 
-// TestSuperseded: a pending message is not sent once it is outdated.
+// TestSuperseded: a pending message is not sent once a newer alert has replaced it.
 func TestSuperseded(t *testing.T) {
 	run(t, func(r *rig) {
 		r.relay.answers(func(string) error { return &smtp.SMTPError{Code: 451, Message: "busy"} })

@@ -18,10 +18,10 @@ import (
 // as JSON; the tags are the field names of earlier releases.
 type History struct {
 	Level acuity.Level
-	Under [3]time.Time // when the level fell below that of tier T1, T2 or T3; zero if it is not below
+	Under [3]time.Time // for each of T1, T2 and T3: when the level fell below the tier's level; zero if it has not
 
-	// Changes are the instants of the last [FlapChanges] changes of the level since the last digest was closed,
-	// oldest first. Before holds the level before each change.
+	// Changes are the instants of the remembered changes of the level, oldest first, at most [FlapChanges]. They are
+	// dropped when a digest is closed (see closeDigest). Before holds the level before each of them.
 	Changes  []time.Time
 	Before   []acuity.Level
 	DigestAt time.Time // when the open digest was sent; zero: none is open
@@ -103,7 +103,7 @@ func (h *History) dropOldChanges(now time.Time) {
 // closeDigest ends the open digest, so that only later changes count for the next one.
 func (h *History) closeDigest() { h.Changes, h.Before, h.DigestAt = nil, nil, time.Time{} }
 
-// flapping reports whether a digest is open: it was sent, and the level has not been quiet since.
+// flapping reports whether a digest is open and the level has changed within the last [QuietAfter].
 func (h *History) flapping(now time.Time) bool {
 	return !h.DigestAt.IsZero() && now.Before(h.Changes[len(h.Changes)-1].Add(QuietAfter))
 }

@@ -68,8 +68,8 @@ func TestNextIsExact(t *testing.T) {
 	})
 }
 
-// TestEveryRaiseIsAlerted: after each move, the last alert covers at least the current level and its tier, and a tier
-// that was reached has had a raise.
+// TestEveryRaiseIsAlerted: after each move, neither the level nor the tier of the last alert is below the current
+// one. When the current tier rises above that of the last alert, the new tier gets a raise.
 func TestEveryRaiseIsAlerted(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		u := newUnit(t, policies().Draw(t, "policy"))

@@ -294,8 +294,8 @@ func TestPolicy(t *testing.T) {
 }
 
 // TestFlapping: the level changes at least once every ten minutes, and every alert is acknowledged. Unless an alert
-// is lowered or cleared, there is at most one digest, and each of the three levels above green is raised at most
-// twice: once before and once after the digest.
+// is lowered or cleared, there are at most one digest and six raises: two for each of the three levels above green,
+// one before and one after the digest.
 func TestFlapping(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		u := newUnit(t, policies().Draw(t, "policy"))

@@ -78,7 +78,7 @@ func Route(p *Policy, h *History, d Decision, recipients func(id string) (subscr
 var outboundChannels = []subscriber.Channel{subscriber.ChannelMail, subscriber.ChannelSMS, subscriber.ChannelWebhook}
 
 // Fallback returns the channel that replaces a permanently failed one: SMS instead of e-mail. It returns false if the
-// tier already uses SMS, or the recipient has no phone number.
+// failed channel is not e-mail, if the tier already uses SMS, or if the recipient has no phone number.
 func Fallback(tier *subscriber.Tier, r *subscriber.Recipient, failed subscriber.Channel) (subscriber.Channel, bool) {
 	if failed != subscriber.ChannelMail || !hasAddress(r, subscriber.ChannelSMS) || slices.Contains(tier.Channels, subscriber.ChannelSMS) {
 		return "", false

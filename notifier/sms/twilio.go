@@ -106,8 +106,8 @@ func (w *twilio) send(ctx context.Context, m *sending.Message) sending.Result {
 	return r
 }
 
-// delayUnclear delays the next attempt until a look-up can show whether the message arrived. If the attempt failed
-// before anything was sent, no delay is needed.
+// delayUnclear delays the next attempt until a look-up can show whether the message arrived. It adds no delay if the
+// attempt was interrupted or failed before anything was sent.
 func (w *twilio) delayUnclear(r sending.Result) sending.Result {
 	switch r.Class { //nolint:exhaustive // with any other class, the message may have arrived
 	case sending.ClassDNS, sending.ClassRefused, sending.ClassTLS, sending.ClassInterrupted:

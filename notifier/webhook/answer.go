@@ -35,7 +35,8 @@ func (s *Sender) answered(answer *http.Response) sending.Result {
 }
 
 // redirected returns the text to display for a redirect: the Location header, which says where the endpoint has
-// moved, and the start of the body. The location's user and query are removed, because they may contain secrets.
+// moved, and the start of the body. The location's user, query and fragment are removed, because they may contain
+// secrets.
 func redirected(answer *http.Response, body string) string {
 	if answer.Header.Get("Location") == "" {
 		return body

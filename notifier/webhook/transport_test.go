@@ -90,8 +90,8 @@ func TestMatrixNoSuchName(t *testing.T) {
 	send(t, s, message("https://nowhere.test/"), sending.ClassDNS)
 }
 
-// TestKeptConnectionThatEnds: many receivers close a connection that has been idle for several seconds. An attempt
-// that would use such a connection does not fail.
+// TestKeptConnectionThatEnds: a receiver closes each connection after one response, although the sender keeps the
+// connection for the next attempt. The next attempt must not fail.
 func TestKeptConnectionThatEnds(t *testing.T) {
 	r := receive(t, func(conn net.Conn) bool { says(ok)(conn); return false })
 	s := local(t)

@@ -81,8 +81,8 @@ func (s *Sender) Close() {
 	}
 }
 
-// Send makes one attempt. It waits for the response headers for at most the endpoint's timeout, and then for the body
-// for at most one more second.
+// Send makes one attempt. The attempt takes at most the endpoint's timeout. Within that time, Send reads the response
+// body for at most limits.body.
 func (s *Sender) Send(ctx context.Context, m sending.Message) sending.Result {
 	began := s.now()
 	u, err := s.guard.URL(m.Hospital, m.Webhook.URL)

@@ -316,7 +316,8 @@ func TestBackfillIsLearntInOrder(t *testing.T) {
 	}
 }
 
-// TestAnotherVersionIsLearntAnew: if this release cannot decode a model, the model is learned again from the snapshots.
+// TestAnotherVersionIsLearntAnew: if a stored model has a different format version, the model is learned again from
+// the snapshots.
 func TestAnotherVersionIsLearntAnew(t *testing.T) {
 	l := newLog(t)
 	var all []acuity.Change

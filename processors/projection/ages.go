@@ -9,9 +9,9 @@ import (
 	"svc/internal/view"
 )
 
-// Ages tracks how long the oldest input of each partition has been waiting for its verdict, whether or not a processor
-// owns the partition. It uses only the end of the log and the offsets that other components report as applied. It is
-// safe for concurrent use.
+// Ages tracks how long the oldest input of each partition has been waiting for its verdict, whether or not a
+// processor owns the partition. It queries the end offsets and timestamps of the log, and compares them with the
+// offsets that other components report as applied. It is safe for concurrent use.
 type Ages struct {
 	now func() time.Time
 

@@ -29,7 +29,7 @@ func fullChart(h *hospitalEntry) (Chart, error) {
 	return encoded, err
 }
 
-// changedChart encodes the changes to a hospital's chart since the last call.
+// changedChart encodes the changes to a hospital's chart since the last call to changedChart or fullChart.
 func changedChart(h *hospitalEntry) (Chart, error) {
 	encoded, err := encodeUnit(h, &h.unit.Chart().Unit)
 	for _, id := range h.local.rooms {
@@ -124,7 +124,7 @@ func (h *hospitalEntry) updateUnknownRoom(id int32) error {
 	return nil
 }
 
-// removableKinds are the kinds of record that can be deleted.
+// removableKinds are the kinds of listed records that can be deleted.
 var removableKinds = []string{schemas.KindMapping, schemas.KindRule, schemas.KindPlace, schemas.KindCode}
 
 // changedRecords returns the changes that were collected since its last call, and starts a new collection.

@@ -173,7 +173,7 @@ func testFollowers(t *testing.T, s Server) {
 			for ctx.Err() == nil && f.token.Version < versions {
 				err := f.read(ctx, reader, "north")
 				switch {
-				case errors.Is(err, view.ErrNotWhole), errors.Is(err, view.ErrNoUnit), errors.Is(err, view.ErrAway): // Redis is slow or has just lost its data
+				case errors.Is(err, view.ErrNotWhole), errors.Is(err, view.ErrNoUnit), errors.Is(err, view.ErrAway): // Redis is slow or empty
 				case err != nil:
 					if ctx.Err() == nil {
 						t.Error(err)
