@@ -246,8 +246,8 @@ func TestMatrixPerHost(t *testing.T) {
 	})
 }
 
-// TestMatrixDeleted: when an endpoint is deleted, the attempt in flight ends, pending deliveries are canceled, and
-// nothing more is sent.
+// TestMatrixDeleted: when an endpoint is deleted, the attempt in flight finishes, pending deliveries are canceled,
+// and nothing more is sent.
 func TestMatrixDeleted(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		r.hook("north", "whk_1")

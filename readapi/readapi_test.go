@@ -383,7 +383,7 @@ func TestEntityTags(t *testing.T) {
 			t.Errorf("%s: 304 with a body", name)
 		}
 	}
-	h.now = noon.Add(16 * minutes) // the demand for triage-initial decreases after 20 min
+	h.now = noon.Add(16 * minutes) // the demand for triage-initial decreases at 12:15, 20 min after it began
 	if r := h.get(t, "/api/v1/unit-state", "If-None-Match", tag); r.StatusCode != 200 {
 		t.Errorf("after a change by time: %d", r.StatusCode)
 	}

@@ -51,7 +51,8 @@ type Unit struct {
 	Stopped time.Time
 }
 
-// Feed says how recent the input of one channel is.
+// Feed says how recent the input of one channel is. Stale means a longer silence than Late; see
+// [feeds.History.Stale].
 type Feed struct {
 	Channel      string
 	LastReceived time.Time // zero: never

@@ -67,7 +67,7 @@ var statusReasons = []struct{ reason, status string }{
 	{"log_away", statusDown},           // Kafka does not respond, so facts cannot be accepted
 	{"log_full", statusDown},           // the disk of svc dev is full, so facts cannot be accepted
 	{"processor_silent", statusDown},   // no processor has served the hospital for five seconds
-	{"feed_stale", statusStale},        // a feed has been silent for longer than usual
+	{"feed_stale", statusStale},        // a feed has been silent for much longer than usual
 	{"nothing_recorded", statusStale},  // no record was ever applied
 	{reasonIncomplete, statusDegraded}, // the view is being rebuilt
 	{reasonBehind, statusDegraded},     // a record has been pending for more than two seconds, or the lag is unknown

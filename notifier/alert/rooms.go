@@ -14,7 +14,7 @@ import (
 
 // Rooms is the state of the unit's rooms.
 type Rooms struct {
-	Open int // empty rooms that can receive a patient
+	Open int // number of empty rooms that can receive a patient
 	Top  []Room
 	Peak *Peak // nil: no forecast
 }

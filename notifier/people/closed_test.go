@@ -48,8 +48,8 @@ func TestClosedAddress(t *testing.T) {
 	})
 }
 
-// TestClosedToAll: if no recipient's address can be decrypted, all recipients are alerted once their addresses can be
-// decrypted, even if the first messages have expired by then.
+// TestClosedToAll: if no recipient's address can be decrypted, the recipients of the raise are alerted once their
+// addresses can be decrypted, even if the first messages have expired by then.
 func TestClosedToAll(t *testing.T) {
 	for name, open := range map[string]time.Duration{"in time": 3 * time.Minute, "too late for the messages": 3 * time.Hour} {
 		t.Run(name, func(t *testing.T) {

@@ -145,7 +145,7 @@ func TestKilledInAStep(t *testing.T) {
 		r.tier("T1", func(t *subscriber.Tier) { t.Recipients = []string{"charge", "deputy"} })
 		r.relay.answers(unknown)
 		r.level(yellow)
-		r.wait(look)         // the rooms are read for the raise
+		r.wait(look)         // the rooms have been read for the raise
 		r.wait(look * 3 / 2) // the rooms have been read for the first failure, and are being read for the second
 		r.commit()
 		r.kill()

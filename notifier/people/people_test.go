@@ -215,7 +215,7 @@ func TestListsLost(t *testing.T) {
 }
 
 // TestClosedRunsListedAgain: after the lists were lost, RefillLists restores every alert run of the last 90 days
-// unchanged, even after a restart. The ledger has one record for each run.
+// unchanged, even after a restart. The ledger has one record for each run that has ended.
 func TestClosedRunsListedAgain(t *testing.T) {
 	run(t, func(r *rig) {
 		r.level(orange)
@@ -368,8 +368,8 @@ func TestRoomsOfTheChange(t *testing.T) {
 	})
 }
 
-// TestPrivacy: the log contains only plain room labels, and no addresses or message texts. The ledger contains no
-// plaintext.
+// TestPrivacy: neither the log nor the ledger contains an address, a message text or a room label that could be a
+// name in plaintext. The log contains no acknowledgment link either.
 func TestPrivacy(t *testing.T) {
 	const canary = "Canary, Anna 1990-01-01"
 	run(t, func(r *rig) {

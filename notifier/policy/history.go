@@ -20,8 +20,8 @@ type History struct {
 	Level acuity.Level
 	Under [3]time.Time // for each of T1, T2 and T3: when the level fell below the tier's level; zero if it has not
 
-	// Changes are the instants of the remembered changes of the level, oldest first, at most [FlapChanges]. They are
-	// dropped when a digest is closed (see closeDigest). Before holds the level before each of them.
+	// Changes are the instants of the remembered changes of the level, oldest first, at most [FlapChanges];
+	// closeDigest drops them all. Before holds the level before each of them.
 	Changes  []time.Time
 	Before   []acuity.Level
 	DigestAt time.Time // when the open digest was sent; zero: none is open
@@ -100,7 +100,8 @@ func (h *History) dropOldChanges(now time.Time) {
 	}
 }
 
-// closeDigest ends the open digest, so that only later changes count for the next one.
+// closeDigest ends the open digest, if any, and drops the remembered changes, so that only later changes count for
+// the next digest.
 func (h *History) closeDigest() { h.Changes, h.Before, h.DigestAt = nil, nil, time.Time{} }
 
 // flapping reports whether a digest is open and the level has changed within the last [QuietAfter].

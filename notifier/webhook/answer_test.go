@@ -132,7 +132,7 @@ func TestMatrixHugeAnswer(t *testing.T) {
 			if n := len([]rune(got.Response)); n > outcome.MaxResponse {
 				t.Errorf("%d characters kept", n)
 			}
-			<-stopped // the connection is closed, so the receiver can neither continue to write nor wait
+			<-stopped // the sender has closed the connection, so the receiver neither writes nor waits any longer
 		})
 	}
 	// A response body is read only up to a number of bytes and for a limited time. Each of these limits applies even

@@ -39,8 +39,9 @@ func TestMatrixRebinding(t *testing.T) {
 	}
 }
 
-// TestCorpusIsBlocked sends to every endpoint in the corpus, which the guard must refuse. After the guard, a second
-// control function refuses every connection, so that no packet is sent even if the guard fails.
+// TestCorpusIsBlocked sends to every endpoint in the corpus. The guard must refuse each endpoint whose name resolves.
+// After the guard, a second control function refuses every connection, so that no packet is sent even if the guard
+// fails.
 func TestCorpusIsBlocked(t *testing.T) {
 	allow, err := egress.ParseAllow(egresstest.Allow)
 	if err != nil {

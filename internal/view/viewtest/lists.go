@@ -9,8 +9,8 @@ import (
 	"svc/internal/view"
 )
 
-// testCompleteLists tests that lists can be read while they are known to be complete. At any other time, a read
-// returns both the entries and an error.
+// testCompleteLists tests that lists can be read without an error while they are known to be complete. In all other
+// cases, a read returns an error. If the lists are only behind, the read also returns their entries.
 func testCompleteLists(t *testing.T, s Server) {
 	now := time.Now //nolint:forbidigo // real servers, real time
 	b := openCurrent(t, s.URL, now)
