@@ -132,7 +132,7 @@ func TestAttemptsKept(t *testing.T) {
 	})
 }
 
-// TestReplayKeepsToItsWindow: a replay sends exactly the events of its window, to the second.
+// TestReplayKeepsToItsWindow: a replay sends exactly the events in [Since, Until).
 func TestReplayKeepsToItsWindow(t *testing.T) {
 	bubble(t, func(_ *testing.T, r *rig) {
 		r.hook("north", "whk_1")

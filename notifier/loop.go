@@ -154,8 +154,8 @@ func (c *clock) readTime() time.Time {
 	return wall
 }
 
-// mailbox is the inbox of the loop, a queue of functions. It is unbounded, so that a goroutine that responds to the
-// loop never blocks; the amount of work in progress is limited elsewhere.
+// mailbox is the inbox of the loop, a queue of functions. It is unbounded, so that a goroutine that posts a result to
+// the loop never blocks; the amount of work in progress is limited elsewhere.
 type mailbox struct {
 	mu   sync.Mutex
 	do   []func()

@@ -60,8 +60,8 @@ func (s Writer) Link(token string, l outbound.AckLink) {
 	s.note(l, func(value []byte) { s.lists.PutLink(token, value) })
 }
 
-// Written waits until all entries are in Redis. An alert is sent only after that, so that the page behind its
-// acknowledgment link can find the alert run.
+// Written waits until all entries are in Redis or ctx ends. It is called before an alert is sent, so that the page
+// behind the acknowledgment link can find the alert run.
 func (s Writer) Written(ctx context.Context) { s.lists.Written(ctx) }
 
 func (s Writer) note(v any, put func([]byte)) {

@@ -82,7 +82,7 @@ func (s *Sender) Close() {
 }
 
 // Send makes one attempt. The attempt takes at most the endpoint's timeout. Within that time, Send reads the response
-// body for at most limits.body.
+// body for at most one second.
 func (s *Sender) Send(ctx context.Context, m sending.Message) sending.Result {
 	began := s.now()
 	u, err := s.guard.URL(m.Hospital, m.Webhook.URL)

@@ -46,8 +46,9 @@ func hasKind(key []byte, kind string) bool {
 // View receives the charts of the hospitals as they become durable. Its methods do not block. While it cannot write
 // charts, it keeps each hospital's latest chart.
 type View interface {
-	// Own assigns a partition to the calling task. charts has all its hospitals; applied is the offset of their last
-	// input. Calls to the OwnedView of the previous owner no longer have any effect.
+	// Own assigns a partition to the calling task. charts contains the charts of all hospitals of the partition, and
+	// applied is the offset of the last input that they include. Calls to the OwnedView of the previous owner no
+	// longer have any effect.
 	Own(partition int32, applied int64, charts []Chart) OwnedView
 }
 
@@ -65,7 +66,8 @@ type Chart struct {
 	Version  int64
 	Unit     []byte
 	Rooms    map[int32][]byte // nil value: the room was deleted
-	// LocalSettings contains the records that administrators list. Its keys omit the hospital; nil: deleted.
+	// LocalSettings contains the records that administrators list. Its keys omit the hospital. A nil value means that
+	// the record was deleted.
 	LocalSettings map[string][]byte
 }
 

@@ -173,7 +173,7 @@ func testFollowers(t *testing.T, s Server) {
 			for ctx.Err() == nil && f.token.Version < versions {
 				err := f.read(ctx, reader, "north")
 				switch {
-				case errors.Is(err, view.ErrNotWhole), errors.Is(err, view.ErrNoUnit), errors.Is(err, view.ErrAway): // Redis is slow or empty
+				case errors.Is(err, view.ErrNotWhole), errors.Is(err, view.ErrNoUnit), errors.Is(err, view.ErrAway): // a temporary error
 				case err != nil:
 					if ctx.Err() == nil {
 						t.Error(err)
