@@ -76,8 +76,8 @@ const (
 	RoomRescored
 )
 
-// Effect is one change in the verdict about which partners are notified. In a list of effects, the change of the
-// level comes first, then the changes of rooms in order of room id.
+// Effect is one change of a verdict that partners are notified about. In a list of effects, the change of the level
+// comes first, then the changes of rooms in order of room id.
 type Effect struct {
 	Kind EffectKind
 

@@ -140,5 +140,5 @@ type signalShape struct {
 	Fetus      string `json:"fetus,omitempty" maxLength:"64" doc:"Fetus that the signal is about: A to I, 1 to 9, or words such as twin B. display and value may also name the fetus. Only the label is stored."`
 	Status     string `json:"status,omitempty" maxLength:"64" doc:"Default: active. completed, stopped, cancelled and entered-in-error end the signal; on-hold pauses it."`
 	ObservedAt string `json:"observedAt,omitempty" pattern:"time"`
-	StartedAt  string `json:"startedAt,omitempty" pattern:"time" doc:"Start of a medication, from which its demand decreases over time."`
+	StartedAt  string `json:"startedAt,omitempty" pattern:"time" doc:"When the medication was started; its demand decreases over time from then on."`
 }

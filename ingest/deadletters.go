@@ -74,7 +74,7 @@ func (a *acts) retry(w http.ResponseWriter, r *http.Request) {
 		position := a.Pseudonyms.Pseudonym(hospital, "dead letter", id)
 		o.Request = &acuity.Request{Key: position, Digest: position}
 	}
-	act := a.observe(r, o.Channel) // the audit record names the administrator, the facts keep their sender
+	act := a.observe(r, o.Channel) // only for the audit record, which names the administrator; the facts keep their sender
 	if !a.recordAct(w, r, act, actionDeadLetterRetry, id) {
 		return
 	}

@@ -47,7 +47,7 @@ func (i *identity) Close() error { return i.read.Close() } //nolint:wrapcheck //
 type identityKey struct{}
 
 // readIdempotencyKey reads the Idempotency-Key of a request. The caller must read the body from the returned request.
-// If it returns false, it has sent an error response.
+// If readIdempotencyKey returns false, it has sent an error response.
 func (s *server) readIdempotencyKey(w http.ResponseWriter, r *http.Request) (*http.Request, bool) {
 	headers := r.Header["Idempotency-Key"]
 	if len(headers) == 0 {

@@ -202,10 +202,10 @@ func sameCancel(a, b *Event) bool {
 	return a.Type == b.Type && a.Cancels == 0 && sameMoment(a, b) && a.Recorded() == b.Recorded() && *selects(a) == *selects(b)
 }
 
-// cancelEvent cancels t and its repetitions, which are the events with the same type, time and location. It cancels
-// the repetition that was recorded first, and all those recorded no later than the cancel. Repetitions recorded after
-// the cancel are new events (docs/decisions.md#reissued-events). The argument dead states whether the search for the
-// first repetition includes events that are already canceled.
+// cancelEvent cancels t and those of its repetitions (events with the same type, time and location) that were recorded
+// no later than the cancel, and always the one recorded first. Repetitions recorded later are new events
+// (docs/decisions.md#reissued-events). If dead is true, the search for the first one includes events that are already
+// canceled.
 func (n *builder) cancelEvent(c, t *AppliedEvent, dead bool) {
 	var first *AppliedEvent
 	for i := range n.Events {

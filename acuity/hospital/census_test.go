@@ -29,7 +29,7 @@ func listing(at acuity.Instant, rows ...acuity.CensusRoom) acuity.Observation {
 
 func ldr(room string) acuity.Location { return acuity.Location{PointOfCare: "LDR", Room: room} }
 
-// occupants returns the patients in a room.
+// occupants returns the ids of the visits in a room.
 func occupants(u *State, id int32) []string {
 	var out []string
 	if r := u.registry.Room(id); r != nil && r.InUnit {

@@ -57,8 +57,8 @@ const (
 	capListed   = 64
 	capStanding = 64
 	capNewborns = 8
-	// capPlans is the maximum number of staffing entries, which are the current one and future plans. If there are
-	// more, the latest plans are dropped.
+	// capPlans is the maximum number of staffing entries: the current one and the plans. If there are more, the latest
+	// plans are dropped.
 	capPlans = 48
 	// capPastStaffing is the maximum number of staffing entries for past hours, which is enough for more than one per
 	// hour over 28 days. The newest are stored.

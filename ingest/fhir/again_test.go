@@ -127,7 +127,8 @@ func (w *writer) facts(f *Facts) {
 	}
 }
 
-// named begins a resource. It returns false if the resource is identified only by its content.
+// named returns a new resource with its type and its id or identifier. It returns false if only the content identifies
+// the resource.
 func (w *writer) named(resource string) (object, bool) {
 	_, key, _ := strings.Cut(resource, "\x00")
 	if kind, value, ok := strings.Cut(key, "?identifier="); ok {

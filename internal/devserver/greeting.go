@@ -50,7 +50,7 @@ func (s *Server) awaitReadable(ctx context.Context, r *Roles) error {
 	}
 }
 
-// Greet waits until the settings have been read and reads succeed. It creates the hospital and the keys if they are
+// Greet waits until the settings are loaded and the read API responds. It creates the hospital and the keys if they are
 // missing, and writes dev.json. It then prints all addresses with example commands, closes s.Greeted, and returns
 // when ctx ends.
 func (s *Server) Greet(ctx context.Context, r *Roles) error {

@@ -19,7 +19,7 @@ import (
 	"svc/schemas"
 )
 
-// simulatedEvents returns the ADT events of a made-up unit for the last few days. The simulated clock always ends at
+// simulatedEvents returns the ADT events of a simulated unit for the given number of days before now. The simulated clock always ends at
 // the same instant, so the state of the unit does not depend on when the test runs.
 func simulatedEvents(t testing.TB, seed uint64, days int) (events []json.RawMessage) {
 	t.Helper()

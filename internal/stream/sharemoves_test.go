@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// Before a partition moves, its old owner is revoked and commits its position. The new owner resumes at that
+// Before a partition moves, it is revoked from its old owner, which commits its position. The new owner resumes at that
 // position.
 func TestShareMoves(t *testing.T) {
 	bubble(t, func(t *testing.T) {

@@ -27,7 +27,7 @@ type ObservationRow struct {
 	CensusAt     *Moment           `parquet:"census_at,timestamp(millisecond),optional" json:"census_at,omitzero" about:"Time of the census"`
 	StaffingAt   *Moment           `parquet:"staffing_at,timestamp(millisecond),optional" json:"staffing_at,omitzero" about:"Time from which the staffing applies"`
 	Nurses       *int32            `parquet:"nurses,optional" json:"nurses,omitempty" about:"Assignable nurses on duty, excluding the charge nurse"`
-	Call         *string           `parquet:"call,dict,optional" json:"call,omitempty" about:"Call staff available: yes or no"`
+	Call         *string           `parquet:"call,dict,optional" json:"call,omitempty" about:"On-call staff available: yes or no"`
 	PastStaffing []PastStaffingRow `parquet:"past_staffing,list" json:"past_staffing,omitempty" about:"Staffing of past hours in a batch"`
 
 	RosterNurses *int32 `parquet:"roster_nurses,optional" json:"roster_nurses,omitempty" about:"Number of nurses on the roster"`
@@ -39,7 +39,7 @@ type ObservationRow struct {
 type PastStaffingRow struct {
 	At     *Moment `parquet:"at,timestamp(millisecond),optional" json:"at,omitzero" about:"Start; the entry applies until the next one"`
 	Nurses int32   `parquet:"nurses" json:"nurses" about:"Assignable nurses on duty, excluding the charge nurse"`
-	Call   *string `parquet:"call,dict,optional" json:"call,omitempty" about:"Call staff available: yes or no; null: as in the previous entry"`
+	Call   *string `parquet:"call,dict,optional" json:"call,omitempty" about:"On-call staff available: yes or no; null: as in the previous entry"`
 }
 
 // EventRow is one ADT event.

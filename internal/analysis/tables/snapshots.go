@@ -27,7 +27,7 @@ type SnapshotRow struct {
 	Rooms    *int32  `parquet:"rooms,optional" json:"rooms,omitempty" about:"Rooms in the last census, excluding blocked rooms; null if unknown"`
 	Boarders int32   `parquet:"boarders" json:"boarders" about:"Boarders, counted as in the flow axis"`
 	Nurses   *int32  `parquet:"nurses,optional" json:"nurses,omitempty" about:"Nurses on duty; null if unknown"`
-	Call     *string `parquet:"call,dict,optional" json:"call,omitempty" about:"Call staff available: yes or no; null if unknown"`
+	Call     *string `parquet:"call,dict,optional" json:"call,omitempty" about:"On-call staff available: yes or no; null if unknown"`
 	Moves    int32   `parquet:"moves" json:"moves" about:"Admissions, transfers and discharges in the last 120 minutes"`
 	Class4   []int32 `parquet:"class4,list" json:"class4" about:"Rooms with an emergency: now and at each of the next 8 hours, if nothing new happens"`
 

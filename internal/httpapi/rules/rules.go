@@ -54,7 +54,7 @@ var All = []Rule{
 	{"version", "Use the version that was read, in quotes, such as \"57\", or * for any version."},
 	{"one", "Send only one value."},
 	{"signal", "A diagnosis has no value to compare; omit the value or the kind."},
-	{"withoutRoomId", "Send a room or outside, not both."},
+	{"withoutRoomId", "Send roomId or outside, not both."},
 	{"catalogue", "Use a format such as 1 until 60m, 1/2 until 24h, 0"},
 	{"consistent", "The values contradict each other; change one of them, and try again with dryRun."},
 	{"class4NeedsOneNurse", "A factor of class 4 must require at least one nurse."},

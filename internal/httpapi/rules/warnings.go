@@ -338,7 +338,7 @@ var Warnings = []Warning{
 	{"too_many_events", Refused, ByState, "The hospital has reached its limit of ADT events; discharge visits that have ended."},
 	{
 		"too_many_nurses", Unused, ByState,
-		"The roster lists more than 500 nurses, so the others were not used; send at most 500.",
+		"The roster lists more than 500 nurses, so only the first 500 were used; send at most 500.",
 	},
 	{"too_many_plans", Unused, ByState, "More than 48 staffing plans are scheduled, so this one was not used; send it closer to its start."},
 	{

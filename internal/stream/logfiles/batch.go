@@ -48,8 +48,8 @@ func (b batch) pending() bool {
 	return b.attributes()&transactional != 0 && b.attributes()&control == 0
 }
 
-// sums reports whether the checksum matches the content of the batch, and whether the two record counts in the header
-// agree. b must end where the batch ends.
+// sums reports whether the checksum matches the content of the batch and the two record counts in the header agree. b
+// must end where the batch ends.
 func (b batch) sums() bool {
 	return len(b) >= headerBytes &&
 		binary.BigEndian.Uint32(b[atChecksum:]) == crc32.Checksum(b[atAttributes:], castagnoli) &&

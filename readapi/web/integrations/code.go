@@ -49,7 +49,7 @@ func showCodeOfQuery(d *adminRequest) {
 // kindsOfCodes are the kinds of facts in which a code can occur; "" means any.
 var kindsOfCodes = []string{"", "medication", "observation", "lab", "device", "diagnosis"}
 
-// mappingFields are the form fields of a row of the map.
+// mappingFields are the form fields of one code mapping.
 var mappingFields = []formField{
 	{name: "factor", label: "terms.factor", path: "factorId"},
 	{name: "comment", label: "terms.comment"},

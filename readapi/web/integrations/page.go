@@ -164,7 +164,7 @@ func (d *adminRequest) pathWithQuery(name, value string) string {
 	return u.RequestURI()
 }
 
-// formatTime formats a time from the API, such as "Apr 5 14:32". It returns "" if t is nil or zero. The spaces in the
+// formatTime formats a time from the API, as in "Apr 5 14:32". It returns "" if t is nil or zero. The spaces in the
 // result are nonbreaking.
 func (d *adminRequest) formatTime(t *time.Time) string {
 	if t == nil || t.IsZero() {

@@ -13,7 +13,7 @@ import (
 	"svc/internal/httpapi/limit"
 )
 
-// Server is a source to test. It uses the machine's clock; each test takes at most a second or two.
+// Server opens the shared source under test. The tests use the machine's clock; each takes at most a second or two.
 type Server struct {
 	// Open opens the shared source, as a new instance would.
 	Open func(t *testing.T) limit.Source
