@@ -126,7 +126,8 @@ func localSettingsRoutes() []contract.Route[*acts] {
 				Example: `"57"`, Pattern: "version",
 			},
 			contract.Parameter{
-				Name: "If-None-Match", In: "header", About: "Send * to make the change only if the resource does not exist yet.", Example: "*", Pattern: "none",
+				Name: "If-None-Match", In: "header", Example: "*", Pattern: "none",
+				About: "Send * to make the change only if the resource does not exist yet.",
 			},
 		)
 	}

@@ -130,7 +130,8 @@ func (h *service) build(ctx context.Context, names []string) error {
 	}
 	h.wireLimits()
 	h.createRouter()
-	h.metrics.Gauge("svc_partitions", "Number of partitions, which is the same for the observations and verdicts topics.", func() int64 { return int64(h.partitions) })
+	h.metrics.Gauge("svc_partitions", "Number of partitions, which is the same for the observations and verdicts topics.",
+		func() int64 { return int64(h.partitions) })
 	h.watchServers()
 	h.Run("health", func(ctx context.Context) error { return h.Health.Watch(ctx, h.log) })
 	for _, name := range names {

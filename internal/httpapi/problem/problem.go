@@ -75,7 +75,9 @@ var table = [kinds]struct {
 	Unprocessable: {
 		http.StatusUnprocessableEntity, "unprocessable", "processing", "The request is well-formed but cannot be applied; see details.",
 	},
-	UnmetExpectation: {http.StatusExpectationFailed, "invalid_request", "not-supported", "The only supported value of the Expect header is 100-continue."},
+	UnmetExpectation: {
+		http.StatusExpectationFailed, "invalid_request", "not-supported", "The only supported value of the Expect header is 100-continue.",
+	},
 	LongHead: {
 		http.StatusRequestHeaderFieldsTooLarge, "invalid_request", "too-long",
 		"The request line and headers exceed 64 KiB.",

@@ -163,7 +163,7 @@ func TestInvalidFiles(t *testing.T) {
 	for name, tt := range map[string]struct{ rows, says string }{
 		"nothing":        {"", "The file is empty."},
 		"no rows":        {"system,code,factorId\n", "The file has no rows."},
-		"another column": {"system,code,factor\nlocal,A,high-mag\n", "line 1: column 3 must be one of"},
+		"another column": {"system,code,factor\nlocal,A,high-mag\n", "line 1: the name of column 3 must be one of"},
 		"no number":      {"system,code,factorId,op,than\nlocal,A,high-mag,>,x\n", "line 2: than: Enter a number, such as 2.5."},
 		"too many":       {"system,code,factorId\n" + strings.Repeat("local,A,none\n", rowsAtOnce+1), "Import at most 5000 rows"},
 	} {
