@@ -167,7 +167,7 @@ func TestNoGreenThatIsNotKnown(t *testing.T) {
 		"stopped":        {http.StatusOK, `data-held="stopped"`, `hidden>Input stopped`},
 		"old":            {http.StatusOK, `data-held="old"`, `hidden>Input stopped`},
 		"unstaffedgreen": {http.StatusOK, `class="level green unsure"`, "0 short"},
-		"unstaffed":      {http.StatusOK, `On duty</dt><dd class="unk">unknown`, "<dt>Short"},
+		"unstaffed":      {http.StatusOK, `Short</dt><dd class="unk">unknown`, "Short</dt><dd>"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			status, html := inState(t, name).page("/app", "en")

@@ -60,11 +60,18 @@ func (p *writer) newUnitPage(frame page.Frame, u *readapi.Unit, drawn *layout.La
 	if out.Look = look; more > 0 {
 		out.More = p.T("look.more", "n", more)
 	}
-	out.NoHelp = p.T("help.none")
-	if u.Verdict.OnDuty < 0 {
+	switch {
+	case u.Verdict.OnDuty < 0:
 		out.NoHelp = p.T("help.unstaffed")
+	case u.Verdict.Level == acuity.LevelGreen && u.Verdict.Shortfall <= 0:
+		out.NoHelp = p.T("help.noshort")
+	default:
+		out.NoHelp = p.T("help.none")
 	}
 	out.Why, out.Duty = p.T("axes."+u.Verdict.Level.String()), newDutyForm(u.Verdict)
+	if isUnsure(u.Verdict) {
+		out.Why = p.T("axes.unsure")
+	}
 	return out
 }
 
@@ -163,7 +170,7 @@ func (p *writer) newHeadline(u *readapi.Unit) *headline {
 		h.Word += "?"
 	}
 	if v.OnDuty < 0 {
-		h.Figures = append(h.Figures, figure{p.T("onduty"), p.T("unknown"), true})
+		h.Figures = append(h.Figures, figure{p.T("onduty"), p.T("unknown"), true}, figure{p.T("short"), p.T("unknown"), true})
 		return h
 	}
 	h.Figures = append(h.Figures,

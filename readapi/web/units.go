@@ -136,15 +136,15 @@ func (s *summaries) newRow(t *text.Texts, hospital string, u *readapi.Unit, err 
 	}
 	row := &unitRow{
 		Texts: t, ID: "u-" + hospital, Path: "/app/u/" + url.PathEscape(hospital), Name: p.HospitalName,
-		Class: "none", Needed: "?", OnDuty: "?", Short: "?", Silent: true,
+		Class: "none", Needed: "?", OnDuty: "?", Short: "?", Peak: t.T("forecast.none"), Feeds: t.T("feed.never"), Silent: true,
 	}
 	switch {
 	case errors.Is(err, readapi.ErrNoUnit):
-		row.Word, row.Why = p.T("axis.unknown"), p.T("none")
+		row.Word, row.Why = p.T("units.unknown"), p.T("none")
 		row.Rank = "5" + row.Name
 		return row
 	case err != nil || u == nil:
-		row.Word, row.Why = p.T("axis.unknown"), p.T("fault.away")
+		row.Word, row.Why = p.T("units.unknown"), p.T("fault.away")
 		row.Rank = rankOfUnknown + row.Name
 		return row
 	}
@@ -157,7 +157,7 @@ func (s *summaries) newRow(t *text.Texts, hospital string, u *readapi.Unit, err 
 		row.Rank = min(row.Rank, rankOfUnknown+row.Name)
 	}
 	if head.Old {
-		row.Class, row.Shape, row.Word = "none", "", p.T("axis.unknown")
+		row.Class, row.Shape, row.Word = "none", "", p.T("units.unknown")
 		row.Rank = rankOfUnknown + row.Name
 	}
 	row.Needed = p.formatNurses(v.Required)
