@@ -210,8 +210,9 @@ func (s *site) showAlerts(w http.ResponseWriter, r *http.Request, session *auth.
 		since := p.FormatMoment(acuity.At(e.OpenedAt), s.Now())
 		row := alertRow{ID: e.ID, Level: p.Or("level."+e.Level, e.Level), Opened: p.T("alerts.began", "time", since)}
 		if unit != nil && unit.Verdict.Level.String() == e.Level && unit.Verdict.Run.Since != 0 {
-			level := p.FormatMoment(unit.Verdict.Run.Since, s.Now())
-			row.Opened = p.T("alerts.since", "time", level, "began", since)
+			if level := p.FormatMoment(unit.Verdict.Run.Since, s.Now()); level != since {
+				row.Opened = p.T("alerts.since", "time", level, "began", since)
+			}
 		}
 		if row.Ask = e.AckedAt.IsZero(); row.Ask {
 			row.State = p.T("alerts.open")

@@ -187,7 +187,7 @@ func (p *writer) drawScore(u *readapi.Unit, r *score.RoomVerdict, demand, severi
 		DemandLabel: p.T("room.demandpoints", "points", demandPoints), SeverityLabel: p.T("room.severitypoints", "points", severityPoints),
 		Label: p.formatScore(r),
 	}
-	if len(steps) > 1 {
+	if len(steps) > 1 && steps[1].Verdict.Score != r.Score {
 		next := &steps[1]
 		figure.Next = int(next.Verdict.Score)
 		figure.NextLabel = p.T("room.then", "score", next.Verdict.Score, "time", p.FormatAhead(next.From, u.At))

@@ -159,7 +159,9 @@ func (s *site) readUnit(w http.ResponseWriter, r *http.Request, session *auth.Se
 	switch {
 	case errors.Is(err, readapi.ErrNoUnit):
 		status, n.Heading, n.Say = http.StatusOK, p.T("none"), p.T("none.do")
-		if !n.Wall {
+		if n.Wall {
+			n.Say = p.T("none.wall")
+		} else {
 			addFirstSteps(&n, session)
 		}
 	case errors.Is(err, readapi.ErrBehind):

@@ -123,7 +123,7 @@ func TestHookRefused(t *testing.T) {
 // again.
 func TestReplayIsCounted(t *testing.T) {
 	t.Parallel()
-	for count, want := range map[string]string{"3": "3 deliveries will be sent again.", "1": "1 delivery will be sent again.", "null": "is not known yet"} {
+	for count, want := range map[string]string{"3": "3 deliveries will be sent.", "1": "1 delivery will be sent.", "null": "is not known yet"} {
 		a, cookie := withHooks(t)
 		a.answers["POST /api/admin/webhooks/whk_a/replay?dryRun=true"] = `{"commandId":"cmd_1","count":` + count + `,"dryRun":true}`
 		got := a.Ask("GET", "/app/integrations/webhooks/whk_a/replay?since=2031-04-05T10:00&until=2031-04-05T11:00&only=failed", cookie)
