@@ -153,8 +153,8 @@ func TestRefusedBeyondALimit(t *testing.T) {
 	})
 }
 
-// TestRulesAreTheLimits: a refusal because of a limit of the hospital names a rule that contains the value of the
-// limit in the capabilities.
+// TestRulesAreTheLimits: if a limit of the hospital is exceeded, the refusal names a rule that ends with the same value
+// as the limit in the capabilities.
 func TestRulesAreTheLimits(t *testing.T) {
 	limits := hospital.Limits()
 	for reason, limit := range map[string]string{

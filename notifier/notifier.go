@@ -13,7 +13,7 @@
 // No event is lost: a position in the verdicts topic is committed only when all events before it are in the ledger. A
 // request that was accepted but not recorded is sent again with the same id and the same bytes.
 //
-// One goroutine, the loop, owns all ownerships. Attempts, reads of the ledger and steps of [People] run in separate
+// One goroutine, the loop, manages all ownerships. Attempts, reads of the ledger and steps of [People] run in separate
 // goroutines and post their results to the loop.
 package notifier
 

@@ -94,11 +94,11 @@ func TestAcknowledgePage(t *testing.T) {
 		"a day old":                           {"POST", "/a/000000000000", nil, 404, "is not valid", false, 0},
 		"guessed":                             {"POST", "/a/ZZZZZZZZZZZZ", nil, 404, "is not valid", false, 0},
 		"the episode is gone":                 {"GET", "/a/7KQ2M9XW3PTD", func(f *fakeAlerts) { f.episode.ID = "epi_2" }, 404, "is not valid", false, 0},
-		"nothing can be looked up":            {"POST", "/a/7KQ2M9XW3PTD", func(f *fakeAlerts) { f.away = true }, 503, "The alert was not acknowledged", false, 0},
+		"nothing can be looked up":            {"POST", "/a/7KQ2M9XW3PTD", func(f *fakeAlerts) { f.away = true }, 503, "could not be confirmed", false, 0},
 		"a look while nobody knows":           {"GET", "/a/7KQ2M9XW3PTD", func(f *fakeAlerts) { f.behind = errAway }, 503, "not available. You can still", true, 0},
 		"an answer while nobody knows":        {"POST", "/a/7KQ2M9XW3PTD", func(f *fakeAlerts) { f.behind, f.busy = errAway, true }, 200, "Your acknowledgment was received", false, 1},
 		"over, while nobody knows":            {"GET", "/a/7KQ2M9XW3PTD", func(f *fakeAlerts) { f.behind, f.episode.AckedAt = errAway, at }, 503, "Not available right now", false, 0},
-		"answered, while nobody knows":        {"POST", "/a/7KQ2M9XW3PTD", func(f *fakeAlerts) { f.behind, f.episode.AckedAt = errAway, at }, 503, "The alert was not acknowledged", false, 0},
+		"answered, while nobody knows":        {"POST", "/a/7KQ2M9XW3PTD", func(f *fakeAlerts) { f.behind, f.episode.AckedAt = errAway, at }, 503, "could not be confirmed", false, 0},
 		"a method that is not there":          {"PUT", "/a/7KQ2M9XW3PTD", nil, 405, "invalid_request", false, 0},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -70,7 +70,7 @@ func (r *reader) long() int64 {
 		r.pos += i + 1
 		return int64(u>>1) ^ -int64(u&1)
 	}
-	r.refuse("unterminated or too long number")
+	r.refuse("number is unterminated or too long")
 	return 0
 }
 

@@ -92,7 +92,7 @@ func (d *Deduplication) dropOldest(goes func(*DedupState) bool) {
 	d.byAge = d.byAge[n:]
 }
 
-// compareDedup orders identities by age.
+// compareDedup orders identities from oldest to newest.
 func compareDedup(a, b *DedupState) int {
 	return cmp.Or(cmp.Compare(a.At, b.At), cmp.Compare(a.ID, b.ID))
 }

@@ -57,8 +57,8 @@ func askPage(h *service, method, path string, cookies ...*http.Cookie) *httptest
 	return w
 }
 
-// TestASVS741SessionsEndOnEveryReader (ASVS 7.4.1, 7.4.2, 7.5.2): two readers run on one log. Each accepts at once a
-// session that begins at the other. A session that ends at one reader also ends, with its streams, at the other reader
+// TestASVS741SessionsEndOnEveryReader (ASVS 7.4.1, 7.4.2, 7.5.2): two readers run on one log. A session that begins at
+// one reader is accepted by the other at once. A session that ends at one reader also ends, with its streams, at the other reader
 // and at a reader that starts later with an empty Redis.
 func TestASVS741SessionsEndOnEveryReader(t *testing.T) {
 	kafka, err := stream.Embed(stream.BrokerOptions{})

@@ -48,7 +48,7 @@ func printRetried(c *client, done *retriedData) error {
 	if done.Repeated {
 		before = " (already applied)"
 	}
-	return c.Printf("%s at %s%s; factors activated %d, expired %d; unmapped codes %d, warnings %d; level %s\n",
+	return c.Printf("%s at %s%s; factors: %d activated, %d expired; unmapped codes %d, warnings %d; level %s\n",
 		shownOr(done.Outcome), shownOr(done.Position), before, len(done.Activated), len(done.Expired),
 		len(done.Unmapped), len(done.Warnings), shownOr(done.Level))
 }

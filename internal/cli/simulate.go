@@ -26,7 +26,7 @@ type simulateOptions struct {
 	to                       sendOptions
 }
 
-// toLines is the value of --to with which requests are printed instead of sent.
+// toLines is the value of --to that prints the requests instead of sending them.
 const toLines = "ndjson"
 
 // simulateCommand returns the command svc simulate, which generates the feeds of a unit and prints or sends them.

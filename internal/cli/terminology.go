@@ -141,7 +141,7 @@ func (c *client) printImported(sum *imported) error {
 	if sum.DryRun {
 		did = "would import"
 	}
-	return c.Printf("%s %d rows; factors activated %d, expired %d\n", did, sum.Rows, sum.Activated, sum.Expired)
+	return c.Printf("%s %d rows; factors: %d activated, %d expired\n", did, sum.Rows, sum.Activated, sum.Expired)
 }
 
 func (c *client) mappings(ctx context.Context) ([]sheets.Mapping, error) {

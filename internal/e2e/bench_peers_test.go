@@ -172,7 +172,7 @@ func (p *peers) latency(b *testing.B, lasting time.Duration) (p50, p99 float64) 
 	return f[0], f[1]
 }
 
-// matched returns the numbers that the groups of an expression match in an output.
+// matched returns the numbers that the groups of the expression capture from out.
 func matched(b *testing.B, expression *regexp.Regexp, out string) (numbers []float64) {
 	b.Helper()
 	found := expression.FindStringSubmatch(out)

@@ -353,13 +353,13 @@ func TestDevTerminologyFiles(t *testing.T) {
 		!strings.Contains(out, "line 5: factorId: not found: factor") || !strings.Contains(out, "line 6: than") {
 		t.Errorf("a bad file: %v %s", ok, out)
 	}
-	if out, ok := svcIn(t, dir, "terminology", "import", good, "--dry-run"); !ok || !strings.Contains(out, "would import 3 rows; factors activated 1") {
+	if out, ok := svcIn(t, dir, "terminology", "import", good, "--dry-run"); !ok || !strings.Contains(out, "would import 3 rows; factors: 1 activated") {
 		t.Errorf("dry run: %v %s", ok, out)
 	}
 	if out, ok := svcIn(t, dir, "terminology", "export"); !ok || out != "system,code,kind,factorId,op,than,comment\n" {
 		t.Errorf("after a dry run and a bad file there is %s", out)
 	}
-	if out, ok := svcIn(t, dir, "terminology", "import", good); !ok || !strings.Contains(out, "imported 3 rows; factors activated 1") {
+	if out, ok := svcIn(t, dir, "terminology", "import", good); !ok || !strings.Contains(out, "imported 3 rows; factors: 1 activated") {
 		t.Errorf("import: %v %s", ok, out)
 	}
 	if got := factorsOf(p.unitState(t)); fmt.Sprint(got) != "[high-hemorrhage]" {

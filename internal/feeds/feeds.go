@@ -28,8 +28,8 @@ type Counts struct {
 	Rejected   int64
 	Warnings   int64 // number of warnings; not part of Received
 
-	// The following fields show what became of the facts in the messages. Every fact is in a message that Changed or
-	// Unchanged counts, is counted by Unused, was rejected, or is pending.
+	// The following fields show what became of the facts in the messages. For every fact, one of these is true: its
+	// message is counted in Changed or Unchanged, the fact is counted in Unused, or it was rejected or is still pending.
 	Changed   int64 // messages with new information
 	Unchanged int64 // messages with known or older information
 	Unused    int64 // facts that were not used, each named by a warning

@@ -97,8 +97,8 @@ const (
 
 func (m *member) run(ctx context.Context) error {
 	side, err := m.cluster.reader(offsets{},
-		// The sharer itself writes most of these records, so a fetch for each record would cost the broker as much as
-		// the work itself.
+		// The sharer itself writes most of these records, one after another. A fetch for each of them would cost the
+		// broker as much as the write.
 		kgo.FetchMinBytes(sideAtOnce),
 		kgo.FetchMaxWait(sideWait),
 	)

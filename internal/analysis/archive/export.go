@@ -176,7 +176,7 @@ type journal struct {
 
 // openJournal opens the journal of a folder, and drops an incomplete last line, which a crash may have left. If the
 // folder has no journal, openJournal creates one with the plan that begin returns. If the options in the journal's
-// plan differ from those in question, the error is [ErrOther].
+// plan differ from those in the argument question, the error is [ErrOther].
 func openJournal(dir string, question *Plan, begin func() (*Plan, error)) (*journal, error) {
 	name := filepath.Join(dir, journalName)
 	content, err := os.ReadFile(name) //nolint:gosec // the file is in the folder that the user named

@@ -157,8 +157,8 @@ func newTierLine(d *adminRequest, tiers []apiTier, i int, people []apiRecipient)
 	return line
 }
 
-// joinLabels returns the names of recipients as one text, in the order of their ids in the argument. A recipient that
-// is not in people is named by its id.
+// joinLabels returns the names of the recipients with the given ids, in the same order, as one text. A recipient that is
+// not in people is named by its id.
 func joinLabels(ids []string, people []apiRecipient) string {
 	var names []string
 	for _, id := range ids {

@@ -64,7 +64,7 @@ const (
 type pastPage struct {
 	adminPage
 	ID      string
-	Fields  []field // fields of the form in which the rule's values are entered
+	Fields  []field // submitted values of the rule form, repeated as hidden fields
 	Say     string
 	Percent string // progress of the trial; "": the trial is not running
 	Rows    []pastRow

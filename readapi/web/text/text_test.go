@@ -211,7 +211,7 @@ func keysUsed(t *testing.T) map[string]bool {
 	for _, step := range []string{"key", "feed", "room", "staffing", "tell", "wall"} {
 		used["run."+step], used["run."+step+".do"], used["run."+step+".link"] = true, true, true
 	}
-	for key := range allTexts["en"].words { // explanations of fields with a label
+	for key := range allTexts["en"].words { // the text LABEL.about explains the field labeled LABEL
 		if label, is := strings.CutSuffix(key, ".about"); is && used[label] {
 			used[key] = true
 		}
