@@ -69,8 +69,12 @@ func TestLinesThatAreNone(t *testing.T) {
 func TestOrdered(t *testing.T) {
 	list, err := hours.Ordered(func(yield func(*acuity.Snapshot, error) bool) {
 		for _, s := range []*acuity.Snapshot{
-			{Hour: 5, Moves: 5}, {Hour: 6, Moves: 6}, {Hour: 3, Generation: 1, Moves: 3}, {Hour: 5, Generation: 1, Moves: 50},
-			{Hour: 5, Generation: 1, Moves: 51}, {Hour: 5, Moves: 59},
+			{Hour: 5, Moves: 5},
+			{Hour: 6, Moves: 6},
+			{Hour: 3, Generation: 1, Moves: 3},
+			{Hour: 5, Generation: 1, Moves: 50},
+			{Hour: 5, Generation: 1, Moves: 51},
+			{Hour: 5, Moves: 59},
 		} {
 			if !yield(s, nil) {
 				return
