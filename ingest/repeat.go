@@ -108,7 +108,7 @@ func (s *server) resolveRepeat(w http.ResponseWriter, r *http.Request, got *rece
 		got.change, got.position.Offset = first, first.Offset
 	case errors.Is(err, ErrPending): // the log no longer has the first change, so the response only says "duplicate"
 	default:
-		s.Shell.Log.WarnContext(r.Context(), "first response not found", "hospital", again.Hospital, "error", err)
+		s.Shell.Log.WarnContext(r.Context(), "first response not read", "hospital", again.Hospital, "error", err)
 		w.Header().Del("Idempotency-Replayed")
 		httpapi.Fail(w, r, httpapi.Problem{Kind: problem.Unavailable, RetryAfter: retryAfter})
 		return false

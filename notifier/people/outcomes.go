@@ -109,7 +109,7 @@ func (s *step) applyReceipt(c *outbound.Command) bool {
 	case one.State == outbound.Delivered:
 		s.markUndelivered(one)
 	case one.State == outbound.Pending:
-		one.Refused = true // the result of the attempt is not known yet
+		one.Refused = true // the failure receipt arrived before the result of the attempt
 	}
 	return true
 }

@@ -158,7 +158,7 @@ func (m *Manifest) Sum(dir string) error {
 	for i := range m.Files {
 		f := &m.Files[i]
 		if !filepath.IsLocal(f.Path) {
-			return fmt.Errorf("file %q is not in the folder", f.Path)
+			return fmt.Errorf("the path %q leads outside the folder", f.Path)
 		}
 		in, err := os.Open(filepath.Join(dir, filepath.FromSlash(f.Path))) //nolint:gosec // the file is in the folder that the user named
 		if err != nil {

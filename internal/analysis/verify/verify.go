@@ -96,8 +96,6 @@ func (r *Report) First() *Difference {
 
 // Round applies the inputs that have arrived since the last round, and returns the result of all rounds so far.
 func (v *Verify) Round(ctx context.Context) (*Report, error) {
-	// runRound reads the view first, then the changelog, then the log. Therefore the log contains at least the inputs
-	// of the changelog, and the changelog at least the changes of the view.
 	changes, err := v.Changes.Spans(ctx, time.Time{}, time.Time{})
 	if err != nil {
 		return nil, err
@@ -172,6 +170,8 @@ func newPartitionCheck(v *Verify, s stream.Span, only []string) *partitionCheck 
 // runRound performs one round for the partition: it reads the view, applies new inputs, compares the new changes and
 // snapshots, and then compares the state and the view.
 func (p *partitionCheck) runRound(ctx context.Context, shared *inputlog.Share) error {
+	// Read the view first, then the changelog, then the log, so that the log contains at least the inputs of the
+	// changelog, and the changelog at least the changes of the view.
 	views, err := p.readViews(ctx)
 	if err != nil {
 		return err
