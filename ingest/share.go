@@ -22,8 +22,8 @@ const (
 type shareKey struct{} // key of the *limit.Share in the context of a request
 
 // serveShared serves a request with a body. If the body is large, compressed or of unknown length, the request first
-// waits until fewer large bodies of the hospital are being read than the limit allows. After the maximum wait, the
-// response is 429, and none of the body is read.
+// waits for the hospital's bucket to fill, and for one of the hospital's slots for large bodies. If the wait would be
+// too long, the response is 429, and none of the body is read.
 func (s *server) serveShared(w http.ResponseWriter, r *http.Request, serve func(r *http.Request)) {
 	if s.Share == nil {
 		serve(r)

@@ -211,7 +211,7 @@ var qualities = [...]Quality{
 	locationsUnconfirmed: {"locations_unconfirmed", "Rooms seen in the feeds need an administrator's confirmation."},
 	primaryAssumed:       {"primary_assumed", "The type of patient in a room is unknown: half a nurse is assumed."},
 	evidenceStale:        {"evidence_stale", "Some findings have not been updated on time; they still count."},
-	fetusUnnamed:         {"fetus_unnamed", "Some reports for a multiple gestation name no fetus; only the latest of them counts."},
+	fetusUnnamed:         {"fetus_unnamed", "Some reports for a multiple gestation do not name the fetus; only the latest of them counts."},
 }
 
 // Quality returns the reasons to trust the room's verdict less.

@@ -26,7 +26,8 @@ type pair struct {
 	readers []*node
 	direct  []string // addresses of the readers
 	turn    atomic.Int64
-	admin   *partner // client with an admin key of the first hospital
+	admin   *partner  // client with an admin key of the first hospital
+	linked  time.Time // last sign-in by a link
 }
 
 const (
@@ -205,6 +206,7 @@ func (p *pair) signInTo(t testing.TB, v *visitor, hospital, role string) (sessio
 		}
 		return nil
 	})
+	p.linked = time.Now().Truncate(time.Millisecond) // as the API states times
 	got := v.post(-1, link, nil)
 	for _, c := range got.cookies {
 		if c.Name == "__Host-svc" {

@@ -126,10 +126,18 @@ func (p *pair) people(t testing.TB) []listed {
 	return list.Users
 }
 
-// newestUser returns the id of the user who signed in last.
+// newestUser returns the id of the user who signed in last, once the list has the last sign-in by a link.
 func (p *pair) newestUser(t testing.TB) string {
 	t.Helper()
-	return slices.MaxFunc(p.people(t), func(a, b listed) int { return a.SignedInAt.Compare(b.SignedInAt) }).ID
+	var newest listed
+	eventually(t, 20*time.Second, func() error {
+		newest = slices.MaxFunc(p.people(t), func(a, b listed) int { return a.SignedInAt.Compare(b.SignedInAt) })
+		if newest.SignedInAt.Before(p.linked) {
+			return fmt.Errorf("the last sign-in that is listed was at %v, before %v", newest.SignedInAt, p.linked)
+		}
+		return nil
+	})
+	return newest.ID
 }
 
 // otherSites: a form from another site has no effect on either reader.

@@ -45,8 +45,8 @@ func commands() []contract.Route[*webhooks] {
 		{Operation: contract.Operation{
 			Method: http.MethodPost, Path: "/api/admin/webhooks/{id}/replay", ID: "replayWebhook", Summary: "Replay the events of a time window",
 			About: "Events are selected by occurredAt and sent with their original ids and bodies, in parallel with new events, at half " +
-				"the rate of the endpoint. only selects the deliveries: failed for those that failed, missing for those that never reached " +
-				"this endpoint, all for all of them. count is null if counting takes more than two seconds; the command shows the count later.",
+				"the rate of the endpoint. The field only selects the deliveries: failed (those that failed), missing (those that never " +
+				"reached this endpoint) or all. count is null if counting takes more than two seconds; the command shows the count later.",
 			Parameters: []contract.Parameter{hook, {Name: dryRun, In: "query", About: "true: count the events without sending them. The " +
 				"command is done when they are counted.", Values: []string{"true", "false"}}},
 			Bodies: body(replayShape{},

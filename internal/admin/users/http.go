@@ -79,7 +79,7 @@ func reads() []contract.Route[*server] {
 
 type changeShape struct {
 	Label       *string `json:"label,omitempty" pattern:"label" maxLength:"100" doc:"Display name of the person."`
-	Role        *string `json:"role,omitempty" enum:"viewer,charge,admin" doc:"Role of a user of a sign-in link; the identity provider controls the roles of other users."`
+	Role        *string `json:"role,omitempty" enum:"viewer,charge,admin" doc:"Role of a user who signs in with a link; the identity provider controls the roles of other users."`
 	Disabled    *bool   `json:"disabled,omitempty" doc:"The person is signed out and cannot sign in."`
 	EndSessions *bool   `json:"endSessions,omitempty" doc:"The person is signed out everywhere, and may sign in again."`
 }
