@@ -136,6 +136,13 @@ func keepsShapes(t *testing.T, _ *ward, v *view) {
 	if len(bare) > 0 {
 		t.Errorf("rooms without an edge or a shape: %q", bare)
 	}
+	edges := ask[map[string]int](v, `Object.fromEntries([...document.querySelectorAll("a.r")].map(r => [
+		r.className.match(/green|yellow|orange|red/)?.[0] ?? "none",
+		parseInt(getComputedStyle(r).borderTopWidth) + parseInt(getComputedStyle(r, "::before").borderTopWidth || 0),
+	]))`)
+	if edges["red"] <= edges["green"] || edges["orange"] != 0 && (edges["orange"] <= edges["green"] || edges["orange"] <= edges["yellow"]) {
+		t.Errorf("the edges of rooms, in pixels: %v; a worse level must have a wider one", edges)
+	}
 	v.shoot("use-forced-1280")
 }
 

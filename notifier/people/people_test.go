@@ -99,6 +99,31 @@ func TestRaisedBeforeAnyRecipient(t *testing.T) {
 	})
 }
 
+// TestReachedByEscalation: if a raise has no recipient but its escalation reaches someone, the alert run is not
+// unreached, neither while it is open nor after it has ended.
+func TestReachedByEscalation(t *testing.T) {
+	run(t, func(r *rig) {
+		for _, id := range subscriber.TierIDs() {
+			r.tier(id, func(t *subscriber.Tier) { t.Recipients = nil })
+		}
+		r.level(orange)
+		if e := r.lists.open(t); !e.Unreached {
+			t.Errorf("before the escalation: %+v", e)
+		}
+		r.wait(12 * time.Minute)
+		r.want("mail director ORANGE", "sms director ORANGE")
+		open := r.lists.open(t)
+		if open.Reason != "escalated" || open.Unreached {
+			t.Errorf("after the escalation: %+v", open)
+		}
+		r.level(green)
+		r.wait(15 * time.Minute)
+		if e := r.lists.alertRuns[open.ID]; e.ClosedAt.IsZero() || e.Unreached {
+			t.Errorf("after the end: %+v", e)
+		}
+	})
+}
+
 // TestFlapping checks a row of the failure matrix: webhooks get each of 500 changes within a minute. Recipients get
 // only three alerts: a raise to orange, a digest that is sent at green, and a second raise to orange.
 func TestFlapping(t *testing.T) {

@@ -60,19 +60,25 @@ func (p *writer) newUnitPage(frame page.Frame, u *readapi.Unit, drawn *layout.La
 	if out.Look = look; more > 0 {
 		out.More = p.T("look.more", "n", more)
 	}
-	switch {
-	case u.Verdict.OnDuty < 0:
-		out.NoHelp = p.T("help.unstaffed")
-	case u.Verdict.Level == acuity.LevelGreen && u.Verdict.Shortfall <= 0:
-		out.NoHelp = p.T("help.noshort")
-	default:
-		out.NoHelp = p.T("help.none")
-	}
+	out.NoHelp = p.explainNoHelp(u.Verdict)
 	out.Why, out.Duty = p.T("axes."+u.Verdict.Level.String()), newDutyForm(u.Verdict)
 	if isUnsure(u.Verdict) {
 		out.Why = p.T("axes.unsure")
 	}
 	return out
+}
+
+// explainNoHelp returns the text for a unit for which no option would help.
+func (p *writer) explainNoHelp(v *score.Verdict) string {
+	switch {
+	case v.OnDuty < 0:
+		return p.T("help.unstaffed")
+	case v.Shortfall > 0:
+		return p.T("help.none")
+	case v.Level > acuity.LevelGreen:
+		return p.T("help.level")
+	}
+	return p.T("help.noshort")
 }
 
 func (s *site) showUnit(w http.ResponseWriter, r *http.Request, session *auth.Session) {

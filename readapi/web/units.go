@@ -136,11 +136,11 @@ func (s *summaries) newRow(t *text.Texts, hospital string, u *readapi.Unit, err 
 	}
 	row := &unitRow{
 		Texts: t, ID: "u-" + hospital, Path: "/app/u/" + url.PathEscape(hospital), Name: p.HospitalName,
-		Class: "none", Needed: "?", OnDuty: "?", Short: "?", Peak: t.T("forecast.none"), Feeds: t.T("feed.never"), Silent: true,
+		Class: "none", Needed: "?", OnDuty: "?", Short: "?", Peak: "?", Feeds: "?", Silent: true,
 	}
 	switch {
 	case errors.Is(err, readapi.ErrNoUnit):
-		row.Word, row.Why = p.T("units.unknown"), p.T("none")
+		row.Word, row.Why, row.Feeds = p.T("units.unknown"), p.T("none"), p.T("feed.never")
 		row.Rank = "5" + row.Name
 		return row
 	case err != nil || u == nil:

@@ -5,6 +5,8 @@ import (
 	"testing"
 	"time"
 
+	"svc/acuity"
+	"svc/acuity/score"
 	"svc/readapi"
 	"svc/readapi/web/page"
 	"svc/readapi/web/text"
@@ -56,6 +58,38 @@ func TestNoticeAfterReading(t *testing.T) {
 	rows := read()
 	if removeShown(noticed, rows); rows[0].Class != "none" || len(noticed) != 0 {
 		t.Errorf("a second later: %s, %v", rows[0].Class, noticed)
+	}
+}
+
+// TestRowsStateWhatIsKnown: a hospital without data has no data yet. If a hospital cannot be read, its row does not
+// claim anything about its data, and neither row claims that a forecast is missing.
+func TestRowsStateWhatIsKnown(t *testing.T) {
+	t.Parallel()
+	p := newPages(t)
+	all := newSummaries(&p.config)
+	for err, feeds := range map[error]string{readapi.ErrNoUnit: "no data yet", readapi.ErrAway: "?"} {
+		row := all.newRow(text.In("en"), "north", nil, err)
+		if row.Word != "Unknown" || row.Class != "none" || row.Needed+row.OnDuty+row.Short+row.Peak != "????" || row.Feeds != feeds || !row.Silent {
+			t.Errorf("%v: %+v", err, row)
+		}
+	}
+}
+
+// TestNoHelpFitsTheUnit: the text for a unit that no option would help mentions a shortage only if nurses are short,
+// and states that there is none only if the nurses on duty are known.
+func TestNoHelpFitsTheUnit(t *testing.T) {
+	t.Parallel()
+	p := newPages(t)
+	w := &writer{page.NewWriter(text.In("en"), p.config.Hospitals, "north")}
+	for want, v := range map[string]score.Verdict{
+		"The unit is not short of nurses.":                                          {OnDuty: 5},
+		"No available option would improve the level.":                              {OnDuty: 5, Level: acuity.LevelYellow},
+		"No available option would improve the level or reduce the nurse shortage.": {OnDuty: 5, Shortfall: 2, Level: acuity.LevelOrange},
+		w.T("help.unstaffed"):                                                       {OnDuty: -1, Level: acuity.LevelGreen},
+	} {
+		if got := w.explainNoHelp(&v); got != want {
+			t.Errorf("%+v: %q, want %q", v, got, want)
+		}
 	}
 }
 

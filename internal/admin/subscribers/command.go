@@ -45,7 +45,7 @@ func commands() []contract.Route[*webhooks] {
 		{Operation: contract.Operation{
 			Method: http.MethodPost, Path: "/api/admin/webhooks/{id}/replay", ID: "replayWebhook", Summary: "Replay the events of a time window",
 			About: "Events are selected by occurredAt and sent with their original ids and bodies, in parallel with new events, at half " +
-				"the rate of the endpoint. The field only selects the deliveries: failed (those that failed), missing (those that never " +
+				"the rate of the endpoint. The field \"only\" selects the deliveries: failed (those that failed), missing (those that never " +
 				"reached this endpoint) or all. count is null if counting takes more than two seconds; the command shows the count later.",
 			Parameters: []contract.Parameter{hook, {Name: dryRun, In: "query", About: "true: count the events without sending them. The " +
 				"command is done when they are counted.", Values: []string{"true", "false"}}},

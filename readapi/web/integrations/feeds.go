@@ -149,14 +149,6 @@ func showFeeds(d *adminRequest) {
 // feedsPoll is the refresh interval of the feeds page, in seconds.
 const feedsPoll = 10
 
-// nameSource returns the name of a source. A source is either a key or the pages, on which people enter data.
-func nameSource(d *adminRequest, source, name string) string {
-	if source == access.PagesSource {
-		return d.T("feeds.source.pages")
-	}
-	return cmp.Or(name, source)
-}
-
 func (l *feedLine) rank() int {
 	switch {
 	case l.Stale:
@@ -169,13 +161,15 @@ func (l *feedLine) rank() int {
 
 func newFeedLine(d *adminRequest, f *apiFeed) feedLine {
 	line := feedLine{
-		Name: d.Or("feed."+f.Channel, f.Channel), Link: d.pathTo("sources", f.Source), Stale: f.Stale,
+		Name: d.Or("feed."+f.Channel, f.Channel), Source: f.Source, Link: d.pathTo("sources", f.Source), Stale: f.Stale,
 		Received: d.formatSince(f.LastReceivedAt), Applied: d.formatSince(f.LastAppliedAt), Event: d.formatSince(f.LastEventAt),
 		Every: d.T("feeds.norhythm"),
 	}
-	line.Source = nameSource(d, f.Source, textOrEmpty(f.SourceName))
-	if f.Source == access.PagesSource { // only the source of a key has a page
-		line.Link = ""
+	switch {
+	case f.Source == access.PagesSource: // only the source of a key has a page
+		line.Source, line.Link = d.T("feeds.source.pages"), ""
+	case f.SourceName != nil:
+		line.Source = *f.SourceName
 	}
 	if f.ExpectedEverySeconds != nil {
 		every := time.Duration(*f.ExpectedEverySeconds) * time.Second
@@ -238,7 +232,7 @@ func showSource(d *adminRequest) {
 		return
 	}
 	out := sourcePage{adminPage: d.newPage("feeds.source")}
-	out.Heading = d.T("feeds.source.of", "name", nameSource(d, s.Source, s.SourceName))
+	out.Heading = d.T("feeds.source.of", "name", s.SourceName)
 	for i := range s.Feeds {
 		f := &s.Feeds[i]
 		out.Feeds = append(out.Feeds, sourceFeed{
