@@ -113,7 +113,7 @@ func (h *health) probe(client *kgo.Client) {
 
 const (
 	persistEvery = 250 * time.Millisecond
-	deniedTries  = 40 // how often a request is repeated that Kafka does not permit: for 10 s, a default of this project
+	deniedTries  = 40 // attempts at a request that Kafka denies, over 10 s; a default of this project
 )
 
 // persist calls the function try until it succeeds, until it fails with an error that a retry cannot fix, or until
