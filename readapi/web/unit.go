@@ -20,6 +20,7 @@ import (
 	"svc/readapi/web/auth"
 	"svc/readapi/web/chart"
 	"svc/readapi/web/page"
+	"svc/readapi/web/text"
 )
 
 // unitPage is the page of a unit. The wall shows a part of this page.
@@ -60,7 +61,7 @@ func (p *writer) newUnitPage(frame page.Frame, u *readapi.Unit, drawn *layout.La
 	if out.Look = look; more > 0 {
 		out.More = p.T("look.more", "n", more)
 	}
-	out.NoHelp = p.explainNoHelp(u.Verdict)
+	out.NoHelp = explainNoHelp(p.Texts, u.Verdict)
 	out.Why, out.Duty = p.T("axes."+u.Verdict.Level.String()), newDutyForm(u.Verdict)
 	if isUnsure(u.Verdict) {
 		out.Why = p.T("axes.unsure")
@@ -69,16 +70,16 @@ func (p *writer) newUnitPage(frame page.Frame, u *readapi.Unit, drawn *layout.La
 }
 
 // explainNoHelp returns the text for a unit for which no option would help.
-func (p *writer) explainNoHelp(v *score.Verdict) string {
+func explainNoHelp(t *text.Texts, v *score.Verdict) string {
 	switch {
 	case v.OnDuty < 0:
-		return p.T("help.unstaffed")
+		return t.T("help.unstaffed")
 	case v.Shortfall > 0:
-		return p.T("help.none")
+		return t.T("help.none")
 	case v.Level > acuity.LevelGreen:
-		return p.T("help.level")
+		return t.T("help.level")
 	}
-	return p.T("help.noshort")
+	return t.T("help.noshort")
 }
 
 func (s *site) showUnit(w http.ResponseWriter, r *http.Request, session *auth.Session) {

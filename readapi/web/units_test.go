@@ -79,15 +79,13 @@ func TestRowsStateWhatIsKnown(t *testing.T) {
 // and states that there is none only if the nurses on duty are known.
 func TestNoHelpFitsTheUnit(t *testing.T) {
 	t.Parallel()
-	p := newPages(t)
-	w := &writer{page.NewWriter(text.In("en"), p.config.Hospitals, "north")}
 	for want, v := range map[string]score.Verdict{
 		"The unit is not short of nurses.":                                          {OnDuty: 5},
 		"No available option would improve the level.":                              {OnDuty: 5, Level: acuity.LevelYellow},
 		"No available option would improve the level or reduce the nurse shortage.": {OnDuty: 5, Shortfall: 2, Level: acuity.LevelOrange},
-		w.T("help.unstaffed"):                                                       {OnDuty: -1, Level: acuity.LevelGreen},
+		text.In("en").T("help.unstaffed"):                                           {OnDuty: -1, Level: acuity.LevelGreen},
 	} {
-		if got := w.explainNoHelp(&v); got != want {
+		if got := explainNoHelp(text.In("en"), &v); got != want {
 			t.Errorf("%+v: %q, want %q", v, got, want)
 		}
 	}
