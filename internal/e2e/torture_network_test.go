@@ -20,6 +20,9 @@ func (x *torture) networkFault(name, impossible string, match func(r *rand.Rand,
 			if other != b {
 				_, address, err := other.inspect()
 				x.check(err)
+				if address == "" {
+					return "", 0, nil // another fault has stopped it, so its address is unknown
+				}
 				peers = append(peers, address)
 			}
 		}
