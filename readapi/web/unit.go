@@ -272,13 +272,21 @@ func (p *writer) listHelp(u *readapi.Unit) (rows []helpRow) {
 // axisRow shows one axis.
 type axisRow struct {
 	Name, Detail string
-	Class, Shape string // style and shape of the axis's level; "": the level is unknown
+	Class, Shape string // style and shape of the axis's level; "": the level is not certain
 	Word         string
 	Lead         bool // whether the axis determines the level
 	Meter        template.HTML
 }
 
-// listAxes returns all axes, worst first. Axes with an unknown level are last.
+// judged reports whether the level of an axis is certain. Without the number of nurses on duty, a part of the critical
+// and of the flow axis is unknown, so that they could be worse than green.
+func judged(v *score.Verdict, id acuity.Axis) bool {
+	a := &v.Axes[id]
+	partial := v.OnDuty < 0 && a.Level == acuity.LevelGreen && (id == acuity.AxisCritical || id == acuity.AxisFlow)
+	return a.Known && !partial
+}
+
+// listAxes returns all axes, worst first. Axes whose level is not certain are last.
 func (p *writer) listAxes(v *score.Verdict) []axisRow {
 	order := make([]acuity.Axis, 0, acuity.AxisCount)
 	for i := range acuity.Axis(acuity.AxisCount) {
@@ -286,8 +294,8 @@ func (p *writer) listAxes(v *score.Verdict) []axisRow {
 	}
 	slices.SortStableFunc(order, func(a, b acuity.Axis) int {
 		x, y := &v.Axes[a], &v.Axes[b]
-		if x.Known != y.Known {
-			if x.Known {
+		if certain := judged(v, a); certain != judged(v, b) {
+			if certain {
 				return -1
 			}
 			return 1
@@ -298,7 +306,7 @@ func (p *writer) listAxes(v *score.Verdict) []axisRow {
 	for _, id := range order {
 		a := &v.Axes[id]
 		row := axisRow{Name: p.T("axis." + id.String()), Detail: p.describeAxis(v, id), Word: p.T("axis.unknown"), Meter: chart.UnknownMeter()}
-		if a.Known {
+		if judged(v, id) {
 			row.Class, row.Shape, row.Word = a.Level.String(), shapes[a.Level], p.T("level."+a.Level.String())
 			row.Lead = id == v.Driving && v.Level > acuity.LevelGreen
 			row.Meter = chart.Meter(float64(a.Pressure) / 1000) //nolint:mnd // the pressure is in tenths of a point, out of 100 points
