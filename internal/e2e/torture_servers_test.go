@@ -64,6 +64,8 @@ func startTortureServers(t *testing.T) *tortureServers {
 		plain := o.PortBindings["9092/tcp"][0].HostPort
 		o.Env = append(o.Env,
 			"KAFKA_HEAP_OPTS=-Xms256m -Xmx512m",
+			// With the default of 60 s, three brokers that start at once on a busy machine give up and exit.
+			"KAFKA_INITIAL_BROKER_REGISTRATION_TIMEOUT_MS=600000",
 			"KAFKA_LISTENERS=HOST://:9092,INTERNAL://:19092,CONTROLLER://:9093,SECURE://:9094",
 			"KAFKA_ADVERTISED_LISTENERS=HOST://127.0.0.1:"+plain+",INTERNAL://"+o.Hostname+":19092,SECURE://127.0.0.1:"+ports[i-1],
 			"KAFKA_LISTENER_SECURITY_PROTOCOL_MAP=HOST:PLAINTEXT,INTERNAL:PLAINTEXT,CONTROLLER:PLAINTEXT,SECURE:SASL_SSL",
