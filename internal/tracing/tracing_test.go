@@ -398,9 +398,19 @@ func TestGRPC(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	// received returns what the collector has received. Nothing is in transit after a flush or a probe.
+	received := func() *collector.ExportTraceServiceRequest {
+		t.Helper()
+		select {
+		case got := <-c.got:
+			return got
+		default:
+			t.Fatal("the collector has received nothing")
+			return nil
+		}
+	}
 	message()
-	got := <-c.got
-	if text := got.String(); !strings.Contains(text, "svc-ingest") || !strings.Contains(text, "receive MLLP") || !strings.Contains(text, "north") {
+	if text := received().String(); !strings.Contains(text, "svc-ingest") || !strings.Contains(text, "receive MLLP") || !strings.Contains(text, "north") {
 		t.Errorf("received %s", text)
 	}
 	c.refuse = status.Error(codes.InvalidArgument, "no")
@@ -412,7 +422,7 @@ func TestGRPC(t *testing.T) {
 		t.Errorf("the collector refuses: %s, %v", variable, err)
 	}
 	c.refuse = nil
-	if _, err := Probe(t.Context()); err != nil || len((<-c.got).GetResourceSpans()) > 0 {
+	if _, err := Probe(t.Context()); err != nil || len(received().GetResourceSpans()) > 0 {
 		t.Errorf("the collector accepts: %v", err)
 	}
 }
