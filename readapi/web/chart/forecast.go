@@ -223,7 +223,19 @@ func (g *forecastFigure) drawLines() {
 	if len(g.duty) > 0 {
 		g.line("duty", g.dutyLine()...)
 	}
-	for past := g.Past; len(past) > 0; { // the line has a gap where an hour was not recorded
+	for _, line := range g.pastLines() {
+		g.line("was", line...)
+	}
+	likely := g.likelyLine()
+	g.line("cas", likely...)
+	g.line("p50", likely...)
+	g.line("now", g.nowLine()...)
+	g.dot(likely[0].x, likely[0].y, 5.5)
+}
+
+// pastLines returns the lines of the past need. Between two lines, there is an hour that was not recorded.
+func (g *forecastFigure) pastLines() (lines [][]point) {
+	for past := g.Past; len(past) > 0; {
 		n := 1
 		for n < len(past) && past[n].At.Sub(past[n-1].At) <= time.Hour {
 			n++
@@ -232,17 +244,18 @@ func (g *forecastFigure) drawLines() {
 		if end.After(g.Now) {
 			end = g.Now
 		}
-		g.line("was", held(n, func(i int) point {
+		lines = append(lines, held(n, func(i int) point {
 			return point{g.x.atTime(past[i].At), g.y.at(past[i].Nurses)}
-		}, g.x.atTime(end))...)
+		}, g.x.atTime(end)))
 		past = past[n:]
 	}
-	likely := g.likelyLine()
-	g.line("cas", likely...)
-	g.line("p50", likely...)
-	now := likely[0]
-	g.line("now", point{now.x, fieldTop}, point{now.x, g.foot})
-	g.dot(now.x, now.y, 5.5)
+	return lines
+}
+
+// nowLine returns the line that marks the current time.
+func (g *forecastFigure) nowLine() []point {
+	x := g.x.atTime(g.Now)
+	return []point{{x, fieldTop}, {x, g.foot}}
 }
 
 // dutyLine returns the line of the nurses on duty. There must be at least one step.
@@ -262,18 +275,14 @@ func (g *forecastFigure) likelyLine() []point {
 }
 
 // labelLines labels the current time, the peak, and the nurses on duty. A label for which there is no space is
-// omitted, because the heading and the table contain the same information.
+// omitted, because the heading, the axis and the table contain the same information.
 func (g *forecastFigure) labelLines() {
-	l := &labeler{canvas: g.canvas, left: g.left, right: g.right, top: fieldTop - 4, foot: g.foot, size: g.words}
+	l := &labeler{canvas: g.canvas, left: g.left, right: g.right, foot: g.foot, size: g.words}
+	l.lines = append(g.pastLines(), g.likelyLine(), g.nowLine())
 	if len(g.duty) > 0 {
-		l.avoid(g.dutyLine())
+		l.lines = append(l.lines, g.dutyLine())
 	}
-	now := point{g.x.atTime(g.Ahead[0].At), math.Max(g.y.at(g.Ahead[0].Likely)-7, fieldTop+g.words)}
-	below := now.y + 14 + g.words
-	before, after := now.x-10, now.x+10
-	l.avoid(g.likelyLine())
-	l.place(g.Words.Now, spot{"end", before, now.y}, spot{"start", after, now.y}, spot{"end", before, below}, spot{"start", after, below})
-	l.lines = nil // the labels that follow may overlap the lines
+	l.place(g.Words.Now, g.spotsNow()...)
 
 	highest := g.Ahead[0]
 	for _, b := range g.Ahead {
@@ -291,23 +300,47 @@ func (g *forecastFigure) labelLines() {
 
 	first := len(g.Words.OnDuty) - len(g.duty) // steps before the visible range also have labels, which are skipped
 	for i := len(g.duty) - 1; i >= 0 && first >= 0; i-- {
-		d := g.duty[i]
-		from, to, height := g.x.atTime(d.from)+8, g.x.atTime(d.to)-8, g.y.at(d.nurses)
 		words := g.Words.OnDuty[first+i]
-		if to-from < l.width(words) {
-			continue
-		}
-		over, under := height-6, height+g.words*1.2
-		spots := []spot{{"end", to, over}, {"end", to, under}, {"start", from, over}, {"start", from, under}}
-		if i > 0 {
-			spots = []spot{{"start", from, under}, {"start", from, over}, {"end", to, under}, {"end", to, over}}
-		}
-		middle := (from + to) / 2 //nolint:mnd // the midpoint
-		l.place(words, append(spots, spot{"middle", middle, over}, spot{"middle", middle, under})...)
+		l.place(words, g.spotsOnDuty(i, l.width(words))...)
 	}
 	if len(g.duty) > 0 {
 		g.drawLegend(g.y.at(g.duty[len(g.duty)-1].nurses))
 	}
+}
+
+// spotsNow returns the spots for the label of the current time: on both sides of the line that marks the current
+// time, first above the current need, then below it, then ever farther away.
+func (g *forecastFigure) spotsNow() (spots []spot) {
+	x, need := g.x.atTime(g.Now), g.y.at(g.Ahead[0].Likely)
+	for down := 0.0; down < g.foot; down += 4 {
+		for _, y := range []float64{math.Max(need-7, fieldTop+g.words) - down, need + 7 + g.words + down} {
+			spots = append(spots, spot{"end", x - 10, y}, spot{"start", x + 10, y})
+		}
+	}
+	return spots
+}
+
+// spotsOnDuty returns the spots for a label of the given width next to step i of the line of the nurses on duty: for
+// the first step, from its end to its start, and for the others, from start to end. It returns none if the label is
+// wider than the step.
+func (g *forecastFigure) spotsOnDuty(i int, width float64) (spots []spot) {
+	d := g.duty[i]
+	from, to, height := g.x.atTime(d.from)+8, g.x.atTime(d.to)-8, g.y.at(d.nurses)
+	if to-from < width {
+		return nil
+	}
+	over, under := height-2-g.words*.3, height+g.words*1.2
+	const places = 8
+	for n := range places + 1 {
+		share, ys := float64(n)/places, []float64{under, over}
+		if i == 0 {
+			share, ys = 1-share, []float64{over, under}
+		}
+		for _, y := range ys {
+			spots = append(spots, spot{"start", from + share*(to-from-width), y})
+		}
+	}
+	return spots
 }
 
 // drawLegend draws the legend of the fills. In a narrow chart, the legend is below the plot area. In a wide one, it

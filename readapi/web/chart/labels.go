@@ -2,17 +2,18 @@ package chart
 
 import (
 	"math"
+	"slices"
 	"unicode/utf8"
 )
 
-// labeler places labels next to lines so that they do not overlap.
+// labeler places labels in a plot area so that they neither overlap nor lie under a line.
 type labeler struct {
 	*canvas
 
-	left, right, top, foot float64 // edges of the plot area
+	left, right, top, foot float64 // edges of the area for labels
 	size                   float64 // font size
 	taken                  []labelBox
-	lines                  []labelBox // lines that labels avoid if possible
+	lines                  [][]point
 }
 
 // labelBox is the space that a label occupies.
@@ -20,6 +21,25 @@ type labelBox struct{ left, right, top, foot float64 }
 
 func (b labelBox) meets(o labelBox) bool {
 	return b.left < o.right && o.left < b.right && b.top < o.foot && o.top < b.foot
+}
+
+// isCrossed reports whether the line through the given points crosses the box. The line must not run to the left.
+func (b labelBox) isCrossed(line []point) bool {
+	for i := 1; i < len(line); i++ {
+		from, to := line[i-1], line[i]
+		if to.x <= b.left || b.right <= from.x {
+			continue
+		}
+		if from.x < to.x { // only the part of the line above, inside and below the box
+			slope := (to.y - from.y) / (to.x - from.x)
+			begin, end := math.Max(from.x, b.left), math.Min(to.x, b.right)
+			from, to = point{begin, from.y + slope*(begin-from.x)}, point{end, from.y + slope*(end-from.x)}
+		}
+		if math.Min(from.y, to.y) < b.foot && b.top < math.Max(from.y, to.y) {
+			return true
+		}
+	}
+	return false
 }
 
 // spot is a possible position for a label: an anchor and the point where the anchor is.
@@ -49,42 +69,24 @@ func (l *labeler) box(words string, at spot) labelBox {
 	return labelBox{left, left + width, at.y - l.size*.85, at.y + l.size*.3}
 }
 
-// avoid adds the line through the given points to the lines that labels avoid.
-func (l *labeler) avoid(points []point) {
-	for i := 1; i < len(points); i++ {
-		a, b := points[i-1], points[i]
-		l.lines = append(l.lines, labelBox{a.x, b.x, math.Min(a.y, b.y) - 1, math.Max(a.y, b.y) + 1})
-	}
-}
-
-// place draws a label at the first free spot that no line crosses. If there is none, it draws the label at the first
-// free spot. If no spot is free, it draws nothing. A label that would extend beyond the plot area is moved
-// horizontally into it.
+// place draws a label at the first spot that is free of labels and lines. If there is none, it draws nothing. A label
+// that would extend beyond the plot area is moved horizontally into it.
 func (l *labeler) place(words string, spots ...spot) {
-	if !l.placeAt(words, spots, l.lines) {
-		l.placeAt(words, spots, nil)
-	}
-}
-
-// placeAt draws a label at the first free spot that avoids the given lines. It returns false if there is none.
-func (l *labeler) placeAt(words string, spots []spot, lines []labelBox) bool {
 	for _, at := range spots {
 		box := l.box(words, at)
 		by := math.Max(l.left-box.left, 0) - math.Max(box.right-l.right, 0)
 		at.x += by
 		box.left, box.right = box.left+by, box.right+by
-		free := box.top >= l.top-l.size && box.foot <= l.foot
-		for _, other := range l.taken {
-			free = free && !box.meets(other)
-		}
-		for _, line := range lines {
-			free = free && !box.meets(line)
-		}
-		if free {
+		if l.isFree(box) {
 			l.taken = append(l.taken, box)
 			l.text("k", at.anchor, at.x, at.y, words)
-			return true
+			return
 		}
 	}
-	return false
+}
+
+// isFree reports whether a box is within the area for labels and free of labels and lines.
+func (l *labeler) isFree(box labelBox) bool {
+	return box.top >= l.top && box.foot <= l.foot &&
+		!slices.ContainsFunc(l.taken, box.meets) && !slices.ContainsFunc(l.lines, box.isCrossed)
 }

@@ -39,7 +39,7 @@ func (l *Levels) SVG() template.HTML {
 	if slices.ContainsFunc(l.Columns, func(column LevelColumn) bool { return column.Unknown > 0 }) {
 		c.defineStripes()
 	}
-	each, labeled := width/float64(len(l.Columns)), -width
+	each := width / float64(len(l.Columns))
 	size := min(14, each-2) //nolint:mnd // size of the symbols
 	for i, column := range l.Columns {
 		left, right := float64(i)*each+gap/2, float64(i+1)*each-gap/2
@@ -66,12 +66,42 @@ func (l *Levels) SVG() template.HTML {
 		case column.Unknown > 0:
 			c.text("k", "middle", middle, 18, "?")
 		}
-		space := float64(8*utf8.RuneCountInString(column.At) + 4) //nolint:mnd // the width of a label, and a gap
-		at := min(max(middle, space/2), width-space/2)            //nolint:mnd // half the width of the label
-		if column.At != "" && at-labeled >= space {
-			c.text("", "middle", at, foot+22, column.At)
-			labeled = at
-		}
+	}
+	for _, label := range l.placeLabels(width) {
+		c.text("", "middle", label.x, foot+22, label.words)
 	}
 	return c.done()
+}
+
+// columnLabel is a label below a column. x is its center.
+type columnLabel struct {
+	x     float64
+	words string
+}
+
+// placeLabels returns the labels of the columns in a figure of the given width. If they would overlap, it returns every
+// second one, every third one, and so on, starting with the first. A label that would extend beyond the figure is moved
+// into it.
+func (l *Levels) placeLabels(width float64) []columnLabel {
+	var all []columnLabel
+	space := 0.0
+	for i, column := range l.Columns {
+		if column.At != "" {
+			all = append(all, columnLabel{(float64(i) + .5) * width / float64(len(l.Columns)), column.At})
+			space = max(space, float64(8*utf8.RuneCountInString(column.At)+4)) //nolint:mnd // the width of a label, and a gap
+		}
+	}
+	for every := 1; ; every++ {
+		var some []columnLabel
+		fits := true
+		for i := 0; i < len(all); i += every {
+			label := all[i]
+			label.x = min(max(label.x, space/2), width-space/2) //nolint:mnd // half the width of the label
+			fits = fits && (i == 0 || label.x-some[len(some)-1].x >= space)
+			some = append(some, label)
+		}
+		if fits {
+			return some
+		}
+	}
 }
