@@ -114,8 +114,8 @@ func formatPeak(nurses float64) string {
 }
 
 var (
-	saidLikely = regexp.MustCompile(`(?i)likely ([0-9]+) nurses? short \(([0-9:]+)\)`)
-	saidHigh   = regexp.MustCompile(`(?i)up to ([0-9]+) short if demand is high \(([0-9:]+)\)`)
+	saidLikely = regexp.MustCompile(`(?i)likely ([0-9]+) nurses? short at ([0-9:]+)`)
+	saidHigh   = regexp.MustCompile(`(?i)up to ([0-9]+) short at ([0-9:]+) if demand is high`)
 	saidFrom   = regexp.MustCompile(`(?i)likely covered from ([0-9:]+)`)
 	saidAgain  = regexp.MustCompile(`([0-9]+) short again at ([0-9:]+)`)
 	saidNow    = regexp.MustCompile(`(?i)short ([0-9]+) now`)
@@ -145,6 +145,9 @@ func checkOutlook(r *rapid.T, path, page string, u *readapi.Unit) {
 	}
 	if strings.HasSuffix(words, "not reported") != (known == 0) {
 		r.Fatalf("%s says %q of %d known hours", path, words, known)
+	}
+	if bare := regexp.MustCompile(`\([0-9:]+\)`).FindString(words); bare != "" {
+		r.Fatalf("%s says %q: what %s means is unclear", path, words, bare)
 	}
 	for _, said := range []struct {
 		words *regexp.Regexp

@@ -87,7 +87,14 @@ func (p *writer) newTrendsPage(frame page.Frame, t *readapi.Trends, days int) *t
 	for i, name := range []string{p.T("trends.day"), p.T("trends.week"), p.T("trends.month")} {
 		out.Spans = append(out.Spans, spanLink{name, fmt.Sprint(frame.Base, "/trends?days=", spanDays[i]), spanDays[i] == days})
 	}
-	out.Findings = []finding{p.drawNeeded(t, days), p.drawLevelMinutes(t, days)}
+	for _, one := range []finding{p.drawNeeded(t, days), p.drawLevelMinutes(t, days)} {
+		if one.Figure != "" {
+			out.Findings = append(out.Findings, one)
+		}
+	}
+	if len(out.Findings) == 0 {
+		out.Findings = []finding{{Heading: p.T("trends.none"), About: p.T("trends.none.do")}}
+	}
 	if days == 1 {
 		out.Heads, out.Rows = p.tabulateHours(t)
 	} else {
@@ -103,7 +110,7 @@ func (p *writer) newTrendsPage(frame page.Frame, t *readapi.Trends, days int) *t
 // formatDay formats the day of an hour. It subtracts an hour from At, which is the end of the hour.
 func (p *writer) formatDay(h *shownHour) string { return p.FormatDate(h.At.Add(-time.Hour)) }
 
-// drawNeeded draws the nurses needed and the nurses on duty.
+// drawNeeded draws the nurses needed and the nurses on duty. If no hour was observed, there is no figure.
 func (p *writer) drawNeeded(t *readapi.Trends, days int) finding {
 	figure := &chart.Past{From: t.Since, To: t.Until, Marks: p.listMarks(t, days)}
 	staffed, short, most := 0, 0, int32(0)
@@ -123,8 +130,6 @@ func (p *writer) drawNeeded(t *readapi.Trends, days int) finding {
 	}
 	out := finding{About: p.T("trends.needed.about")}
 	switch {
-	case len(figure.Hours) == 0:
-		out.Heading, out.About = p.T("trends.none"), p.T("trends.none.do")
 	case staffed == 0:
 		out.Heading = p.T("trends.unstaffed")
 	case short == 0:
@@ -142,9 +147,12 @@ func (p *writer) drawNeeded(t *readapi.Trends, days int) finding {
 	return out
 }
 
+// markedHours is the number of hours between two labels of a day.
+const markedHours = 4
+
 // listMarks returns the hour or day labels below a figure.
 func (p *writer) listMarks(t *readapi.Trends, days int) (list []chart.Mark) {
-	every := map[int]int{1: 4, 7: 24, 28: 4 * 24}[days] //nolint:mnd // hours between marks
+	every := map[int]int{1: markedHours, 7: 24, 28: 4 * 24}[days] //nolint:mnd // hours between marks
 	n := 0
 	for at := t.Since; at.Before(t.Until); at = at.Add(time.Hour) {
 		local := at.In(p.Zone)
@@ -210,10 +218,11 @@ func sumTimes(hours []shownHour) (sum levelTime) {
 	return sum
 }
 
-// drawLevelMinutes draws how long each level lasted, with one column per hour or per day.
+// drawLevelMinutes draws how long each level lasted, with one column per hour or per day. If no level was recorded,
+// there is no figure.
 func (p *writer) drawLevelMinutes(t *readapi.Trends, days int) finding {
 	if t.Levels.Minutes == ([acuity.LevelRed + 1]int{}) {
-		return finding{Heading: p.T("trends.none"), About: p.T("trends.none.do")}
+		return finding{}
 	}
 	hours := listShown(t.Hours)
 	all := sumTimes(hours)
@@ -239,13 +248,15 @@ func (p *writer) drawLevelMinutes(t *readapi.Trends, days int) finding {
 		out.About += " " + p.T("trends.unknown", "hours", p.FormatHours(t.Unknown))
 	}
 	figure := &chart.Levels{Title: out.Heading}
-	name, every := func(h *shownHour) string { return p.FormatClock(h.At) }, 3 //nolint:mnd // columns between labels
+	name := func(h *shownHour) string { return p.FormatClock(h.At) }
+	isLabeled := func(_ int, h *shownHour) bool { return h.At.In(p.Zone).Hour()%markedHours == 0 }
 	if days > 1 {
-		name, every = p.formatDay, (days+6)/7 //nolint:mnd // seven labels
+		name = p.formatDay
+		isLabeled = func(i int, _ *shownHour) bool { return i%(days/7) == 0 } //nolint:mnd // about seven labels
 	}
-	for i, group := range groupHours(hours, name) {
+	for i, group := range groupHours(fillGaps(hours, t.Since, t.Until), name) {
 		column := chart.LevelColumn{Likely: -1}
-		if i%every == 0 {
+		if isLabeled(i, &group[0]) {
 			column.At = name(&group[0])
 		}
 		whole := float64(len(group) * 60) //nolint:mnd // minutes per hour
@@ -264,6 +275,18 @@ func (p *writer) drawLevelMinutes(t *readapi.Trends, days int) finding {
 	figure.Narrow = true
 	out.Figure += figure.SVG()
 	return out
+}
+
+// fillGaps adds an empty hour for each hour of a period that was not recorded.
+func fillGaps(hours []shownHour, since, until time.Time) (all []shownHour) {
+	for at := since.Add(time.Hour); !at.After(until); at = at.Add(time.Hour) {
+		if len(hours) > 0 && hours[0].At.Equal(at) {
+			all, hours = append(all, hours[0]), hours[1:]
+		} else {
+			all = append(all, shownHour{TrendHour: &readapi.TrendHour{Hour: readapi.Hour{At: at}}})
+		}
+	}
+	return all
 }
 
 // groupHours splits hours into groups of consecutive hours with the same name, for example hours of the same day.

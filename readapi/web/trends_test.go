@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/csv"
 	"errors"
+	"fmt"
+	"math"
 	"net/http"
 	"strings"
 	"testing"
@@ -89,6 +91,43 @@ func TestTrendsGolden(t *testing.T) {
 	w.record.err = readapi.ErrAway
 	if status, html := w.page("/app/trends", "en"); status != http.StatusServiceUnavailable || strings.Contains(html, "<svg class=\"chart") {
 		t.Errorf("away: %d", status)
+	}
+}
+
+// TestTrendsWithoutData: the page says once that the period has no data.
+func TestTrendsWithoutData(t *testing.T) {
+	w := inState(t, "usual")
+	w.trends = drawnHours(nil)
+	for _, days := range []string{"1", "7", "28"} {
+		_, html := w.page("/app/trends?days="+days, "en")
+		words := readWords(html, "<main", "</main>")
+		if want := "No data for this period"; strings.Count(words, want) != 1 || strings.Contains(html, `<svg class="chart`) || strings.Contains(words, "CSV") {
+			t.Errorf("%s days: %s", days, words)
+		}
+	}
+}
+
+// TestTrendsLeaveGaps: an hour that was not recorded leaves a gap in the figure of the levels.
+func TestTrendsLeaveGaps(t *testing.T) {
+	w := inState(t, "usual")
+	for _, missing := range []int{0, 5, 23} {
+		var hours drawnHours
+		for i := range 24 {
+			h := readapi.TrendHour{Hour: readapi.Hour{At: half.Truncate(time.Hour).Add(time.Duration(i-23) * time.Hour), Observed: true, OnDuty: 5}}
+			h.Levels.Minutes[acuity.LevelGreen] = 60
+			if i != missing {
+				hours = append(hours, h)
+			}
+		}
+		w.trends = hours
+		_, html := w.page("/app/trends", "en")
+		figure := part(html, `viewBox="0 0 760 150"`, "</svg><svg class=\"chart narrow")
+		for i := range 24 {
+			column := fmt.Sprintf(`<path class="fg" d="M%.4g 28H`, math.Round((float64(i)*760/24+3)*10)/10)
+			if strings.Contains(figure, column) != (i != missing) {
+				t.Errorf("hour %d is missing; hour %d: no or one %s in %s", missing, i, column, figure)
+			}
+		}
 	}
 }
 

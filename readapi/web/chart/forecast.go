@@ -363,9 +363,6 @@ func (g *forecastFigure) drawLegend(base float64) {
 	}
 }
 
-// labelSpace is the minimum distance between the centers of two time labels.
-const labelSpace = 44
-
 // Meter returns a bar filled to the given fraction, from 0 to 1, with marks at each quarter.
 func Meter(share float64) template.HTML {
 	return meter(`<path class="fi" d="M0 2h` + number(200*min(max(share, 0), 1)) + `v4H0z"/>`) //nolint:mnd // width of the fill

@@ -90,3 +90,33 @@ func (l *labeler) isFree(box labelBox) bool {
 	return box.top >= l.top && box.foot <= l.foot &&
 		!slices.ContainsFunc(l.taken, box.meets) && !slices.ContainsFunc(l.lines, box.isCrossed)
 }
+
+// axisLabel is a label below a figure. x is its center.
+type axisLabel struct {
+	x     float64
+	words string
+}
+
+// space returns the width of the label and of a gap.
+func (l axisLabel) space() float64 {
+	return float64(8*utf8.RuneCountInString(l.words) + 4) //nolint:mnd // measured
+}
+
+// selectSeparate returns every n-th label, with the smallest n for which the labels do not overlap.
+func selectSeparate(all []axisLabel) []axisLabel {
+	apart := 0.0
+	for _, label := range all {
+		apart = math.Max(apart, label.space())
+	}
+	for every := 1; ; every++ {
+		var some []axisLabel
+		separate := true
+		for i := 0; i < len(all); i += every {
+			separate = separate && (i == 0 || all[i].x-all[i-every].x >= apart)
+			some = append(some, all[i])
+		}
+		if separate {
+			return some
+		}
+	}
+}

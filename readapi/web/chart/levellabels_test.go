@@ -13,8 +13,8 @@ import (
 var levelLabel = regexp.MustCompile(`<text[^>]* x="([0-9.]+)"[^>]*>([^<]+)</text>`)
 
 // TestLevelLabelsKeepApart: for any number of columns and any label text, no column label overlaps another one or
-// extends beyond the figure. The first column has a label, and the labeled columns are as far apart as necessary, and
-// equally far.
+// extends beyond the figure, and the center of each label is below its column. The labels begin at the first column for
+// which there is space, and the labeled columns are equally far apart, but not farther than necessary.
 func TestLevelLabelsKeepApart(t *testing.T) {
 	for _, narrow := range []bool{false, true} {
 		for n := 1; n <= 60; n++ {
@@ -41,6 +41,7 @@ func checkLabels(t *testing.T, name string, l *chart.Levels, every int) {
 	if l.Narrow {
 		width = 380
 	}
+	each := width / float64(len(l.Columns))
 	end, half := 0.0, 3.8*letters
 	var labeled []int
 	for _, m := range levelLabel.FindAllStringSubmatch(string(l.SVG()), -1) {
@@ -52,9 +53,13 @@ func checkLabels(t *testing.T, name string, l *chart.Levels, every int) {
 			t.Errorf("%s: a label at %.0f, the one before ends at %.0f", name, at, end)
 		}
 		end = at + half
-		labeled = append(labeled, slices.IndexFunc(l.Columns, func(c chart.LevelColumn) bool { return c.At == m[2] }))
+		column := slices.IndexFunc(l.Columns, func(c chart.LevelColumn) bool { return c.At == m[2] })
+		if int(at/each) != column {
+			t.Errorf("%s: the label of column %d is below column %.1f", name, column, at/each)
+		}
+		labeled = append(labeled, column)
 	}
-	if len(labeled) == 0 || labeled[0] != 0 {
+	if len(labeled) == 0 || float64(labeled[0]-every)*each > (8*letters+4)/2 {
 		t.Fatalf("%s: labels at %v", name, labeled)
 	}
 	if len(labeled) == 1 {
@@ -66,7 +71,7 @@ func checkLabels(t *testing.T, name string, l *chart.Levels, every int) {
 			t.Errorf("%s: labels at %v", name, labeled)
 		}
 	}
-	if each := width / float64(len(l.Columns)); float64(apart-every)*each > 1.5*(8*letters+4) {
+	if float64(apart-every)*each > 1.5*(8*letters+4) {
 		t.Errorf("%s: labels at %v, although there is space between them", name, labeled)
 	}
 }

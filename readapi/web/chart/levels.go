@@ -2,8 +2,8 @@ package chart
 
 import (
 	"html/template"
+	"math"
 	"slices"
-	"unicode/utf8"
 )
 
 // Levels is a chart of the probability of each level at future instants, or of the time spent at each level.
@@ -67,41 +67,25 @@ func (l *Levels) SVG() template.HTML {
 			c.text("k", "middle", middle, 18, "?")
 		}
 	}
+	c.line("ax", point{0, foot}, point{width, foot})
 	for _, label := range l.placeLabels(width) {
 		c.text("", "middle", label.x, foot+22, label.words)
 	}
 	return c.done()
 }
 
-// columnLabel is a label below a column. x is its center.
-type columnLabel struct {
-	x     float64
-	words string
-}
-
-// placeLabels returns the labels of the columns in a figure of the given width. If they would overlap, it returns every
-// second one, every third one, and so on, starting with the first. A label that would extend beyond the figure is moved
-// into it.
-func (l *Levels) placeLabels(width float64) []columnLabel {
-	var all []columnLabel
-	space := 0.0
+// placeLabels returns the labels of the columns in a figure of the given width. A label that would extend beyond the
+// figure is moved into it, or omitted if it would then be below another column.
+func (l *Levels) placeLabels(width float64) []axisLabel {
+	var all []axisLabel
+	each := width / float64(len(l.Columns))
 	for i, column := range l.Columns {
-		if column.At != "" {
-			all = append(all, columnLabel{(float64(i) + .5) * width / float64(len(l.Columns)), column.At})
-			space = max(space, float64(8*utf8.RuneCountInString(column.At)+4)) //nolint:mnd // the width of a label, and a gap
+		label := axisLabel{(float64(i) + .5) * each, column.At}
+		x := min(max(label.x, label.space()/2), width-label.space()/2) //nolint:mnd // half the width of the label
+		if column.At != "" && math.Abs(x-label.x) < each/2 {           //nolint:mnd // half the width of the column
+			label.x = x
+			all = append(all, label)
 		}
 	}
-	for every := 1; ; every++ {
-		var some []columnLabel
-		fits := true
-		for i := 0; i < len(all); i += every {
-			label := all[i]
-			label.x = min(max(label.x, space/2), width-space/2) //nolint:mnd // half the width of the label
-			fits = fits && (i == 0 || label.x-some[len(some)-1].x >= space)
-			some = append(some, label)
-		}
-		if fits {
-			return some
-		}
-	}
+	return selectSeparate(all)
 }

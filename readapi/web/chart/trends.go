@@ -54,15 +54,15 @@ func (p *Past) SVG() template.HTML {
 		c.line("thr", point{left, y.at(v)}, point{width, y.at(v)})
 		c.text("", "end", left-8, y.at(v)+4, strconv.Itoa(int(v)))
 	}
-	labeled := -width
+	var labels []axisLabel
 	for _, m := range p.Marks {
-		at := x.atTime(m.At)
-		if at-labeled < labelSpace || at > width-labelSpace/2 {
-			continue // there is not enough space
+		if label := (axisLabel{x.atTime(m.At), m.Words}); label.x <= width-label.space()/2 { //nolint:mnd // half of the label
+			labels = append(labels, label)
 		}
-		labeled = at
-		c.path("ax", "M"+number(at)+" "+number(foot)+"v6")
-		c.text("", "middle", at, foot+22, m.Words)
+	}
+	for _, label := range selectSeparate(labels) {
+		c.path("ax", "M"+number(label.x)+" "+number(foot)+"v6")
+		c.text("", "middle", label.x, foot+22, label.words)
 	}
 	for _, h := range p.Hours {
 		if short := h.Needed - h.OnDuty; h.OnDuty >= 0 && short > 0 {
