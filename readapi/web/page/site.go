@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/url"
 	"path"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -179,7 +180,29 @@ func (s *Site) writeFault(w http.ResponseWriter, r *http.Request, status int, se
 	p := s.NewWriter(r, session)
 	n := Notice{Frame: s.NewFrame(r, p, session, p.T(key)), Heading: p.T(key), Say: p.T(key + ".do")}
 	n.Refresh, n.Address = refresh, ""
+	switch {
+	case session == nil:
+		n.linkToStart(r, key)
+	case key == "fault.alert":
+		n.Link, n.LinkSays = n.Base+"/alerts", p.T("alerts")
+	case key == "fault.session":
+		n.Link, n.LinkSays = auth.AppPath+"/sessions", p.T("sessions")
+	}
 	WritePage(w, r, status, n.Render())
+}
+
+// faultsOfSignIn are the keys of the faults after which a person must sign in again.
+var faultsOfSignIn = []string{"fault.access", "fault.ended", "fault.expired", "fault.provider", "fault.stale", "fault.start"}
+
+// linkToStart adds a link to the start page for a person who may be signed out. A wall display gets none.
+func (n *Notice) linkToStart(r *http.Request, key string) {
+	switch {
+	case key == "fault.wall" || strings.HasPrefix(r.URL.Path, "/board/"):
+	case slices.Contains(faultsOfSignIn, key):
+		n.Link, n.LinkSays = "/", n.T("signin.again")
+	default:
+		n.Link, n.LinkSays = "/", n.T("signin.start")
+	}
 }
 
 // ShowUnavailable responds that the page is temporarily unavailable. It logs what failed and the error. For a
