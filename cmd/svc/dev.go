@@ -64,7 +64,7 @@ func runDev(ctx context.Context, o *devserver.Options, w env) error {
 		if err := h.build(ctx, []string{"ingest", "notify", "process", "read"}); err != nil {
 			return nil, err
 		}
-		d.Mount(h.router, h.settings.Subscribers.Webhooks)
+		d.Mount(h.router, h.settings.Subscribers.Webhooks, h.settings.Register.Zone)
 		public, front := h.public(), h.mllpFronts[0]
 		public.Listener, front.Listener = d.API, d.HL7
 		front.After = append(front.After, d.Greeted)

@@ -13,9 +13,14 @@ import (
 	"svc/internal/outbound/subscriber"
 )
 
-// TestOutboxPage: the page shows the message, its time and its channel.
+// TestOutboxPage: the page shows the message, its time in the hospital's time zone, and its channel.
 func TestOutboxPage(t *testing.T) {
 	o := newOutbox(func() time.Time { return time.Date(2031, 4, 5, 12, 3, 4, 0, time.UTC) }, "http://127.0.0.1:1")
+	zone, err := time.LoadLocation("America/Chicago")
+	if err != nil {
+		t.Fatal(err)
+	}
+	o.zone = func(string) *time.Location { return zone }
 	for _, c := range []subscriber.Channel{subscriber.ChannelSMS, subscriber.ChannelMail} {
 		o.channel(c).Send(t.Context(), sending.Message{Hospital: "demo", To: "charge", Subject: "[RED] <L&D>", Text: "Ack http://127.0.0.1:1/a/7KQ2M9XW3PTD"})
 	}
@@ -23,7 +28,7 @@ func TestOutboxPage(t *testing.T) {
 	if err := o.html.Execute(&page, o.items()); err != nil {
 		t.Fatal(err)
 	}
-	row := `<td>12:03:04</td><td>sms</td><td>charge</td><td><strong>[RED] &lt;L&amp;D&gt;</strong>`
+	row := `<td>07:03:04 CDT</td><td>sms</td><td>charge</td><td><strong>[RED] &lt;L&amp;D&gt;</strong>`
 	if !strings.Contains(page.String(), row) || !strings.Contains(page.String(), `<a href="http://127.0.0.1:1/a/7KQ2M9XW3PTD">`) {
 		t.Errorf("no %s in\n%s", row, &page)
 	}

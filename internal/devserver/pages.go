@@ -57,6 +57,7 @@ var pageFunctions = template.FuncMap{
 		return text.String(), err
 	},
 	"script": func() template.JS { return pageScript },
+	"zone":   func(t httpapi.Time) string { return time.Time(t).Format("MST") },
 }
 
 // latestPage shows the latest entries of one kind, such as received webhooks, as HTML and as JSON.
@@ -145,7 +146,8 @@ var outboxPage string
 // outbox stores e-mail and SMS messages instead of sending them.
 type outbox struct {
 	now    func() time.Time
-	public string // address of the API
+	public string                               // address of the API
+	zone   func(hospital string) *time.Location // time zone of a hospital, in which the page shows times
 	latestPage[caught]
 }
 
@@ -164,15 +166,19 @@ type caught struct {
 	Attempt    int                `json:"attempt"`
 }
 
-// Clock returns the time of day at which the message was stored.
-func (c *caught) Clock() string { return time.Time(c.At).Format("15:04:05") }
-
 // SMSToken authenticates the delivery reports of SMS in svc dev, so that users can try them; see docs/alerts.md.
 const SMSToken = "svc dev"
 
 func newOutbox(now func() time.Time, public string) *outbox {
-	page := template.Must(template.New("outbox").Funcs(pageFunctions).Parse(outboxPage))
-	return &outbox{now: now, public: public, latestPage: latestPage[caught]{html: page}}
+	o := &outbox{now: now, public: public, zone: func(string) *time.Location { return time.UTC }}
+	page := template.New("outbox").Funcs(pageFunctions).Funcs(template.FuncMap{"clock": o.formatClock})
+	o.html = template.Must(page.Parse(outboxPage))
+	return o
+}
+
+// formatClock formats the time of day at which a message was stored, with the hospital's time zone.
+func (o *outbox) formatClock(c *caught) string {
+	return time.Time(c.At).In(o.zone(c.HospitalID)).Format("15:04:05 MST")
 }
 
 var outboxLink = regexp.MustCompile(`https?://\S+/a/[0-9A-Z]+`)

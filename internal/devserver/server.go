@@ -14,6 +14,7 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
+	"time"
 
 	"github.com/go-chi/chi/v5"
 	"github.com/spf13/cobra"
@@ -202,8 +203,9 @@ func (s *Server) Senders() map[subscriber.Channel]sending.Sender {
 }
 
 // Mount adds the webhook receiver, and the pages that show webhooks and alerts. webhooks returns the webhooks of a
-// hospital, with their secrets.
-func (s *Server) Mount(r chi.Router, webhooks func(hospital string) []*subscriber.Webhook) {
+// hospital, with their secrets, and zone returns its time zone.
+func (s *Server) Mount(r chi.Router, webhooks func(hospital string) []*subscriber.Webhook, zone func(hospital string) *time.Location) {
 	mountHook(r, webhooks, s.env.Now)
+	s.outbox.zone = zone
 	s.outbox.mount(r, outboxPath)
 }
