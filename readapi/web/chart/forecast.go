@@ -77,7 +77,7 @@ func (f *Forecast) SVG() template.HTML {
 	count := 5
 	switch {
 	case f.Narrow:
-		g.left, g.right, g.foot, g.clip = 26, 380, 204, "narrowband"
+		g.left, g.right, g.foot, g.clip = 28, 380, 204, "narrowband"
 		g.canvas = newCanvas(380, 276, " narrow", f.Title)
 	case f.Wall:
 		g.left, g.right, g.foot, g.words, count = 48, 940, 228, 19, 3

@@ -120,7 +120,11 @@ func (f *labeledFigure) width() float64 {
 
 // reach returns the left and right ends of a label.
 func (e *textElement) reach(size float64) (left, right float64) {
-	width := .57 * size * float64(utf8.RuneCountInString(e.Words))
+	each := .57
+	if e.Class == "" && e.Anchor == "end" { // a number, such as 20
+		each = .66
+	}
+	width := each * size * float64(utf8.RuneCountInString(e.Words))
 	switch left = e.X; e.Anchor {
 	case "end":
 		left -= width
