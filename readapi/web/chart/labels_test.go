@@ -94,9 +94,7 @@ func (l *lineElement) crosses(e *textElement, size float64) bool {
 	left, right := e.reach(size)
 	var at [][2]float64
 	for pair := range slices.Chunk(strings.Fields(strings.TrimPrefix(l.D, "M")), 2) {
-		x, _ := strconv.ParseFloat(pair[0], 64)
-		y, _ := strconv.ParseFloat(pair[1], 64)
-		at = append(at, [2]float64{x, y})
+		at = append(at, [2]float64{coordinate(pair[0]), coordinate(pair[1])})
 	}
 	for i := 1; i < len(at); i++ {
 		for part := range 101 { // points on the line that are at most 2 px apart
@@ -111,11 +109,15 @@ func (l *lineElement) crosses(e *textElement, size float64) bool {
 }
 
 func (f *labeledFigure) width() float64 {
-	width, err := strconv.ParseFloat(strings.Fields(f.Box)[2], 64)
+	return coordinate(strings.Fields(f.Box)[2])
+}
+
+func coordinate(text string) float64 {
+	v, err := strconv.ParseFloat(text, 64)
 	if err != nil {
 		panic(err)
 	}
-	return width
+	return v
 }
 
 // reach returns the left and right ends of a label.
