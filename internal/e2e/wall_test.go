@@ -33,6 +33,11 @@ const misfits = `(() => {
 	}
 	for (const part of [".slab h1", ".slab .why", ".slab .foot", ".plan", ".next", ".wall footer", "#changed"])
 		if (!inside(box(document.querySelector(part)), screen)) bad.push(part + " is cut");
+	const figures = [...document.querySelectorAll(".slab .fig dd")].map(words), pip = document.querySelector(".slab .pips i");
+	figures.forEach((at, i) => {
+		if (at.right > figures[i + 1]?.left || at.right > box(document.querySelector(".slab .fig")).right + 1) bad.push("a figure has no room");
+	});
+	if (pip && Math.abs(box(pip).width / box(pip).height - 14 / 26) > .02) bad.push("the symbols of nurses are stretched");
 	const slab = box(document.querySelector(".slab")), level = document.querySelector(".slab h1"), now = level.textContent;
 	if (slab.top !== 0) bad.push("a strip above the level");
 	for (const word of /^es/.test(document.documentElement.lang) ? ["Verde", "Amarillo", "Naranja", "Rojo"] : ["Green", "Yellow", "Orange", "Red"]) {
@@ -86,6 +91,9 @@ func TestWallFits(t *testing.T) {
 	past.sendEvents(t, simulatedEvents(t, 1, 3))
 	past.predicted(t, time.Minute) // a unit with a forecast, but without nurses on duty
 	open("past", past)
+	unstaffed := d.ward(t, "unstaffed", "Mercy Maternity")
+	unstaffed.accepted(t, "census", census(t, 20, "labor-standard")) // needs at least ten nurses
+	open("unstaffed", unstaffed)
 	check := func(name string, v *view) {
 		for _, as := range append(screens, viewing{width: 390, height: 844}) {
 			script := misfits

@@ -177,7 +177,7 @@ func (p *writer) newHeadline(u *readapi.Unit) *headline {
 		h.Word += "?"
 	}
 	if v.OnDuty < 0 {
-		h.Figures = append(h.Figures, figure{p.T("onduty"), p.T("unknown"), true}, figure{p.T("short"), p.T("unknown"), true})
+		h.Figures = append(h.Figures, figure{p.T("onduty"), p.T("figure.unknown"), true}, figure{p.T("short"), p.T("figure.unknown"), true})
 		return h
 	}
 	h.Figures = append(h.Figures,
