@@ -210,6 +210,16 @@ func TestPagesInSpanish(t *testing.T) {
 	}
 	v.look(windows[2])
 	v.wants("/app/print", http.StatusOK)
+	english := b.window(t, d.BaseURL, windows[2])
+	english.signIn(w.link(t, "charge"))
+	const header = `document.querySelector("header.top").getBoundingClientRect().height`
+	for _, path := range []string{"/app", "/app/print"} {
+		v.wants(path, http.StatusOK)
+		english.wants(path, http.StatusOK)
+		if es, en := ask[float64](v, header), ask[float64](english, header); es > en+1 || en > 150 {
+			t.Errorf("%s: the header is %v px high in Spanish, %v px in English", path, es, en)
+		}
+	}
 	for _, label := range ask[[]string](v, narrowLabels) {
 		t.Errorf("the sheet breaks the label %s", label)
 	}
