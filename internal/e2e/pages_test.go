@@ -170,13 +170,13 @@ func (v *view) inspect(name string) {
 	}
 }
 
-// checkLayout expects no text to overlap other text or to extend beyond its figure, no text to be cut off, and no
-// word to be broken.
+// checkLayout expects no text to overlap other text or to extend beyond its figure, no text to be cut off, no word to
+// be broken, and no cramped label on a floor plan.
 func (v *view) checkLayout(where string) {
 	v.t.Helper()
 	var misplaced []string
 	v.do("layout", nil, &misplaced)
-	for _, text := range misplaced {
+	for _, text := range append(misplaced, ask[[]string](v, crampedLabels)...) {
 		v.t.Errorf("%s: %s", where, text)
 	}
 }

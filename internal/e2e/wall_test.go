@@ -58,8 +58,20 @@ const cutLabels = `(() => {
 		const at = text.getBoundingClientRect();
 		if (at.width > 0 && (at.left < plan.left - 1 || at.right > plan.right + 1)) bad.push("the forecast's " + text.textContent + " passes the edge of the map");
 	}
-	return bad;
+	return [...bad, ...` + crampedLabels + `];
 })()`
+
+// crampedLabels is a script that returns the labels of a floor plan that occupy too many lines, and those that touch
+// the shape of their room.
+const crampedLabels = `[...document.querySelectorAll(".plan .r > b")].flatMap(label => {
+	const bad = [], range = document.createRange(), name = label.textContent, shape = label.parentElement.querySelector(".g");
+	range.selectNodeContents(label);
+	const lines = new Set([...range.getClientRects()].map(r => Math.round(r.top))).size, at = range.getBoundingClientRect();
+	if (lines > (name.length < 8 ? 1 : 3)) bad.push("the label " + name + " has " + lines + " lines");
+	const g = shape?.getBoundingClientRect();
+	if (g && g.left < at.right + 4 && g.right > at.left - 4 && g.top < at.bottom && g.bottom > at.top) bad.push("the label " + name + " touches the shape");
+	return bad;
+})`
 
 // TestWallFits: on a wall display of any size, every room of every unit is entirely visible with its shape and its
 // ratio, and so are the level, the forecast and the last line. On a phone, no room label is cut off, and the text of

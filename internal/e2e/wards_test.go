@@ -58,8 +58,13 @@ func census(t testing.TB, n int, states ...string) string {
 		if i%5 >= 3 {
 			area, label = "Postpartum", fmt.Sprintf("%d", 300+i)
 		}
-		if i == 7 {
+		switch i {
+		case 7:
 			label = "High-risk antepartum 12 B"
+		case 10:
+			label = "Antepartum 11"
+		case 11:
+			label = "Recuperación 12"
 		}
 		state := strings.Split(states[i%len(states)], "+")
 		beds[i] = bed{RoomID: int32(i + 1), RoomLabel: label, Area: area, Status: "occupied"}

@@ -7,7 +7,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"svc/acuity"
 	"svc/acuity/catalogue"
@@ -22,6 +21,7 @@ type floor struct {
 	Class string // style class of the grid
 	Areas []area
 	Marks []mark
+	Key   *key // nil: no room has a sign that needs an explanation
 }
 
 // area contains the rooms of one part of the unit.
@@ -41,7 +41,40 @@ func (p *writer) newFloor(u *readapi.Unit, drawn *layout.Layout, wall bool) *flo
 	} else {
 		f.placeInRows(wall)
 	}
+	f.Key = newKey(p.Texts, f.Areas)
 	return f
+}
+
+// key explains the signs that occur on a floor plan.
+type key struct {
+	Colors []keyColor
+	Stale  bool // whether a room's data is stale
+	Next   bool // whether a room shows when it next changes
+}
+
+type keyColor struct{ Class, Shape, Word string }
+
+// newKey returns the key of a floor plan, or nil if no room has a color.
+func newKey(t *text.Texts, areas []area) *key {
+	var out key
+	has := map[string]bool{} // by shape
+	for i := range areas {
+		for j := range areas[i].Rooms {
+			room := &areas[i].Rooms[j]
+			has[room.Shape] = true
+			out.Stale = out.Stale || room.Stale
+			out.Next = out.Next || room.Next != ""
+		}
+	}
+	for i, shape := range shapes {
+		if level := acuity.Level(i).String(); has[shape] { //nolint:gosec // one of four levels
+			out.Colors = append(out.Colors, keyColor{level, shape, t.T("level." + level)})
+		}
+	}
+	if out.Colors == nil {
+		return nil
+	}
+	return &out
 }
 
 // groupByArea groups the rooms by area. It keeps the order of the areas and rooms in the unit.
@@ -201,28 +234,10 @@ type tile struct {
 	Ratio   string // ratio such as "1:2", or the state of the room
 	Next    string // when a timer next changes the room
 	Score   int32
+	Stale   bool   // whether the room's data is stale
 	Place   string // style classes for the room's place on the map
 	Door    bool   // whether to draw a door at the lower edge of the room
 }
-
-// Size returns the style class for the length of the label, or "" for up to five characters. A wall uses the class to
-// draw the label as large as the room allows.
-func (t *tile) Size() string {
-	switch n := utf8.RuneCountInString(t.Label); {
-	case n > longLabel:
-		return " long"
-	case n > 7: //nolint:mnd // letters
-		return " l9"
-	case n > 6: //nolint:mnd // letters
-		return " l7"
-	case n > 5: //nolint:mnd // letters
-		return " l6"
-	}
-	return ""
-}
-
-// longLabel is the maximum number of characters of a label that fits on one line.
-const longLabel = 9
 
 // shownFactors is the maximum number of factors that the map shows for a room.
 const shownFactors = 3
@@ -244,6 +259,7 @@ func (p *writer) newTile(r *score.RoomVerdict, now time.Time, wall bool) tile {
 	t.Color = p.T("color." + t.Class)
 	t.Ratio = formatRatio(p.Texts, r.Demand)
 	if r.Stale {
+		t.Stale = true
 		t.Class += " stale"
 		t.Color += ", " + p.T("room.stale")
 	}

@@ -39,7 +39,7 @@ var assetKinds = map[string]string{
 }
 
 // styleSheet is the name of the style sheet. The style sheet consists of the files in the folder css, in cascade
-// order, followed by [placeRules].
+// order, followed by [placeRules] and [labelRules].
 const styleSheet = "app.css"
 
 var styleParts = []string{"base", "plan", "charts", "unit", "wall", "states", "pages", "integrations", "media"}
@@ -92,7 +92,22 @@ func readStyles() []byte {
 		b.Write(readAsset("css/" + part + ".css"))
 	}
 	b.WriteString(placeRules())
+	b.WriteString(labelRules())
 	return b.Bytes()
+}
+
+// LargestLabelClass is the largest number in the classes of [labelRules].
+const LargestLabelClass = 24
+
+// labelRules returns the style rules for the widths of a room's label, which are classes for the same reason. Class l
+// sets the width of the label on one line, and class d the width in which it fits on three lines, both in halves of
+// the font size.
+func labelRules() string {
+	var b strings.Builder
+	for n := range LargestLabelClass {
+		fmt.Fprintf(&b, ".l%[1]d{--l:%[2]g}.d%[1]d{--d:%[2]g}\n", n+1, float64(n+1)/2) //nolint:mnd // halves
+	}
+	return b.String()
 }
 
 // placeRules returns the style rules that place rooms on a map. The rules use classes, because the
