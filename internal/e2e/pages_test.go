@@ -216,6 +216,9 @@ func TestPagesInSpanish(t *testing.T) {
 	for _, path := range []string{"/app", "/app/print"} {
 		v.wants(path, http.StatusOK)
 		english.wants(path, http.StatusOK)
+		for _, one := range []*view{v, english} {
+			one.await(`(live => !live || live.textContent === live.dataset.live)(document.querySelector("#live"))`, 20*time.Second)
+		}
 		if es, en := ask[float64](v, header), ask[float64](english, header); es > en+1 || en > 150 {
 			t.Errorf("%s: the header is %v px high in Spanish, %v px in English", path, es, en)
 		}
