@@ -58,6 +58,7 @@ func TestIntegrationsRoutes(t *testing.T) {
 	other.signIn(d.ward(t, "south", "South").link(t, "admin"))
 
 	var pages, acts []string
+	wide := 0
 	for _, route := range routesOfPages(t) {
 		method, path, _ := strings.Cut(route, " ")
 		if route == "GET /terminology/code" {
@@ -87,7 +88,9 @@ func TestIntegrationsRoutes(t *testing.T) {
 				for language, v := range map[string]view{"en": *v, "es": *es} {
 					v.t, v.quick, v.translated = t, true, language == "es"
 					v.wants(integrations+path, http.StatusOK)
-					v.inspect("page-" + language + strings.NewReplacer("/", "-", "?", "-").Replace(path))
+					name := "page-" + language + strings.NewReplacer("/", "-", "?", "-").Replace(path)
+					v.inspect(name)
+					wide += v.checkScrollers(name)
 				}
 			})
 		}
@@ -116,6 +119,9 @@ func TestIntegrationsRoutes(t *testing.T) {
 	}
 	if after := len(admin.audited(t)); after != before {
 		t.Errorf("%d acts are on record, %d were", after, before)
+	}
+	if wide < 20 {
+		t.Errorf("only %d tables are wider than a phone", wide)
 	}
 	if len(pages) < 12 || len(acts) < 15 {
 		t.Errorf("%d pages, %d acts", len(pages), len(acts))
