@@ -127,7 +127,7 @@ func flows(f *flowing) []flow {
 			rows("pointOfCare,room,roomId", "WARD,1,1"), press("Preview"), has("1 row is ready to import."), press("Apply"), has("1 location saved."), has("WARD / 1"),
 		}},
 		{"rule", []step{
-			at("/rules"), choose("Factor", "Labor"), press("Edit"), fill("demand", "many"), pressRefused("Preview"), fill("demand", "2"), press("Preview"),
+			at("/rules"), choose("Factor", "Labor"), press("Edit"), fill("Nurses needed", "many"), pressRefused("Preview"), fill("Nurses needed", "2"), press("Preview"),
 			has("Immediate effect of this change"), link("Test these values on the last 28 days"), has("Recorded data is replayed twice"), press("Apply"), has("new values saved."),
 			at("/rules"), link("Labor"), press("Preview defaults"), has("Immediate effect of this change"), press("Restore defaults"), has("uses its default values again."),
 		}},

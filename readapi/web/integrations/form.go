@@ -57,6 +57,7 @@ func (d *adminRequest) useForm(p *adminPage, values, now url.Values, fields ...f
 // field is one field of a form.
 type field struct {
 	Name, Label, About, Value, Type string
+	Code                            string // name of the field in the API; "": not displayed
 	Faults                          []string
 	Required                        bool
 }

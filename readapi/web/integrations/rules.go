@@ -41,8 +41,26 @@ type ruleRow struct {
 	Lines                     []ruleLine
 }
 
-// ruleLine is a line of the catalogue with the hospital's own value.
-type ruleLine struct{ Name, Catalogue, Own string }
+// ruleLine is a line of the catalogue with the hospital's own value. Code is the line's name in the API.
+type ruleLine struct{ Code, Name, Catalogue, Own string }
+
+// cutVariant splits the name of a line in the API, such as "floor", or "severe.floor" of a factor's variant.
+func cutVariant(code string) (variant, line string) {
+	if variant, line, varied := strings.Cut(code, "."); varied {
+		return variant, line
+	}
+	return "", code
+}
+
+// nameLine returns the label of a line.
+func nameLine(d *adminRequest, code string) string {
+	variant, line := cutVariant(code)
+	name := d.Or("rules.line."+line, line)
+	if variant == "" {
+		return name
+	}
+	return name + " (" + d.Or("rules.variant."+variant, variant) + ")"
+}
 
 var ruleList = list[apiRule]{rulesAPI, "rules"}
 
@@ -63,9 +81,9 @@ func showRules(d *adminRequest) {
 		r := &all.Rules[i]
 		row := ruleRow{Factor: nameFactor(d, r.FactorID), Link: d.pathTo(r.FactorID), Comment: r.Comment, At: d.formatTime(r.At)}
 		for name, text := range r.Values {
-			row.Lines = append(row.Lines, ruleLine{name, r.Defaults[name], text})
+			row.Lines = append(row.Lines, ruleLine{name, nameLine(d, name), r.Defaults[name], text})
 		}
-		slices.SortFunc(row.Lines, func(a, b ruleLine) int { return strings.Compare(a.Name, b.Name) })
+		slices.SortFunc(row.Lines, func(a, b ruleLine) int { return strings.Compare(a.Code, b.Code) })
 		out.Rows = append(out.Rows, row)
 	}
 	d.show("rules.list", &out)
@@ -82,10 +100,11 @@ type rulePage struct {
 	Past    string // path for trying the entered values on recorded data; "": none
 }
 
-// plainLines are the lines that a hospital may add to any factor.
-var plainLines = []string{
-	"demand", "track", "with-mother", "floor", "track-floor", "add", "class", "window", "stale", "per-baby", "boarder",
-}
+// primaryLines and modifierLines are the lines that a hospital may add to a primary factor and to a modifier.
+var (
+	primaryLines  = []string{"demand", "track", "with-mother", "class", "stale", "boarder"}
+	modifierLines = []string{"floor", "track-floor", "add", "class", "window", "stale", "per-baby"}
+)
 
 const linePrefix = "l."
 
@@ -127,10 +146,14 @@ func showRule(d *adminRequest) {
 	}
 	slices.Sort(added)
 	names = append(names, added...)
-	more := slices.DeleteFunc(slices.Clone(plainLines), func(name string) bool { return slices.Contains(names, name) })
+	more := modifierLines
+	if f.IsPrimary() {
+		more = primaryLines
+	}
+	more = slices.DeleteFunc(slices.Clone(more), func(name string) bool { return slices.Contains(names, name) })
 	fields := []formField{{name: "comment", label: "terms.comment"}}
 	for _, name := range names {
-		fields = append(fields, formField{linePrefix + name, name, "values." + name})
+		fields = append(fields, formField{linePrefix + name, nameLine(d, name), "values." + name})
 	}
 	for _, name := range more {
 		fields = append(fields, formField{name: linePrefix + name, path: "values." + name})
@@ -139,7 +162,8 @@ func showRule(d *adminRequest) {
 	out.Comment = out.Form.Field("comment", "terms.comment")
 	for i, name := range append(names, more...) {
 		line := out.Form.Field(linePrefix+name, "")
-		line.Label, line.About = name, ""
+		_, key := cutVariant(name)
+		line.Label, line.Code, line.About = nameLine(d, name), name, d.Or("rules.line."+key+".about", "")
 		if value := defaults[name]; value != "" {
 			line.About = d.T("rules.catalogue", "value", value)
 		}

@@ -160,6 +160,15 @@ func keysUsed(t *testing.T) map[string]bool {
 	}
 	for f := catalogue.Factor(1); int(f) <= catalogue.Default().Len(); f++ {
 		used["factor."+f.ID()] = true
+		for _, l := range catalogue.Default().Lines(f) {
+			variant, line, varied := strings.Cut(l.Name, ".")
+			if !varied {
+				line = l.Name
+			} else {
+				used["rules.variant."+variant] = true
+			}
+			used["rules.line."+line], used["rules.line."+line+".about"] = true, true
+		}
 	}
 	for a := range acuity.Axis(acuity.AxisCount) {
 		used["axis."+a.String()], used["why."+a.String()] = true, true
