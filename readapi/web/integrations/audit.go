@@ -1,11 +1,14 @@
 package integrations
 
 import (
+	"cmp"
 	"encoding/csv"
 	"net/http"
 	"net/url"
+	"strings"
 	"time"
 
+	"svc/internal/admin/audit"
 	"svc/internal/analysis/spreadsheet"
 )
 
@@ -36,12 +39,34 @@ type auditPage struct {
 	CSV     string
 }
 
-type auditRow struct{ At, By, Action, Subject, Before, After string }
+// auditRow is an entry of the audit log. Code is the action and the reason as the API names them.
+type auditRow struct {
+	At, Action, Code string
+	By, Subject      named
+	Before, After    version
+}
+
+// named is the name of a person, a key or a factor, followed by its id. ID is "" if Name is the id.
+type named struct{ Name, ID string }
+
+// version is a version of a resource. Short begins a long hash, of which Full is the whole.
+type version struct{ Short, Full string }
+
+// shortHash is the number of displayed characters of a hash.
+const shortHash = 7
+
+func newVersion(v *string) version {
+	full := textOrEmpty(v)
+	if len(full) <= shortHash+1 {
+		return version{Short: full}
+	}
+	return version{full[:shortHash] + "…", full}
+}
 
 // auditGroups are the groups of actions: a group is the part of an action's name before the dot.
 var auditGroups = []string{
-	"key", "webhook", "delivery", "command", "alert", "terminology", "locations", "rules", "settings", "layout",
-	"wall", "user", "link", "session", "act", "staffing",
+	"key", "webhook", "delivery", "command", "alert", "alert-tier", "alert-recipient", "dead-letter", "terminology", "locations",
+	"rules", "settings", "layout", "hospital", "wall", "user", "link", "session", "act", "staffing",
 }
 
 // readAuditQuery converts the page's query parameters to those of the API.
@@ -74,7 +99,7 @@ func readActs(d *adminRequest, q url.Values) (all actList, ok bool) {
 
 // readNames returns the names of people and keys, by id.
 func readNames(d *adminRequest) map[string]string {
-	names := map[string]string{"command line": d.T("audit.cli")}
+	names := map[string]string{audit.CommandLine: d.T("audit.cli")}
 	var people userList
 	var keys struct{ Keys []apiKey }
 	if d.fetch(usersAPI, &people) == nil {
@@ -93,13 +118,25 @@ func readNames(d *adminRequest) map[string]string {
 	return names
 }
 
-func addName(names map[string]string, id string) string {
-	if name := names[id]; name != "" && id != "command line" {
-		return name + " (" + id + ")"
-	} else if name != "" {
-		return name
+func findName(names map[string]string, id string) named {
+	if name := names[id]; name == "" || id == audit.CommandLine {
+		return named{Name: cmp.Or(name, id)}
 	}
-	return id
+	return named{names[id], id}
+}
+
+// nameAction returns the label of an action. The record of a failed action says so.
+func nameAction(d *adminRequest, action string) string {
+	done, failed := strings.CutSuffix(action, audit.Failed)
+	done, unclear := strings.CutSuffix(done, audit.Unclear)
+	name := d.Or("audit.act."+done, done)
+	switch {
+	case failed:
+		return name + ": " + d.T("audit.failed")
+	case unclear:
+		return name + ": " + d.T("audit.unclear")
+	}
+	return name
 }
 
 func showAudit(d *adminRequest) {
@@ -121,10 +158,14 @@ func showAudit(d *adminRequest) {
 	names := readNames(d)
 	for i := range acts.Items {
 		a := &acts.Items[i]
-		out.Rows = append(out.Rows, auditRow{
-			d.formatTime(a.At), addName(names, a.By), joinParts(": ", a.Action, textOrEmpty(a.Reason)), addName(names, a.Subject),
-			textOrEmpty(a.Before), textOrEmpty(a.After),
-		})
+		row := auditRow{
+			At: d.formatTime(a.At), Action: nameAction(d, a.Action), Code: joinParts(": ", a.Action, textOrEmpty(a.Reason)),
+			By: findName(names, a.By), Subject: findName(names, a.Subject), Before: newVersion(a.Before), After: newVersion(a.After),
+		}
+		if strings.HasPrefix(a.Action, "rules.") {
+			row.Subject = named{nameFactor(d, a.Subject), a.Subject}
+		}
+		out.Rows = append(out.Rows, row)
 	}
 	d.show("audit.list", &out)
 }

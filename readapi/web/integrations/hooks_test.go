@@ -273,7 +273,10 @@ func TestAuditPages(t *testing.T) {
 	a.answers["GET /api/admin/audit?"+filter] = `{"items":[` + act("usr_9") + `,` + act("usr_7") + `],"nextCursor":"17"}`
 	page := "?action=key.&since=2031-04-01&until=2031-04-05"
 	body := a.Ask("GET", "/app/integrations/audit"+page, cookie).Body.String()
-	for _, want := range []string{"=Ada (usr_9)", "desk (usr_7)", "EHR &lt;engine&gt; (key_a)", "cursor=17", `value="2031-04-01"`, "audit.csv?action=key."} {
+	for _, want := range []string{
+		`=Ada<br><code class="s" translate="no">usr_9</code>`, `desk<br><code class="s" translate="no">usr_7</code>`,
+		`EHR &lt;engine&gt;<br><code class="s" translate="no">key_a</code>`, "cursor=17", `value="2031-04-01"`, "audit.csv?action=key.",
+	} {
 		if !strings.Contains(body, want) {
 			t.Errorf("lacks %s: %s", want, body)
 		}
@@ -287,6 +290,35 @@ func TestAuditPages(t *testing.T) {
 	a.answers["GET /api/admin/audit?since=x"] = `400 {"code":"invalid","message":"It breaks a rule.","details":[{"path":"since","rule":"date-time"}]}`
 	if got := a.Ask("GET", "/app/integrations/audit?since=x", cookie); got.Code != http.StatusUnprocessableEntity || !strings.Contains(got.Body.String(), "Enter a date and time") {
 		t.Errorf("refused: %d", got.Code)
+	}
+}
+
+// TestAuditInWords: each entry says in words what was done, with the API's name of the action second, and shows the
+// beginning of a hash.
+func TestAuditInWords(t *testing.T) {
+	t.Parallel()
+	a := withAdmins(t)
+	cookie := a.Cookie("north", "usr_admin")
+	for record, wants := range map[string][]string{
+		`"action":"key.mint","subject":"key_a","after":"17ad2b3e6017de10"`: {
+			`<td>API key created<br><code class="s" translate="no">key.mint</code></td>`, `<code translate="no" title="17ad2b3e6017de10">17ad2b3…</code>`,
+		},
+		`"action":"alert-tier.set.failed","subject":"T3","before":"12345678"`: {
+			`<td>Alert tier changed: failed, nothing changed<br><code class="s" translate="no">alert-tier.set.failed</code></td>`, `<code translate="no">12345678</code>`,
+		},
+		`"action":"rules.set.unclear","subject":"high-mag"`: {
+			`<td>Values for a factor saved: outcome unknown<br>`, `<td>Magnesium sulfate<br><code class="s" translate="no">high-mag</code></td>`,
+		},
+		`"action":"session.end","subject":"usr_9","reason":"sign_out"`: {`<td>Session ended<br><code class="s" translate="no">session.end: sign_out</code></td>`},
+		`"action":"future.act","subject":"x"`:                          {`<td>future.act<br><code class="s" translate="no">future.act</code></td>`},
+	} {
+		a.answers["GET /api/admin/audit?"] = `{"items":[{"at":"2031-04-05T11:00:00.000Z","by":"command line",` + record + `}]}`
+		body := a.Ask("GET", "/app/integrations/audit", cookie).Body.String()
+		for _, want := range wants {
+			if !strings.Contains(body, want) {
+				t.Errorf("%s lacks %s: %s", record, want, body)
+			}
+		}
 	}
 }
 

@@ -230,6 +230,7 @@ func keysUsed(t *testing.T) map[string]bool {
 		"feeds.reason":    {"viewaway", "logaway", "logfull", "processorsilent", "feedstale", "nothingrecorded", "viewincomplete", "processingbehind", "deadletters"},
 		"letters.reason":  {"unknownschema", "malformedrecord", "wronghospital"},
 		"terms.reason":    {"knowngap", "iftrialoflabor", "codeneighborhood", "displaywords", "factorid"},
+		"audit.act":       auditedActions(t),
 		"audit.group":     source.listed(t, "auditGroups"),
 		"episodes.reason": {"raised", "lowered", "cleared", "digest", "escalated", "repeated"},
 	} {
