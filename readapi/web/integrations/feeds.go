@@ -94,6 +94,7 @@ type feedLine struct {
 	Name, Source, Link       string
 	Received, Applied, Event string
 	Every                    string
+	Rhythm                   bool // whether the usual interval is known, without which no feed is late or stale
 	Late, Stale              bool
 	Windows                  []windowRow
 }
@@ -132,6 +133,9 @@ func showFeeds(d *adminRequest) {
 	for i := range s.Feeds {
 		out.Rows = append(out.Rows, newFeedLine(d, &s.Feeds[i]))
 	}
+	if s.Status == "ok" {
+		out.Status = judgeFeeds(d, out.Rows)
+	}
 	slices.SortStableFunc(out.Rows, func(a, b feedLine) int {
 		return cmp.Or(cmp.Compare(b.rank(), a.rank()), strings.Compare(a.Name, b.Name), strings.Compare(a.Source, b.Source))
 	})
@@ -144,6 +148,31 @@ func showFeeds(d *adminRequest) {
 	}
 	out.Facts, out.Unknown = listFacts(d, &s), s.isUnknown()
 	d.show("feeds.list", &out)
+}
+
+// judgeFeeds returns what is known about feeds of which none is stale: whether any is late, and how many cannot be
+// judged. It returns "" if there are none.
+func judgeFeeds(d *adminRequest, rows []feedLine) string {
+	late, unknown := 0, 0
+	for i := range rows {
+		if rows[i].Late {
+			late++
+		}
+		if !rows[i].Rhythm {
+			unknown++
+		}
+	}
+	var says []string
+	switch {
+	case late > 0:
+		says = append(says, d.T("feeds.late", "n", late))
+	case unknown < len(rows):
+		says = append(says, d.T("feeds.status.ok"))
+	}
+	if unknown > 0 {
+		says = append(says, d.T("feeds.unjudged", "n", unknown))
+	}
+	return strings.Join(says, " ")
 }
 
 // feedsPoll is the refresh interval of the feeds page, in seconds.
@@ -173,7 +202,7 @@ func newFeedLine(d *adminRequest, f *apiFeed) feedLine {
 	}
 	if f.ExpectedEverySeconds != nil {
 		every := time.Duration(*f.ExpectedEverySeconds) * time.Second
-		line.Every = d.T("feeds.every", "age", d.FormatAge(every))
+		line.Every, line.Rhythm = d.T("feeds.every", "age", d.FormatAge(every)), true
 		line.Late = f.LastReceivedAt != nil && d.now().Sub(*f.LastReceivedAt) > every
 	}
 	for _, w := range []struct{ name, text string }{{"1m", d.T("feeds.minute")}, {"1h", d.T("feeds.hour")}, {"24h", d.T("feeds.day")}} {

@@ -55,6 +55,30 @@ func local(t *testing.T) (*admins, *http.Cookie) {
 	return a, a.Cookie("north", "usr_admin")
 }
 
+// TestFeedsOfUnknownRhythm: if no feed is stale, the page says that none is late only of feeds whose usual interval is
+// known, and how many others there are.
+func TestFeedsOfUnknownRhythm(t *testing.T) {
+	t.Parallel()
+	a, cookie := local(t)
+	feed := func(every string) string {
+		return `{"channel":"hl7","source":"key_a","lastReceivedAt":"2031-04-05T11:58:00.000Z","expectedEverySeconds":` + every + `,"windows":{"24h":{"received":1}}}`
+	}
+	for feeds, want := range map[string]string{
+		feed("300"):                       "<p><b>No feed is late.</b></p>",
+		feed("null"):                      "<p><b>1 feed cannot be judged, because its usual interval is not known yet.</b></p>",
+		feed("null") + "," + feed("null"): "<p><b>2 feeds cannot be judged, because their usual intervals are not known yet.</b></p>",
+		feed("300") + "," + feed("null"):  "<p><b>No feed is late. 1 feed cannot be judged, ",
+		feed("60") + "," + feed("300"):    "<p><b>1 feed is past its usual interval.</b></p>",
+		feed("60") + "," + feed("null"):   "<p><b>1 feed is past its usual interval. 1 feed cannot be judged, ",
+		"":                                "<p>No feed has sent data yet. ",
+	} {
+		a.answers["GET /api/ingest/status"] = `{"status":"ok","reasons":[],"feeds":[` + feeds + `]}`
+		if body := a.Ask("GET", "/app/integrations/feeds", cookie).Body.String(); !strings.Contains(body, want) || feeds == "" && strings.Contains(body, "<b></b>") {
+			t.Errorf("%s: the page lacks %q: %s", feeds, want, body)
+		}
+	}
+}
+
 // TestFeedsWithoutData: if "nothing_recorded" is the first reason for the status, the page says that no data has been
 // received. If the data about the feeds cannot be read, the page does not say that no feed has sent data.
 func TestFeedsWithoutData(t *testing.T) {
