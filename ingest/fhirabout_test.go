@@ -93,6 +93,32 @@ func TestConditionsWithoutAnIDAreOfOnePatient(t *testing.T) {
 	}
 }
 
+// TestContainedPatientsAreNotOne: the id of a contained resource is valid only within the resource that contains it.
+// Facts about one patient must not be applied to another patient whose resources contain a Patient with the same id.
+func TestContainedPatientsAreNotOne(t *testing.T) {
+	contained := func(number string) string {
+		return `"contained":[{"resourceType":"Patient","id":"p1","identifier":[{"type":{"coding":[{"code":"MR"}]},"value":"` + number + `"}]}],"subject":{"reference":"#p1"}`
+	}
+	in := func(n, about string) string {
+		return `{"resourceType":"Encounter","id":"e` + n + `","status":"in-progress","class":{"code":"IMP"},"identifier":[{"value":"VN` + n + `"}],` + about +
+			`,"period":{"start":"2026-03-04T08:0` + n + `:00Z"},"location":[{"location":{"display":"L` + n + `"},"status":"active"}]}`
+	}
+	bleeds := `{"resourceType":"Condition","id":"c1",` + contained("MRN1") + `,"code":{"coding":[{"system":"http://hl7.org/fhir/sid/icd-10-cm","code":"O72.1"}]}}`
+	said := []acuity.Observation{decoded(t, in("1", contained("MRN1"))), decoded(t, in("2", contained("MRN2"))), decoded(t, in("3", ofPatient)), decoded(t, bleeds)}
+	permutations(len(said), func(order []int) {
+		u := hospital.New("st-test")
+		for i, n := range order {
+			u.Apply(&said[n], int64(i))
+		}
+		v := u.Verdict()
+		for i := range v.Rooms {
+			if got, want := len(v.Rooms[i].Factors) > 1, v.Rooms[i].Label == "L1"; got != want {
+				t.Fatalf("in the order %v, %s has %v", order, v.Rooms[i].Label, v.Rooms[i].Factors)
+			}
+		}
+	})
+}
+
 // has reports whether a factor is active in any room.
 func has(u *hospital.State, factor string) bool {
 	f, _ := catalogue.FactorByID(factor)

@@ -41,6 +41,8 @@ var (
 		"a patient":                `"focus":[{"reference":"Patient/f#"}],"subject":{"reference":"Patient/mother"}`,
 		"the subject":              `"subject":{"reference":"Patient/f#"}`,
 		"a structure of the body":  `"focus":[{"reference":"BodyStructure/f#"}]`,
+		"a contained subject":      `"contained":[{"resourceType":"Patient","id":"x#"}],"subject":{"reference":"#x#"}`,
+		"a contained newborn":      `"contained":[{"resourceType":"Patient","id":"x#","birthDate":"2026-03-04"}],"subject":{"reference":"#x#"}`,
 		"a contained one, by name": `"contained":[{"resourceType":"RelatedPerson","id":"x#"}],"focus":[{"reference":"#x#"}]`,
 	}
 )

@@ -231,12 +231,12 @@ func (m fetusReader) fetusByReference(r *resource) string {
 		}
 		found = name
 	}
-	if found != "" || patient == "" {
+	if found != "" {
 		return found
 	}
 	child := m.childOf(r)
 	if at >= 0 && !r.encounter.empty() && m.isNewborn(&m.resources[at], m.ReceivedAt) {
-		child = cmp.Or(subject, patient)
+		child = cmp.Or(subject, patient, m.containedName(&r.subject))
 	}
 	if at < 0 || child == "" || strings.HasPrefix(child, acuity.PerhapsFetus) {
 		return child
@@ -253,15 +253,24 @@ func (m fetusReader) focusOf(ref *reference, from *resource) string {
 		}
 		return patient
 	}
-	literal := m.bytes(ref.literal)
-	name, id := cutReference(literal)
-	switch {
-	case len(literal) > 1 && literal[0] == '#':
-		return m.Pseudonym(hl7.KindPatient, "#"+string(literal[1:])) // needs to be unique only among the fetuses of this mother
-	case len(id) == 0, !slices.Contains(fetusTypes, string(name)):
+	if name := m.containedName(ref); name != "" {
+		return name
+	}
+	name, id := cutReference(m.bytes(ref.literal))
+	if len(id) == 0 || !slices.Contains(fetusTypes, string(name)) {
 		return ""
 	}
 	return m.Pseudonym(hl7.KindPatient, string(name)+"/"+string(id))
+}
+
+// containedName returns a pseudonym for the target of a reference to a contained resource, or "" for any other
+// reference. The pseudonym is unique only among the fetuses of one mother.
+func (m fetusReader) containedName(ref *reference) string {
+	literal := m.bytes(ref.literal)
+	if len(literal) < 2 || literal[0] != '#' {
+		return ""
+	}
+	return m.Pseudonym(hl7.KindPatient, string(literal))
 }
 
 // fetusTypes are the resource types, besides Patient, that may represent a fetus.
@@ -303,7 +312,7 @@ func (m fetusReader) namesOf(ref *reference, from *resource) personNames {
 	case at < 0 && t.logical != "", at >= 0 && m.identifierOf(&m.resources[at], "MR") != "":
 		return personNames{number: patient}
 	}
-	return personNames{reference: patient}
+	return personNames{reference: cmp.Or(patient, m.containedName(ref))}
 }
 
 // differs reports whether the pseudonyms belong to different patients: at least one kind of pseudonym differs, and no

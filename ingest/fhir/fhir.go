@@ -211,14 +211,14 @@ func (m *mapper) apply() {
 
 // unusableReference returns the path of the resource's first unusable reference to a visit or a patient, or "" if
 // there is none. A reference is unusable if it has the wrong type or cannot be resolved, for example because it
-// contains no id.
+// contains no id, or because it points to a contained resource without an identifier.
 func (m *mapper) unusableReference(r *resource) (field string) {
 	leads := func(ref *reference, want kind) bool {
 		if ref.empty() {
 			return true
 		}
-		_, ok := m.follow(ref, want, r)
-		return ok
+		t, ok := m.follow(ref, want, r)
+		return ok && (t.at < 0 || !m.resources[t.at].contained || m.identifierOf(&m.resources[t.at], "") != "")
 	}
 	switch {
 	case !leads(&r.encounter, encounterKind) && r.kind == administrationKind:

@@ -253,8 +253,12 @@ func (x *index) keyOf(r *resource) string {
 
 // nameOf returns the name by which references refer to a resource, or "" if it has no such name. Without an id, the
 // name is the placeholder in the fullUrl. If that placeholder is not unique, the name of an Encounter is "", and the
-// name of any other resource includes the digest of the body.
+// name of any other resource includes the digest of the body. A contained resource has no name: many senders give every
+// contained Patient the same id, and it would then mean the patient of another resource.
 func (x *index) nameOf(r *resource) string {
+	if r.contained {
+		return ""
+	}
 	id := x.idOf(r)
 	if len(id) == 0 {
 		if id = placeholder(x.bytes(r.fullURL)); len(id) > 0 && !isUnique(id) {

@@ -11,18 +11,21 @@ func TestUnusableReferenceIsNamed(t *testing.T) {
 	const condition = `{"resourceType":"Condition","id":"c","code":{"coding":[{"system":"http://hl7.org/fhir/sid/icd-10-cm","code":"O14.13"}]},`
 	const patient = `"subject":{"reference":"Patient/p"},`
 	for body, want := range map[string]string{
-		condition + `"encounter":{"reference":"Encounter/e"}}`:                                "",
-		condition + `"encounter":{"reference":"Encounter/e/"}}`:                               "",
-		condition + `"encounter":{"reference":"https://ehr.example/R4/Encounter/e//"}}`:       "",
-		condition + `"encounter":{"reference":"Encounter/"}}`:                                 "error reference_unusable Condition.encounter.reference",
-		condition + `"encounter":{"reference":"/"}}`:                                          "error reference_unusable Condition.encounter.reference",
-		condition + `"encounter":{"reference":"#none"}}`:                                      "error reference_unusable Condition.encounter.reference",
-		condition + `"encounter":{"reference":"Patient/p"}}`:                                  "error reference_unusable Condition.encounter.reference",
-		condition + `"encounter":{"reference":"Encounter?date=2026"}}`:                        "error reference_unusable Condition.encounter.reference",
-		condition + `"subject":{"reference":"Encounter/e"}}`:                                  "error reference_unusable Condition.subject.reference",
-		condition + `"subject":{"display":"her"}}`:                                            "error required Condition.subject",
-		condition + patient + `"encounter":{"reference":"Encounter/"}}`:                       "warning reference_unusable Condition.encounter.reference",
-		condition + patient + `"encounter":{"reference":"#none","identifier":{"value":"V"}}}`: "",
+		condition + `"encounter":{"reference":"Encounter/e"}}`:                                                                      "",
+		condition + `"encounter":{"reference":"Encounter/e/"}}`:                                                                     "",
+		condition + `"encounter":{"reference":"https://ehr.example/R4/Encounter/e//"}}`:                                             "",
+		condition + `"encounter":{"reference":"Encounter/"}}`:                                                                       "error reference_unusable Condition.encounter.reference",
+		condition + `"encounter":{"reference":"/"}}`:                                                                                "error reference_unusable Condition.encounter.reference",
+		condition + `"encounter":{"reference":"#none"}}`:                                                                            "error reference_unusable Condition.encounter.reference",
+		condition + `"encounter":{"reference":"Patient/p"}}`:                                                                        "error reference_unusable Condition.encounter.reference",
+		condition + `"encounter":{"reference":"Encounter?date=2026"}}`:                                                              "error reference_unusable Condition.encounter.reference",
+		condition + `"subject":{"reference":"Encounter/e"}}`:                                                                        "error reference_unusable Condition.subject.reference",
+		condition + `"subject":{"display":"her"}}`:                                                                                  "error required Condition.subject",
+		condition + patient + `"encounter":{"reference":"Encounter/"}}`:                                                             "warning reference_unusable Condition.encounter.reference",
+		condition + patient + `"encounter":{"reference":"#none","identifier":{"value":"V"}}}`:                                       "",
+		condition + `"contained":[{"resourceType":"Patient","id":"p"}],"subject":{"reference":"#p"}}`:                               "error reference_unusable Condition.subject.reference",
+		condition + `"contained":[{"resourceType":"Encounter","id":"e"}],"encounter":{"reference":"#e"}}`:                           "error reference_unusable Condition.encounter.reference",
+		condition + `"contained":[{"resourceType":"Patient","id":"p","identifier":[{"value":"M1"}]}],"subject":{"reference":"#p"}}`: "",
 		`{"resourceType":"MedicationAdministration","id":"m","status":"in-progress",` + patient +
 			`"medicationCodeableConcept":{"coding":[{"code":"6585"}]},"context":{"reference":"Encounter/"}}`: "warning reference_unusable MedicationAdministration.context.reference",
 		`{"resourceType":"Encounter","id":"e","status":"in-progress","class":{"code":"IMP"},` + patient +
