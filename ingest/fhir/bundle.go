@@ -182,8 +182,7 @@ func (p *parser) entry(c, n int32, level int, of string) {
 		case "fullUrl":
 			fullURL = p.text()
 		case "resource":
-			if p.space() == 'n' {
-				p.skip()
+			if p.null() {
 				continue
 			}
 			if said {

@@ -256,7 +256,7 @@ type value struct {
 	interpret concept // interpretation[0]
 }
 
-// read parses a field if it belongs to a value, and reports whether it does.
+// read parses a field if it belongs to a value, and reports whether it does. The value of the field is not null.
 func (v *value) read(p *parser, key []byte) bool {
 	switch string(key) {
 	case "valueQuantity":
@@ -277,7 +277,7 @@ func (v *value) read(p *parser, key []byte) bool {
 		v.kind = aValue
 		p.skip()
 	case "dataAbsentReason":
-		v.absent = p.space() != 'n'
+		v.absent = true
 		p.skip()
 	case "interpretation":
 		for l := p.list(); p.next(&l); {
@@ -289,7 +289,7 @@ func (v *value) read(p *parser, key []byte) bool {
 		return false
 	}
 	if v.kind == aText && v.text.empty() {
-		v.kind = noValue // null, or of the wrong type
+		v.kind = noValue // empty, or of the wrong type
 	}
 	return true
 }

@@ -24,3 +24,49 @@ func TestNullInAList(t *testing.T) {
 		})
 	}
 }
+
+// TestNullElement: a null element is absent. It does not replace the value of another element, whatever their order.
+func TestNullElement(t *testing.T) {
+	const (
+		tracing   = `"resourceType":"Observation","id":"o","status":"final","subject":{"reference":"Patient/1"},"code":{"coding":[{"system":"http://loinc.org","code":"32421-5"}]}`
+		component = `"resourceType":"Observation","id":"o","status":"final","subject":{"reference":"Patient/1"},"component":[{"code":{"coding":[{"system":"http://loinc.org","code":"32421-5"}]}`
+		bleeding  = `"resourceType":"Condition","id":"c","subject":{"reference":"Patient/1"},"code":{"coding":[{"system":"http://hl7.org/fhir/sid/icd-10-cm","code":"O72.1"}]}`
+		infusion  = `"resourceType":"MedicationAdministration","id":"m","status":"in-progress","subject":{"reference":"Patient/1"},"medicationCodeableConcept":{"coding":[{"system":"http://www.nlm.nih.gov/research/umls/rxnorm","code":"6585"}]}`
+	)
+	for _, test := range []struct{ begin, stated, end string }{
+		{tracing, `"valueString":"Category III"`, "}"},
+		{component, `"valueString":"Category III"`, "}]}"},
+		{tracing, `"valueQuantity":{"value":3}`, "}"},
+		{tracing, `"valueCodeableConcept":{"text":"Category III"}`, "}"},
+		{tracing, `"effectiveDateTime":"2026-03-04T09:00:00Z"`, "}"},
+		{tracing, `"effectiveInstant":"2026-03-04T09:00:00Z"`, "}"},
+		{bleeding, `"onsetDateTime":"2026-03-04T09:00:00Z"`, "}"},
+		{bleeding, `"encounter":{"reference":"Encounter/1"}`, "}"},
+		{infusion, `"context":{"reference":"Encounter/1"}`, "}"},
+		{infusion, `"encounter":{"reference":"Encounter/1"}`, "}"},
+		{infusion, `"effectiveDateTime":"2026-03-04T09:00:00Z"`, "}"},
+	} {
+		want, fault := Decode([]byte("{"+test.begin+","+test.stated+test.end), options())
+		if fault != nil {
+			t.Fatal(fault)
+		}
+		for _, element := range []string{
+			"valueQuantity", "valueCodeableConcept", "valueString", "valueInteger", "valueBoolean", "valueRange", "valuePeriod", "dataAbsentReason",
+			"effectiveDateTime", "effectiveInstant", "effectivePeriod", "effectiveTiming", "onsetDateTime", "onsetAge", "onsetPeriod",
+			"abatementDateTime", "abatementPeriod", "abatementBoolean", "context", "encounter", "subjectOfNothing",
+		} {
+			if strings.Contains(test.stated, `"`+element+`"`) {
+				continue
+			}
+			for _, both := range []string{test.stated + `,"` + element + `":null`, `"` + element + `":null,` + test.stated} {
+				got, fault := Decode([]byte("{"+test.begin+","+both+test.end), options())
+				if fault != nil {
+					t.Fatal(fault)
+				}
+				if got, want := describeFacts(got, nil), describeFacts(want, nil); got != want {
+					t.Errorf("%s%s\n got %s\nwant %s", test.begin, both, got, want)
+				}
+			}
+		}
+	}
+}

@@ -158,7 +158,8 @@ func (p *parser) resource(r resource) int32 {
 	for key := range p.fields() {
 		twice := p.twice
 		p.twice = false
-		known := p.commonField(&r, n, key) || p.kindField(&r, key)
+		// A null element is absent. It must not replace the value of another element, such as another value[x].
+		known := p.null() || p.commonField(&r, n, key) || p.kindField(&r, key)
 		if !known {
 			p.reportUnknown(&r, key)
 			p.skip()

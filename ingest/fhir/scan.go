@@ -37,16 +37,23 @@ func (s *scanner) skip() {
 	}
 }
 
+// null skips the next value if it is null, and reports whether it is.
+func (s *scanner) null() bool {
+	if s.space() != 'n' {
+		return false
+	}
+	s.skip()
+	return true
+}
+
 // object opens the next object and reports whether it has fields to parse. Null is treated as absent; any other value
 // is recorded as mistyped.
 func (s *scanner) object() bool {
-	switch s.space() {
-	case '{':
+	switch {
+	case s.space() == '{':
 		s.i++
 		return true
-	case 'n':
-		s.skip()
-	default:
+	case !s.null():
 		s.skipOther()
 	}
 	return false

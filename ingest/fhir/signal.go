@@ -26,9 +26,7 @@ func (p *parser) conditionField(r *resource, key []byte) bool {
 	case "onsetDateTime":
 		r.at = p.text()
 	case "onsetAge", "onsetRange", "onsetString":
-		if r.untimed = "onset"; p.space() == 'n' {
-			r.untimed = ""
-		}
+		r.untimed = "onset"
 		p.skip()
 	case "onsetPeriod":
 		r.during = p.period()
@@ -41,7 +39,7 @@ func (p *parser) conditionField(r *resource, key []byte) bool {
 	case "abatementAge", "abatementRange", "abatementString", "abatementBoolean":
 		c := p.space()
 		p.skip()
-		r.abated = r.abated || c != 'f' && c != 'n' // neither false nor null
+		r.abated = r.abated || c != 'f' // not false
 	case "recordedDate":
 		r.issued = p.text()
 	default:
@@ -201,9 +199,7 @@ func (p *parser) observationField(r *resource, key []byte) bool {
 	case "effectiveDateTime", "effectiveInstant":
 		r.at = p.text()
 	case "effectiveTiming":
-		if r.untimed = "effective"; p.space() == 'n' {
-			r.untimed = ""
-		}
+		r.untimed = "effective"
 		p.skip()
 	case "effectivePeriod":
 		r.during = p.period()
@@ -220,9 +216,11 @@ func (p *parser) observationField(r *resource, key []byte) bool {
 func (p *parser) component() (c component, ok bool) {
 	ok = p.space() == '{'
 	for key := range p.fields() {
-		if string(key) == "code" {
+		switch {
+		case p.null():
+		case string(key) == "code":
 			c.code = p.concept()
-		} else if !c.value.read(p, key) {
+		case !c.value.read(p, key):
 			p.skip()
 		}
 	}
