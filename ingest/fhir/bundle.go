@@ -206,7 +206,7 @@ func (p *parser) entry(c, n int32, level int, of string) {
 	case at >= 0:
 		r := &p.resources[at]
 		r.fullURL, r.deleted = fullURL, gone
-		if method == "PUT" && bytes.IndexByte(q.url, '?') < 0 && r.id.empty() {
+		if (method == "PUT" || gone) && bytes.IndexByte(q.url, '?') < 0 && r.id.empty() {
 			r.address = string(q.url) // only the URL contains the id
 		}
 		if r.updated.empty() {

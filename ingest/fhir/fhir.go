@@ -266,8 +266,8 @@ func (m *mapper) count(r *resource, facts func(*resource) bool) {
 	case applied:
 		m.setResult(r.container, r.index, EntryApplied)
 	}
-	if r.address != "" && r.deleted {
-		return // a DELETE entry contains no resource to count (docs/decisions.md#fhir-counting)
+	if r.missing {
+		return // there is no resource to count (docs/decisions.md#fhir-counting)
 	}
 	switch {
 	case r.rejected:

@@ -136,9 +136,9 @@ func (q *request) rejectCondition(r *resource, field string) {
 func (q *request) readDeletion(modified, etag span) {
 	name, id := cutReference(q.url)
 	switch k := kindOf(name); {
-	case k.isApplied() && len(id) > 0 && len(q.resources) < MaxResources:
-		q.resources = append(q.resources, resource{
-			kind: k, deleted: true, container: q.container, index: q.index, address: string(q.url), updated: modified, versionID: etag,
+	case k.isApplied() && len(id) > 0:
+		q.addResource(resource{
+			kind: k, deleted: true, missing: true, container: q.container, index: q.index, address: string(q.url), updated: modified, versionID: etag,
 		})
 	case k.isNamed():
 		q.addIssue(severityWarning, "delete_ignored", "url")

@@ -46,6 +46,7 @@ type resource struct {
 	contained, rejected, superseded bool
 	described                       bool  // whether the resource has no name, so that its key is derived from its content
 	deleted                         bool  // whether the request is a DELETE
+	missing                         bool  // whether the entry, a DELETE, contains no resource
 	onlyNew                         bool  // whether the request is a conditional create, which applies only to an unknown resource
 	container, index                int32 // position in the body (see path)
 	parent                          int32 // parent of a contained resource
@@ -147,12 +148,10 @@ func (p *parser) peekFields(read func(key []byte) bool) {
 // resource reads a resource of a kind that svc uses, and returns its index or, if the body contains too many
 // resources, -1.
 func (p *parser) resource(r resource) int32 {
-	n := int32(len(p.resources)) //nolint:gosec // at most MaxResources
-	if n == MaxResources {
-		p.refuse(Fault{Rule: "maxItems:" + strconv.Itoa(MaxResources), TooLarge: true})
+	n := p.addResource(resource{})
+	if n < 0 {
 		return -1
 	}
-	p.resources = append(p.resources, resource{})
 	outer := p.modified
 	p.mistyped, p.modified, p.cut, p.twice = false, false, false, false
 	for key := range p.fields() {
@@ -184,6 +183,18 @@ func (p *parser) resource(r resource) int32 {
 	}
 	p.modified = outer
 	p.resources[n] = r
+	return n
+}
+
+// addResource stores a resource, and returns its index. If the maximum number of resources is stored, it refuses the
+// body as too large and returns -1.
+func (p *parser) addResource(r resource) int32 {
+	n := int32(len(p.resources)) //nolint:gosec // at most MaxResources
+	if n == MaxResources {
+		p.refuse(Fault{Rule: "maxItems:" + strconv.Itoa(MaxResources), TooLarge: true})
+		return -1
+	}
+	p.resources = append(p.resources, r)
 	return n
 }
 
