@@ -114,6 +114,9 @@ type identifier struct {
 	old         bool // whether use is "old"
 }
 
+// identifierKinds are the types of identifiers by which svc chooses one of several (HL7 table 0203).
+var identifierKinds = words("VN MR")
+
 func (p *parser) identifier() (id identifier, ok bool) {
 	ok = p.space() == '{'
 	for key := range p.fields() {
@@ -123,7 +126,7 @@ func (p *parser) identifier() (id identifier, ok bool) {
 		case "use":
 			id.old = string(p.bytes(p.text())) == "old"
 		case "type":
-			id.kind = p.firstCode()
+			id.kind = p.codeAmong(identifierKinds)
 		default:
 			p.skip()
 		}
@@ -154,14 +157,18 @@ func gather[T any](p *parser, store *[]T, most int, read func() (T, bool)) (firs
 	return int32(begin), int32(len(*store)) //nolint:gosec // at most maxStored
 }
 
-// firstCode reads a concept and returns its first code.
-func (p *parser) firstCode() span { return p.firstCoding().code }
+// codeAmong reads a concept and returns its first code that has a meaning or, if none has, its first code. Many senders
+// put their own code first.
+func (p *parser) codeAmong(meanings map[string]bool) span { return p.firstCoding(meanings).code }
 
-// firstCoding parses a concept, or a list of concepts, and returns the first coding with a code, or any coding if
-// none has a code. It also accepts a Coding or a single code.
-func (p *parser) firstCoding() (c coding) {
+// firstCoding parses a concept, or a list of concepts, and returns the first coding whose code is among the meanings. If
+// there is none, it returns the first coding with a code, or any coding if none has a code. It also accepts a Coding or
+// a single code.
+func (p *parser) firstCoding(meanings map[string]bool) (c coding) {
 	first := func(one coding) {
-		if c.code.empty() && one != (coding{}) {
+		switch {
+		case one == (coding{}):
+		case c.code.empty(), meanings[string(p.bytes(one.code))] && !meanings[string(p.bytes(c.code))]:
 			c = one
 		}
 	}
@@ -170,14 +177,14 @@ func (p *parser) firstCoding() (c coding) {
 		return coding{code: p.text()}
 	case '[':
 		for l := p.list(); p.next(&l); {
-			first(p.firstCoding())
+			first(p.firstCoding(meanings))
 		}
 		return c
 	}
 	for key := range p.fields() {
 		switch string(key) {
 		case "coding":
-			first(p.firstCoding())
+			first(p.firstCoding(meanings))
 		case "code":
 			c.code = p.text()
 		case "display":

@@ -70,3 +70,38 @@ func TestNullElement(t *testing.T) {
 		}
 	}
 }
+
+// TestCodesBesideLocalOnes: a sender may put its own code before the standard one. The standard code counts.
+func TestCodesBesideLocalOnes(t *testing.T) {
+	for name, test := range map[string]struct{ body, alone, local string }{
+		"the type of a visit number": {
+			`{"resourceType":"Encounter","id":"e","status":"in-progress","class":{"code":"IMP"},"period":{"start":"2026-03-04T09:00:00Z"},
+				"identifier":[{"value":"A1"},{"value":"VN1","type":{"coding":[@{"code":"VN"}]}}]}`, "visit(VN1)", "CSN",
+		},
+		"the type of a patient number": {
+			`{"resourceType":"Patient","id":"p","identifier":[{"value":"A1"},{"value":"MRN1","type":{"coding":[@{"code":"MR"}]}}]}`, "patient(MRN1)", "EPI",
+		},
+		"the physical type of a location": {
+			`{"resourceType":"Encounter","id":"e","status":"in-progress","class":{"code":"IMP"},"period":{"start":"2026-03-04T09:00:00Z"},
+				"location":[{"location":{"display":"MBU"},"status":"active","physicalType":{"coding":[@{"code":"wa"}]}}]}`, `PointOfCare="MBU"`, "UNIT",
+		},
+		"the physical type of a Location": {
+			`{"resourceType":"Location","id":"l","name":"MBU","physicalType":{"coding":[@{"code":"wa"}]}}`, `PointOfCare="MBU"`, "UNIT",
+		},
+		"the category of an Observation": {
+			`{"resourceType":"Observation","id":"o","status":"final","subject":{"reference":"Patient/1"},"code":{"coding":[{"system":"http://loinc.org","code":"88277-2"}]},
+				"valueString":"positive","category":[{"coding":[@{"code":"laboratory"}]}]}`, "Kind=lab", "LAB",
+		},
+	} {
+		want, fault := Decode([]byte(strings.Replace(test.body, "@", "", 1)), options())
+		if fault != nil || !strings.Contains(describeFacts(want, nil), test.alone) {
+			t.Fatal(name, fault, describeFacts(want, nil))
+		}
+		for _, local := range []string{`{"system":"urn:ehr","code":"` + test.local + `"},`, `{"display":"x"},`} {
+			got, _ := Decode([]byte(strings.Replace(test.body, "@", local, 1)), options())
+			if got, want := describeFacts(got, nil), describeFacts(want, nil); got != want {
+				t.Errorf("%s\n got %s\nwant %s", name, got, want)
+			}
+		}
+	}
+}

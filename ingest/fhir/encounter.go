@@ -16,7 +16,7 @@ func (p *parser) encounterField(r *resource, key []byte) bool {
 	case "status":
 		r.status = p.text()
 	case "class":
-		r.class = p.firstCoding() // R5 has a list of classes; only the first is used
+		r.class = p.firstCoding(nil) // R5 has a list of classes; only the first is used
 	case "subject":
 		r.subject = p.reference()
 	case "period":
@@ -44,7 +44,7 @@ func (p *parser) location() (l location, ok bool) {
 		case "status":
 			l.status = p.text()
 		case "physicalType":
-			l.physical = p.firstCode()
+			l.physical = p.codeAmong(physicalTypes)
 		case "period":
 			l.during = p.period()
 		default:

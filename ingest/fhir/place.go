@@ -152,10 +152,14 @@ func withRooms(stays []stay) []stay {
 	})
 }
 
-// wards are the physical types (HL7 location-physical-type) that contain rooms.
-var wards = map[string]bool{
-	"si": true, "bu": true, "wi": true, "wa": true, "lvl": true, "area": true, "jdn": true, "rd": true,
-}
+const wardTypes = "si bu wi wa lvl area jdn rd"
+
+var (
+	// wards are the physical types (HL7 location-physical-type) that contain rooms.
+	wards = words(wardTypes)
+	// physicalTypes are the physical types that have a meaning for svc: the wards, the room and the bed.
+	physicalTypes = words(wardTypes + " ro bd")
+)
 
 // maxAbove is the maximum number of levels above a Location in which the decoder searches for the room and the ward.
 const maxAbove = 4

@@ -312,7 +312,7 @@ func (p *parser) locationField(r *resource, key []byte) bool {
 	case "name":
 		r.name = p.text()
 	case "physicalType":
-		r.physical = p.firstCode()
+		r.physical = p.codeAmong(physicalTypes)
 	case "partOf":
 		r.partOf = p.reference()
 	default:

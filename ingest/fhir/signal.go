@@ -181,14 +181,17 @@ func (m *mapper) condition(r *resource) bool {
 	return verified != "differential"
 }
 
+// laboratory is the category of laboratory results.
+var laboratory = words("laboratory")
+
 func (p *parser) observationField(r *resource, key []byte) bool {
 	switch string(key) {
 	case "status":
 		r.status = p.text()
 	case "category":
 		for l := p.list(); p.next(&l); {
-			code := p.firstCode()
-			r.laboratory = r.laboratory || string(p.bytes(code)) == "laboratory"
+			code := p.codeAmong(laboratory)
+			r.laboratory = r.laboratory || laboratory[string(p.bytes(code))]
 		}
 	case "code":
 		r.code = p.concept()
