@@ -1,6 +1,7 @@
 package ingest_test
 
 import (
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -114,6 +115,55 @@ func keysOf(m map[string]string) []string {
 	}
 	slices.Sort(list)
 	return list
+}
+
+// TestTracingsWithoutAnID: tracings of two fetuses with the same code and time are two resources, even if they have no
+// id. The same tracing sent again, or a correction of it, is still one resource.
+func TestTracingsWithoutAnID(t *testing.T) {
+	ways := maps.Clone(fetusWays)
+	maps.Copy(ways, fetusReferences)
+	for name, way := range ways {
+		if strings.Contains(way, `"subject"`) && !strings.Contains(way, "@") && !strings.Contains(way, "focus") {
+			continue // without a label, the subject does not distinguish resources
+		}
+		tracing := func(label, category string) string {
+			return strings.Replace(tracingOf("x", way, label, "22:30", category), `"id":"x",`, "", 1)
+		}
+		for in, list := range map[string][]string{
+			"two bodies":           {tracing("A", "III"), tracing("B", "I")},
+			"two, the other first": {tracing("B", "I"), tracing("A", "III")},
+			"one body":             {`{"resources":[` + tracing("A", "III") + `,` + tracing("B", "I") + `]}`},
+		} {
+			u, n := hospital.New("st-test"), 0
+			tell := func(text string) {
+				o := decoded(t, text)
+				o.ReceivedAt = evening.Add(time.Duration(n) * time.Second)
+				u.Apply(&o, int64(n))
+				n++
+			}
+			for _, text := range append([]string{admittedTwins, twinsCode}, list...) {
+				tell(text)
+			}
+			if !has(u, "labor-fhr-cat-iii") {
+				t.Errorf("%s, %s: the Category III of A is lost", name, in)
+			}
+			tell(tracing("A", "I"))
+			if has(u, "labor-fhr-cat-iii") {
+				t.Errorf("%s, %s: its correction does not count", name, in)
+			}
+		}
+	}
+	early, late := tracingOf("x", "", "A", "22:30", "I"), tracingOf("x", "", "A", "22:40", "III")
+	issued := strings.NewReplacer(`"id":"x",`, "", "effectiveDateTime", "issued")
+	u := hospital.New("st-test")
+	for i, text := range []string{admittedTwins, late, early} {
+		o := decoded(t, issued.Replace(text))
+		o.ReceivedAt = evening.Add(time.Duration(i) * time.Second)
+		u.Apply(&o, int64(i))
+	}
+	if !has(u, "labor-fhr-cat-iii") {
+		t.Error("a tracing that was issued earlier replaced a later one")
+	}
 }
 
 // TestTracingOfTheMotherNamesNoFetus: a tracing whose subject is the mother does not identify a fetus, so a newer one

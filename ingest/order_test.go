@@ -25,7 +25,7 @@ var evening = acuity.At(time.Date(2026, 3, 4, 23, 0, 0, 0, time.UTC))
 // brace.
 func decoded(t rapid.TB, text string) acuity.Observation {
 	t.Helper()
-	name := func(kind, value string) string { return kind + " " + value }
+	name := func(kind, value string) string { return kind + " " + strings.ReplaceAll(value, ".", "·") } // a pseudonym has no dots
 	o := acuity.Observation{Hospital: "st-test", ReceivedAt: evening, Channel: acuity.ChannelHL7}
 	if strings.HasPrefix(text, "{") {
 		facts, fault := fhir.Decode([]byte(text), fhir.Options{Pseudonym: name, Zone: time.UTC, ReceivedAt: evening, Source: "key"})

@@ -163,31 +163,68 @@ type fetusReader struct{ *mapper }
 // It returns "" if the resource identifies no fetus, or if its focuses name different fetuses. A label has
 // precedence, because other feeds can identify a fetus only by its label.
 func (m fetusReader) fetusOf(r *resource) string {
-	for i := range r.focus[:r.focused] {
-		if label := m.fetusOfReference(&r.focus[i], terminology.FetusIn); label != "" {
-			return m.oneFocus(r, label)
-		}
-	}
-	if label := m.fetusOfReference(&r.subject, terminology.FetusIn); label != "" {
-		return label
-	}
-	for i := range m.concepts[r.firstSite:r.lastSite] {
-		if label := m.fetusOfSite(&m.concepts[int(r.firstSite)+i]); label != "" {
-			return label
-		}
-	}
-	if label := m.fetusOfConcept(&r.code); label != "" {
-		return label
-	}
-	for _, ref := range [...]*reference{&r.specimen, &r.device} {
-		if label := m.fetusOfReference(ref, terminology.FetusOfDevice); label != "" {
-			return label
-		}
-	}
-	if label := m.fetusOfValue(&r.value); label != "" {
+	if label, named := m.resourceLabel(r); named {
 		return label
 	}
 	return m.fetusByReference(r)
+}
+
+// resourceLabel returns the label of the fetus that a resource is about. named is false if the resource contains no label;
+// the label is "" if its focuses name different fetuses.
+func (m fetusReader) resourceLabel(r *resource) (label string, named bool) {
+	for i := range r.focus[:r.focused] {
+		if label := m.fetusOfReference(&r.focus[i], terminology.FetusIn); label != "" {
+			return m.oneFocus(r, label), true
+		}
+	}
+	if label := m.fetusOfReference(&r.subject, terminology.FetusIn); label != "" {
+		return label, true
+	}
+	for i := range m.concepts[r.firstSite:r.lastSite] {
+		if label := m.fetusOfSite(&m.concepts[int(r.firstSite)+i]); label != "" {
+			return label, true
+		}
+	}
+	if label := m.fetusOfConcept(&r.code); label != "" {
+		return label, true
+	}
+	for _, ref := range [...]*reference{&r.specimen, &r.device} {
+		if label := m.fetusOfReference(ref, terminology.FetusOfDevice); label != "" {
+			return label, true
+		}
+	}
+	label = m.fetusOfValue(&r.value)
+	return label, label != ""
+}
+
+// describe returns a text that identifies the fetuses that a resource names, or "" if it names none. It contains
+// references as sent. A subject without a label is omitted: it is usually the mother, and senders refer to the same
+// patient in many forms or only by the Encounter.
+func (m fetusReader) describe(r *resource) string {
+	if r.kind != observationKind && r.kind != conditionKind {
+		return ""
+	}
+	var names []string
+	add := func(name string) {
+		if name != "" {
+			names = append(names, name)
+		}
+	}
+	if label, named := m.resourceLabel(r); named {
+		add(label)
+	} else {
+		for i := range r.focus[:r.focused] {
+			add(cmp.Or(m.sent(&r.focus[i], patientKind, r), string(m.bytes(r.focus[i].literal))))
+		}
+	}
+	for i := range m.components[r.firstComponent:r.lastComponent] {
+		c := &m.components[int(r.firstComponent)+i]
+		if m.namesFetus(&c.code) {
+			add(m.labelOf(&c.value))
+		}
+		add(cmp.Or(m.fetusOfConcept(&c.code), m.fetusOfValue(&c.value)))
+	}
+	return strings.Join(names, "\x00")
 }
 
 // oneFocus returns the given label, or "" if a focus of the resource names a different fetus.

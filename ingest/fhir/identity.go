@@ -12,10 +12,10 @@ import (
 
 // describe returns a text that identifies an unnamed resource: its content and its references to the patient and the
 // Encounter.
-func (x *index) describe(r *resource) string {
+func (m *mapper) describe(r *resource) string {
 	var b strings.Builder
-	x.describeThing(&b, r)
-	for _, about := range [...]string{x.sent(&r.subject, patientKind, r), x.sent(&r.encounter, encounterKind, r)} {
+	m.describeThing(&b, r)
+	for _, about := range [...]string{m.sent(&r.subject, patientKind, r), m.sent(&r.encounter, encounterKind, r)} {
 		b.WriteByte(0)
 		b.WriteString(about)
 	}
@@ -23,21 +23,28 @@ func (x *index) describe(r *resource) string {
 }
 
 // describeThing writes the content of an unnamed resource, without its references to the patient and the Encounter.
-func (x *index) describeThing(b *strings.Builder, r *resource) {
+func (m *mapper) describeThing(b *strings.Builder, r *resource) {
 	b.WriteString(kindNames[r.kind])
 	part := func(text []byte) {
 		b.WriteByte(0)
 		b.Write(text)
 	}
-	for _, c := range x.codings[r.code.first:r.code.last] {
-		part(x.bytes(c.system))
-		part(x.bytes(c.code))
+	for _, c := range m.codings[r.code.first:r.code.last] {
+		part(m.bytes(c.system))
+		part(m.bytes(c.code))
 	}
 	b.WriteByte(1) // end of the codings
 	for _, p := range []span{r.code.text, r.class.code, r.at, r.during.start} {
-		part(x.bytes(p))
+		part(m.bytes(p))
 	}
-	part([]byte(x.sent(&r.medication, medicationKind, r)))
+	part([]byte(m.sent(&r.medication, medicationKind, r)))
+	if r.kind == observationKind && r.at.empty() && r.during.start.empty() { // the times that count instead (see effective)
+		part(m.bytes(r.during.end))
+		part(m.bytes(r.issued))
+	}
+	if fetuses := (fetusReader{m}).describe(r); fetuses != "" {
+		part([]byte(fetuses))
+	}
 }
 
 // sent returns the name of a reference's target as the sender wrote it. It uses other parts of the body only for a
@@ -104,13 +111,13 @@ func (x *index) ownName(r *resource) string {
 // resourceOf returns the pseudonym of a resource in the namespace of its sender. If a resource other than an
 // Encounter is identified by its content, the pseudonym does not depend on the patient, because senders refer to the
 // same patient in many forms.
-func (x *index) resourceOf(r *resource) string {
+func (m *mapper) resourceOf(r *resource) string {
 	if r.described && r.kind != encounterKind {
 		var b strings.Builder
-		x.describeThing(&b, r)
-		return "~" + x.Pseudonym(KindResource, x.Source+"\x00"+b.String())
+		m.describeThing(&b, r)
+		return "~" + m.Pseudonym(KindResource, m.Source+"\x00"+b.String())
 	}
-	return x.Pseudonym(KindResource, x.Source+"\x00"+r.key)
+	return m.Pseudonym(KindResource, m.Source+"\x00"+r.key)
 }
 
 // placeholder returns the UUID or OID of a URN, or nil for any other text.
@@ -161,30 +168,30 @@ func (d *document) localName(urn []byte) []byte {
 // and identify chooses the one to use (docs/decisions.md#resource-versions): the most recently updated version. If
 // the update times do not decide, the higher version number and then the later position in the body do. A conditional
 // create is used only if the body contains no unconditional request for the resource.
-func (x *index) identify() {
-	x.keys = make(map[string]int32, len(x.resources))
-	x.urls = map[string]int32{}
-	x.visits, x.patients = map[string]string{}, map[[2]string][2]string{}
-	for n := range x.resources {
-		r := &x.resources[n]
+func (m *mapper) identify() {
+	m.keys = make(map[string]int32, len(m.resources))
+	m.urls = map[string]int32{}
+	m.visits, m.patients = map[string]string{}, map[[2]string][2]string{}
+	for n := range m.resources {
+		r := &m.resources[n]
 		if r.contained || r.rejected {
 			continue
 		}
-		if r.key = x.keyOf(r); r.key != "" {
-			x.chooseVersion(r, int32(n))
+		if r.key = m.keyOf(r); r.key != "" {
+			m.chooseVersion(r, int32(n))
 		}
 		if r.kind == encounterKind || !r.kind.isApplied() {
-			if url := x.bytes(r.fullURL); len(url) > 0 {
-				x.urls[string(url)] = int32(n)
+			if url := m.bytes(r.fullURL); len(url) > 0 {
+				m.urls[string(url)] = int32(n)
 			}
 		}
 	}
 	// A resource without an id, identifier or address is identified by its content and its subject. The loop above
 	// has already indexed the resources that may be the subject.
-	for n := range x.resources {
-		if r := &x.resources[n]; r.key == "" && !r.contained && !r.rejected {
-			r.key, r.described = x.describe(r), true
-			x.chooseVersion(r, int32(n))
+	for n := range m.resources {
+		if r := &m.resources[n]; r.key == "" && !r.contained && !r.rejected {
+			r.key, r.described = m.describe(r), true
+			m.chooseVersion(r, int32(n))
 		}
 	}
 }
