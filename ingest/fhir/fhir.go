@@ -209,8 +209,8 @@ func (m *mapper) apply() {
 	}
 }
 
-// unusableReference returns the path of the resource's first unusable reference to a visit or a patient, or "" if
-// there is none. A reference is unusable if it has the wrong type or cannot be resolved, for example because it
+// unusableReference returns the path of the resource's first unusable reference to a visit, a patient or the Location
+// that contains it, or "" if there is none. A reference is unusable if it has the wrong type or cannot be resolved, for example because it
 // contains no id, or because it points to a contained resource without an identifier.
 func (m *mapper) unusableReference(r *resource) (field string) {
 	leads := func(ref *reference, want kind) bool {
@@ -227,7 +227,7 @@ func (m *mapper) unusableReference(r *resource) (field string) {
 		return "encounter.reference"
 	case !leads(&r.subject, patientKind):
 		return "subject.reference"
-	case r.kind == encounterKind && !leads(&r.partOf, encounterKind):
+	case r.kind == encounterKind && !leads(&r.partOf, encounterKind), r.kind == locationKind && !leads(&r.partOf, locationKind):
 		return "partOf.reference"
 	}
 	return ""

@@ -155,10 +155,14 @@ func (m *mapper) product(dst []acuity.Coding, r, given *resource, deep bool) []a
 			continue
 		}
 		part := m.codes(nil, r, &in.code, inside)
-		if t, ok := m.follow(&in.item, medicationKind, given); ok && t.at >= 0 && deep {
+		switch t, ok := m.follow(&in.item, medicationKind, given); {
+		case ok && t.at >= 0 && deep:
 			part = m.product(part, r, &m.resources[t.at], false)
-		} else if ok && t.at < 0 && len(part) == 0 {
+		case ok && t.at < 0 && len(part) == 0:
 			part = m.elsewhere(r, &t, inside)
+			names = append(names, "unknown")
+		case !ok && !in.item.empty() && len(part) == 0:
+			m.warn(r, "reference_unusable", inside)
 			names = append(names, "unknown")
 		}
 		for _, c := range part {

@@ -106,6 +106,7 @@ func (m *mapper) stays(r *resource) (stays []stay, ward string) {
 		place, level, ok := m.place(r, l)
 		switch {
 		case !ok:
+			m.warn(r, "reference_unusable", "location["+strconv.Itoa(i)+"].location")
 			continue
 		case wards[level]:
 			if s.rank != left || ward == "" {
