@@ -74,6 +74,10 @@ func (r *reader) event(raw []byte, path string) acuity.Event {
 		Prior:         o.location("priorRoomId", "priorLocation"),
 		DiagnosisMode: acuity.DiagnosisNone,
 	}
+	if e.MotherVisit != "" && e.MotherVisit == e.Visit { // some senders send every visit's number twice; this patient is no newborn
+		e.MotherVisit = ""
+		o.warn("field_not_used", o.at("motherVisitId"))
+	}
 	e.Place.Label = o.text("roomLabel")
 	e.Type = eventTypes[o.word("eventType")]
 	occurred, recorded := o.moment("occurredAt"), o.plan("recordedAt")

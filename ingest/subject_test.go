@@ -122,3 +122,20 @@ func TestWarningsOfTheStateNameTheirField(t *testing.T) {
 		}
 	}
 }
+
+// TestVisitIsNotItsOwnMother: if an event names its own visit as the mother's, the patient is not a newborn. The answer
+// names the field.
+func TestVisitIsNotItsOwnMother(t *testing.T) {
+	for mother, newborn := range map[string]bool{"V1": false, "V0": true} {
+		event := `{"eventType":"A01","occurredAt":"2026-03-04T15:00:00Z","visitId":"V1","motherVisitId":"` + mother + `","roomId":4}`
+		for path, body := range map[string]string{"adt": event, "batch": `{"events":[` + event + `]}`} {
+			d := open(t)
+			a := d.post(t, path, body)
+			e := d.wantApplied(t, a).Events[0]
+			told := len(e.Warnings) == 1 && e.Warnings[0].Code == "field_not_used"
+			if e.Newborn != newborn || (e.MotherVisit != "") != newborn || told == newborn {
+				t.Errorf("%s, mother %s: newborn %v, %v", path, mother, e.Newborn, e.Warnings)
+			}
+		}
+	}
+}
