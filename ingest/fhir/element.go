@@ -114,8 +114,12 @@ type identifier struct {
 	old         bool // whether use is "old"
 }
 
-// identifierKinds are the types of identifiers by which svc chooses one of several (HL7 table 0203).
-var identifierKinds = words("VN MR")
+var (
+	// identifierKinds are the types of identifiers by which svc chooses one of several (HL7 table 0203).
+	identifierKinds = words("VN MR")
+	// laboratory is the category of laboratory results.
+	laboratory = words("laboratory")
+)
 
 func (p *parser) identifier() (id identifier, ok bool) {
 	ok = p.space() == '{'

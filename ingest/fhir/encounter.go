@@ -97,7 +97,7 @@ func (m *mapper) encounter(r *resource) bool {
 		return false
 	}
 	e := acuity.Event{
-		Resource: m.resourceOf(r), Visit: m.visit(r), UpdatedAt: m.time(r, r.updated, "meta.lastUpdated"), VersionID: m.versionOf(r),
+		Resource: resourceOf(m, r), Visit: m.visit(r), UpdatedAt: m.time(r, r.updated, "meta.lastUpdated"), VersionID: m.versionOf(r),
 	}
 	if name := m.nameOf(r); name != "" {
 		if e.Encounter = m.Pseudonym(hl7.KindVisit, name); e.Encounter == e.Visit {

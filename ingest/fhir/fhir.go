@@ -166,7 +166,7 @@ type mapper struct {
 // apply creates the facts. Encounters come first, so that the other resources find their visits regardless of the
 // order in the body.
 func (m *mapper) apply() {
-	m.identify()
+	identify(m)
 	statements, visits := len(m.components), 0
 	for n := range m.resources {
 		m.stated = m.stated || m.resources[n].kind.isApplied()

@@ -12,9 +12,9 @@ import (
 
 // describe returns a text that identifies an unnamed resource: its content and its references to the patient and the
 // Encounter.
-func (m *mapper) describe(r *resource) string {
+func describe(m *mapper, r *resource) string {
 	var b strings.Builder
-	m.describeThing(&b, r)
+	describeThing(m, &b, r)
 	for _, about := range [...]string{m.sent(&r.subject, patientKind, r), m.sent(&r.encounter, encounterKind, r)} {
 		b.WriteByte(0)
 		b.WriteString(about)
@@ -23,7 +23,7 @@ func (m *mapper) describe(r *resource) string {
 }
 
 // describeThing writes the content of an unnamed resource, without its references to the patient and the Encounter.
-func (m *mapper) describeThing(b *strings.Builder, r *resource) {
+func describeThing(m *mapper, b *strings.Builder, r *resource) {
 	b.WriteString(kindNames[r.kind])
 	part := func(text []byte) {
 		b.WriteByte(0)
@@ -111,10 +111,10 @@ func (x *index) ownName(r *resource) string {
 // resourceOf returns the pseudonym of a resource in the namespace of its sender. If a resource other than an
 // Encounter is identified by its content, the pseudonym does not depend on the patient, because senders refer to the
 // same patient in many forms.
-func (m *mapper) resourceOf(r *resource) string {
+func resourceOf(m *mapper, r *resource) string {
 	if r.described && r.kind != encounterKind {
 		var b strings.Builder
-		m.describeThing(&b, r)
+		describeThing(m, &b, r)
 		return "~" + m.Pseudonym(KindResource, m.Source+"\x00"+b.String())
 	}
 	return m.Pseudonym(KindResource, m.Source+"\x00"+r.key)
@@ -168,7 +168,7 @@ func (d *document) localName(urn []byte) []byte {
 // and identify chooses the one to use (docs/decisions.md#resource-versions): the most recently updated version. If
 // the update times do not decide, the higher version number and then the later position in the body do. A conditional
 // create is used only if the body contains no unconditional request for the resource.
-func (m *mapper) identify() {
+func identify(m *mapper) {
 	m.keys = make(map[string]int32, len(m.resources))
 	m.urls = map[string]int32{}
 	m.visits, m.patients = map[string]string{}, map[[2]string][2]string{}
@@ -190,7 +190,7 @@ func (m *mapper) identify() {
 	// has already indexed the resources that may be the subject.
 	for n := range m.resources {
 		if r := &m.resources[n]; r.key == "" && !r.contained && !r.rejected {
-			r.key, r.described = m.describe(r), true
+			r.key, r.described = describe(m, r), true
 			m.chooseVersion(r, int32(n))
 		}
 	}

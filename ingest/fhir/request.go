@@ -137,8 +137,9 @@ func (q *request) readDeletion(modified, etag span) {
 	name, id := cutReference(q.url)
 	switch k := kindOf(name); {
 	case k.isApplied() && len(id) > 0:
-		q.addResource(resource{
-			kind: k, deleted: true, missing: true, container: q.container, index: q.index, address: string(q.url), updated: modified, versionID: etag,
+		addResource(q.parser, resource{
+			kind: k, deleted: true, missing: true, container: q.container, index: q.index, address: string(q.url),
+			updated: modified, versionID: etag,
 		})
 	case k.isNamed():
 		q.addIssue(severityWarning, "delete_ignored", "url")
@@ -189,7 +190,7 @@ func (m *mapper) here(n int) acuity.Span { return acuity.Span{From: int32(n)} } 
 func (m *mapper) create(r *resource, first acuity.Create) {
 	first.Events.To, first.Signals.To = m.here(len(m.facts.Events)).From, m.here(len(m.facts.Signals)).From
 	first.References.To = m.here(len(m.facts.References)).From
-	first.Names = []string{m.resourceOf(r)}
+	first.Names = []string{resourceOf(m, r)}
 	if r.sought != "" {
 		first.Names = append(first.Names, m.Pseudonym(KindResource, m.Source+"\x00"+kindNames[r.kind]+"?identifier="+r.sought))
 	}

@@ -148,7 +148,7 @@ func (p *parser) peekFields(read func(key []byte) bool) {
 // resource reads a resource of a kind that svc uses, and returns its index or, if the body contains too many
 // resources, -1.
 func (p *parser) resource(r resource) int32 {
-	n := p.addResource(resource{})
+	n := addResource(p, resource{})
 	if n < 0 {
 		return -1
 	}
@@ -188,7 +188,7 @@ func (p *parser) resource(r resource) int32 {
 
 // addResource stores a resource, and returns its index. If the maximum number of resources is stored, it refuses the
 // body as too large and returns -1.
-func (p *parser) addResource(r resource) int32 {
+func addResource(p *parser, r resource) int32 {
 	n := int32(len(p.resources)) //nolint:gosec // at most MaxResources
 	if n == MaxResources {
 		p.refuse(Fault{Rule: "maxItems:" + strconv.Itoa(MaxResources), TooLarge: true})

@@ -181,9 +181,6 @@ func (m *mapper) condition(r *resource) bool {
 	return verified != "differential"
 }
 
-// laboratory is the category of laboratory results.
-var laboratory = words("laboratory")
-
 func (p *parser) observationField(r *resource, key []byte) bool {
 	switch string(key) {
 	case "status":
@@ -356,7 +353,7 @@ func stateIn[S any](m *mapper, r *resource, states map[string]S, silent ...strin
 // signal returns a new signal for a resource, with its patient, identity and version. If neither a patient nor a
 // visit is known, signal rejects the resource and returns false; only a retraction may lack both.
 func (m *mapper) signal(r *resource, k catalogue.SignalKind, status acuity.SignalStatus) (acuity.Signal, bool) {
-	s := acuity.Signal{Kind: k, Status: status, Resource: m.resourceOf(r)}
+	s := acuity.Signal{Kind: k, Status: status, Resource: resourceOf(m, r)}
 	s.Visit = m.visitOf(&r.encounter, r)
 	s.Patient, s.Subject, _ = m.patientOf(&r.subject, r)
 	s.UpdatedAt, s.VersionID = m.time(r, r.updated, "meta.lastUpdated"), m.versionOf(r)
