@@ -356,7 +356,8 @@ type RosterNurse struct {
 }
 
 // Reasons is a set of hints extracted from the reason for admission (PV2-3), whose text is not stored. places.txt
-// defines the hints and the words that indicate them.
+// defines the hints and the words that indicate them. The set is empty only if no reason was sent: a reason without
+// hints has the name "other" in places.txt.
 type Reasons uint64
 
 // Reference is a FHIR Medication, Location or Patient to which other resources refer. It may arrive before or after

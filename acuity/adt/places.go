@@ -119,6 +119,7 @@ type placeBook struct {
 	phrases map[string][]phrase // phrases by first word, longest first
 
 	cesarean  acuity.Reasons   // the hint "cesarean"
+	other     acuity.Reasons   // stands for a reason without hints
 	operation catalogue.Factor // cesarean operation; a patient whose primary factor changes from this one has had a cesarean
 }
 
@@ -145,12 +146,12 @@ func parsePlaces(text string) (*placeBook, error) {
 			return nil, fmt.Errorf("places line %d: %w", number, err)
 		}
 	}
-	i := slices.Index(b.reasons, "cesarean")
+	i, other := slices.Index(b.reasons, "cesarean"), slices.Index(b.reasons, "other")
 	operation, ok := catalogue.FactorByID("csection-intraop")
-	if i < 0 || !ok {
-		return nil, fmt.Errorf("places: the cesarean reason or the csection-intraop factor is missing")
+	if i < 0 || other < 0 || !ok {
+		return nil, fmt.Errorf("places: the cesarean reason, the other reason or the csection-intraop factor is missing")
 	}
-	b.cesarean, b.operation = 1<<i, operation
+	b.cesarean, b.other, b.operation = 1<<i, 1<<other, operation
 	for _, list := range b.phrases {
 		slices.SortStableFunc(list, func(x, y phrase) int { return len(y.rest) - len(x.rest) })
 	}
@@ -205,6 +206,9 @@ func (b *placeBook) parseLine(line string) error {
 func (b *placeBook) addPhrases(body string, p phrase) {
 	for text := range strings.SplitSeq(body, "|") {
 		words := strings.Fields(text)
+		if len(words) == 0 {
+			continue
+		}
 		first, rest := words[0], words[1:]
 		list := b.phrases[first]
 		i := slices.IndexFunc(list, func(q phrase) bool { return slices.Equal(q.rest, rest) })

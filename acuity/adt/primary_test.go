@@ -227,6 +227,14 @@ func TestPrimaryOfAVisit(t *testing.T) {
 		"an update tells a reason": {
 			events: []acuity.Event{event("a", acuity.A01, 0, "LD^1"), with(event("b", acuity.A08, 9, ""), reason("IOL"))}, want: "labor-induction", since: 9,
 		},
+		"a later reason ends the hints of an earlier one": {
+			events: []acuity.Event{with(event("a", acuity.A01, 0, "LD^1"), reason("cervical ripening")), with(event("b", acuity.A08, 90, ""), reason("active labor"))},
+			want:   "labor-standard", since: 90,
+		},
+		"no reason ends no hint": {
+			events: []acuity.Event{with(event("a", acuity.A01, 0, "LD^1"), reason("cervical ripening")), event("b", acuity.A08, 90, "")},
+			want:   "labor-ripening", since: 0,
+		},
 		"birth by a diagnosis (X14)": {
 			events: []acuity.Event{event("a", acuity.A01, 0, "LD^1"), with(event("b", acuity.A08, 90, ""), withCodes(acuity.DiagnosisSnapshot, "Z37.0"))},
 			want:   "pp-immediate-recovery-vag", since: 90,

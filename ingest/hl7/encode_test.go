@@ -99,6 +99,7 @@ var reasonWords = map[string]string{
 	"epidural": "epidural", "auscultation": "intermittent auscultation", "cerclage": "cerclage", "cerclage-removal": "cerclage removal",
 	"curettage": "d and c", "exit-procedure": "exit procedure", "fetal-surgery": "fetal surgery", "fetal-transfusion": "fetal transfusion",
 	"unstable": "unstable", "complication": "complication", "hold": "late discharge", "multisystem": "multisystem", "critical": "critical",
+	"other": "contractions",
 }
 
 func isCancel(t acuity.EventType) bool { return t == acuity.A11 || t == acuity.A12 || t == acuity.A13 }

@@ -95,6 +95,22 @@ func (m *Message) componentEnd(field []byte) int {
 // isNull reports whether a field is "" (two quotation marks), which requests that the known value be deleted.
 func isNull(field []byte) bool { return string(field) == `""` }
 
+// isDeletion reports whether a field requests that the known value be deleted. Some senders write the two quotation
+// marks in each component instead of once in the field.
+func (m *Message) isDeletion(field []byte) bool {
+	if !bytes.Contains(field, []byte(`""`)) {
+		return false
+	}
+	deletes := false
+	for component := range bytes.SplitSeq(m.first(field), []byte{m.component}) {
+		if !isBlank(component) {
+			return false
+		}
+		deletes = deletes || isNull(trim(component))
+	}
+	return deletes
+}
+
 // isBlank reports whether a field or component has no content.
 func isBlank(b []byte) bool {
 	for _, c := range b {

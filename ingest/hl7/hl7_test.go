@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"svc/acuity"
+	"svc/acuity/adt"
 	"svc/ingest/hl7"
 )
 
@@ -296,6 +297,10 @@ func TestFacts(t *testing.T) {
 		"28 days old":               {segments(msh, evn, pid+"||||20260204", pv1), func(e acuity.Event) bool { return !e.Newborn }, ""},
 		"born this year":            {segments(msh, evn, pid+"||||2026", pv1), func(e acuity.Event) bool { return !e.Newborn }, ""},
 		"second twin":               {segments(msh, evn, pid+strings.Repeat("|", 21)+"Y|2", pv1), func(e acuity.Event) bool { return e.Babies == 2 }, ""},
+		"reason without hints":      {segments(msh, evn, pid, pv1, "PV2|||^Contractions"), func(e acuity.Event) bool { return e.Reasons == adt.NoHints() }, ""},
+		"null reason":               {segments(msh, evn, pid, pv1, `PV2|||""`), func(e acuity.Event) bool { return e.Reasons == adt.NoHints() }, ""},
+		"null reason, components":   {segments(msh, evn, pid, pv1, `PV2|||""^""`), func(e acuity.Event) bool { return e.Reasons == adt.NoHints() }, ""},
+		"empty reason":              {segments(msh, evn, pid, pv1, `PV2|||^`), func(e acuity.Event) bool { return e.Reasons == 0 }, ""},
 		"training":                  {segments(strings.Replace(msh, "|P|", "|T|", 1), evn, pid, pv1), func(e acuity.Event) bool { return e.Type == acuity.A01 }, "not_production@MSH-11"},
 		"unknown escape":            {segments(msh, evn, pid, `PV1|1|I|LD^A\Q\B||||||||||||||||VN1`), func(e acuity.Event) bool { return e.Place.Room == `A\Q\B` }, "escape_unknown@PV1-3"},
 		"open escape":               {segments(msh, evn, pid, `PV1|1|I|LD^A\B||||||||||||||||VN1`), func(e acuity.Event) bool { return e.Place.Room == `A\B` }, "escape_unknown@PV1-3"},

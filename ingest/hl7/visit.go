@@ -152,9 +152,13 @@ func (d *decoder) service(field []byte) string {
 	return adt.Service(known, string(d.id(name, at)), string(d.id(other, at)))
 }
 
-// reasons reduces the admission reason to the hints that rules use. The text is not stored.
+// reasons reduces the admission reason to the hints that rules use. The text is not stored. An explicitly empty reason
+// ends the hints of an earlier one.
 func (d *decoder) reasons(field []byte) acuity.Reasons {
-	if isBlank(field) {
+	switch {
+	case d.isDeletion(field):
+		return adt.NoHints()
+	case isBlank(field):
 		return 0
 	}
 	var parts [5][]byte
