@@ -300,9 +300,7 @@ func (n *builder) applyDetails(t *AppliedEvent) {
 	if e.Class != 0 && (e.Type != acuity.A04 || !n.Open || n.Class != 'I') {
 		n.Class = e.Class
 	}
-	if e.Service != "" {
-		n.Service = e.Service
-	}
+	replace(&n.Service, e.Service)
 	if e.Reasons != 0 {
 		n.reasons = e.Reasons
 	}
@@ -320,8 +318,18 @@ func (n *builder) applyDetails(t *AppliedEvent) {
 	if e.MotherVisit != "" {
 		n.MotherVisit = e.MotherVisit
 	}
-	if e.MotherPatient != "" {
-		n.MotherPatient = e.MotherPatient
+	replace(&n.MotherPatient, e.MotherPatient)
+}
+
+// replace replaces a known text with the text in an event, which may be [acuity.Deleted]. If the event has no text, the
+// known text remains.
+func replace(known *string, text string) {
+	switch text {
+	case "":
+	case acuity.Deleted:
+		*known = ""
+	default:
+		*known = text
 	}
 }
 

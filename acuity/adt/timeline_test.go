@@ -298,6 +298,28 @@ func TestTimeline(t *testing.T) {
 	}
 }
 
+// An event can delete the service and the mother, until a later event has a value again.
+func TestTimelineDeletes(t *testing.T) {
+	tell := func(text string) func(*acuity.Event) {
+		return func(e *acuity.Event) { e.Service, e.MotherPatient = text, text }
+	}
+	for _, c := range []struct {
+		then []string
+		want string
+	}{
+		{then: []string{""}, want: "X"}, {then: []string{acuity.Deleted}}, {then: []string{acuity.Deleted, ""}},
+		{then: []string{acuity.Deleted, "Y"}, want: "Y"},
+	} {
+		events := []acuity.Event{with(event("a", acuity.A01, 0, "LD^1"), tell("X"))}
+		for i, text := range c.then {
+			events = append(events, with(event(fmt.Sprint(i), acuity.A08, 1+i, ""), tell(text)))
+		}
+		if s := Build(store(events), Options{}); s.Service != c.want || s.MotherPatient != c.want {
+			t.Errorf("%q: service %q, mother %q, want %q", c.then, s.Service, s.MotherPatient, c.want)
+		}
+	}
+}
+
 func TestTimelineWaitsADay(t *testing.T) {
 	s := Build(store([]acuity.Event{cancel("b", acuity.A12, 12, 9, ""), cancel("c", acuity.A13, 20, 9, "")}), Options{})
 	for name, c := range map[string]struct{ now, count int }{

@@ -36,8 +36,11 @@ func (d *decoder) setSubjects() bool {
 			mother = d.medicalRecord(d.field(relative, 33), "NK1", 33)
 		}
 	}
-	if len(mother) > 0 {
+	switch {
+	case len(mother) > 0:
 		e.MotherPatient = d.pseudonym(KindPatient, mother)
+	case d.isDeletion(d.field(d.pid, 21)):
+		e.MotherPatient = acuity.Deleted
 	}
 	return true
 }
@@ -138,6 +141,9 @@ func (d *decoder) classify() {
 
 // service reads the hospital service: a code or, in a few systems, a name.
 func (d *decoder) service(field []byte) string {
+	if d.isDeletion(field) {
+		return acuity.Deleted
+	}
 	at := position{segment: "PV1", field: 10}
 	code := d.id(d.at(field, 1), at)
 	if len(code) > maxService {
@@ -220,7 +226,7 @@ func (d *decoder) isInfant() bool {
 // readLocations reads the current and the previous location.
 func (d *decoder) readLocations() {
 	assigned := d.field(d.pv1, 3)
-	if isNull(assigned) {
+	if d.isDeletion(assigned) {
 		d.event.PlaceNull = true
 	} else {
 		d.event.Place = d.place(assigned, position{segment: "PV1", field: 3})
@@ -295,15 +301,11 @@ func (d *decoder) readDiagnoses() {
 	d.event.Diagnoses = make([]acuity.Diagnosis, 0, len(d.dg1))
 	cleared, delta := false, false
 	for i, s := range d.dg1 {
-		field := d.field(s, 3)
-		if isNull(field) {
-			cleared = true
-			continue
-		}
 		before := len(d.event.Diagnoses)
 		action := d.at(d.field(s, 21), 1)
-		d.codesOf(s, field, i+1, string(action) == "D")
+		deletes := d.codesOf(s, d.field(s, 3), i+1, string(action) == "D")
 		if len(d.event.Diagnoses) == before {
+			cleared = cleared || deletes
 			continue
 		}
 		if isBlank(action) {
@@ -327,8 +329,10 @@ func (d *decoder) readDiagnoses() {
 	}
 }
 
-// codesOf reads the codes of DG1-3. The standard does not allow repetitions, but each one is read as a diagnosis.
-func (d *decoder) codesOf(s segment, field []byte, repeat int, gone bool) {
+// codesOf reads the codes of DG1-3. The standard does not allow repetitions, but each one is read as a diagnosis. The
+// result reports whether a repetition deletes the code: its code is explicitly empty, and it has no other code and no
+// text.
+func (d *decoder) codesOf(s segment, field []byte, repeat int, gone bool) (deletes bool) {
 	n, textOnly := 0, false
 	for repetition := range bytes.SplitSeq(field, []byte{d.repetition}) {
 		if n++; n > maxRepetitions {
@@ -339,12 +343,20 @@ func (d *decoder) codesOf(s segment, field []byte, repeat int, gone bool) {
 		d.split(repetition, parts[:])
 		d.diagnosis(s, parts[:3], n == 1, repeat, gone)
 		d.diagnosis(s, parts[3:], false, repeat, gone)
-		textOnly = textOnly || isBlank(parts[0]) && isBlank(parts[3]) &&
-			!(isBlank(parts[1]) && isBlank(parts[4]) && (n > 1 || isBlank(d.first(d.field(s, 4)))))
+		if !isBlank(parts[0]) || !isBlank(parts[3]) {
+			continue
+		}
+		switch empty := isBlank(parts[1]) && isBlank(parts[4]); {
+		case empty && isNull(trim(parts[0])):
+			deletes = true
+		case !empty || n == 1 && !isBlank(d.first(d.field(s, 4))):
+			textOnly = true
+		}
 	}
 	if textOnly {
 		d.warnAt(warnCode, position{"DG1", repeat, 3})
 	}
+	return deletes
 }
 
 // diagnosis reads one of the two triplets (code, text, system) of DG1-3.
