@@ -76,7 +76,7 @@ func (d *decoder) cx(field []byte) []byte {
 // medicalRecord returns the number by which the hospital identifies the patient: the number of type MR (Cerner: MRN).
 // If there is none, it is the first number that is neither from another authority nor an account or visit number, or
 // else the first number. Because the type decides, a different order of the numbers rarely yields a different
-// patient.
+// patient. A repetition without a number does not count, whatever its type.
 func (d *decoder) medicalRecord(field []byte, segment string, n int) []byte {
 	field = d.oneLine(field)
 	if len(field) == 0 {
@@ -90,7 +90,7 @@ func (d *decoder) medicalRecord(field []byte, segment string, n int) []byte {
 		if i >= 0 {
 			repetition = rest[:i]
 		}
-		if rank := recordRank(part(repetition, d.component, 5)); rank > best {
+		if rank := recordRank(part(repetition, d.component, 5)); rank > best && !isBlank(part(repetition, d.component, 1)) {
 			chosen, best = repetition, rank
 		}
 		if i < 0 || best == recordOfHospital {
