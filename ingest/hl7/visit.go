@@ -383,6 +383,9 @@ func (d *decoder) diagnosis(s segment, triplet [][]byte, first bool, repeat int,
 		d.warnAt(warnSystem, position{"DG1", repeat, 3})
 	}
 	onset, _ := d.time(d.field(s, 5), position{"DG1", repeat, 5})
+	if onset.From.Sub(d.ReceivedAt) > maxSkew {
+		d.warnAt(warnFuture, position{"DG1", repeat, 5})
+	}
 	d.event.Diagnoses = append(d.event.Diagnoses, acuity.Diagnosis{
 		System: system, Code: code, Display: display, OnsetAt: onset.Resolve(d.ReceivedAt, d.moment), Delete: gone,
 	})
