@@ -279,3 +279,14 @@ func TestCanariesInMessages(t *testing.T) {
 	d.logged.WriteString("nothing is logged here") // search requires a log line; over MLLP, only the connection writes one
 	d.search(t)
 }
+
+// TestManyWarningsHideNone: if a message has so many warnings that the response cannot list them, the response says so.
+func TestManyWarningsHideNone(t *testing.T) {
+	for guessed, want := range map[int]string{60: "code_unreadable@DG1[61]-3", 120: "more_not_listed@"} {
+		text := admission + strings.Repeat("DG1|1||O14.13\r", guessed) + "DG1|1||" + strings.Repeat("O", 65) + "\r"
+		a := open(t).post(t, "hl7", writeTree(t, map[string]string{"message": text}))
+		if got := strings.Fields(a.warnings()); got[len(got)-1] != want {
+			t.Errorf("%d guessed systems: the last of %d warnings is %s, want %s", guessed, len(got), got[len(got)-1], want)
+		}
+	}
+}

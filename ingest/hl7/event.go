@@ -30,11 +30,11 @@ const (
 )
 
 const (
-	maxWarnings = 50 // per event
-	maxPlace    = 80 // bytes of one part of a location
-	maxCode     = 64 // bytes of a code
-	maxService  = 40 // bytes of PV1-10 that are kept
-	newbornDays = 28 // a patient younger than this is a newborn (docs/decisions.md#primary-table)
+	maxWarnings = 101 // per event; a response lists 100 and says if there are more
+	maxPlace    = 80  // bytes of one part of a location
+	maxCode     = 64  // bytes of a code
+	maxService  = 40  // bytes of PV1-10 that are kept
+	newbornDays = 28  // a patient younger than this is a newborn (docs/decisions.md#primary-table)
 	maxSkew     = 5 * time.Minute
 
 	maxRelatives   = 50 // maximum number of NK1 segments that are read

@@ -222,7 +222,7 @@ var Warnings = []Warning{
 			"Either may change the meaning of the resource; send it without them, or do not send it.",
 	},
 	{
-		"more_not_listed", Used, ByFHIR | ByJSON,
+		"more_not_listed", Used, ByHL7 | ByFHIR | ByJSON,
 		"The response omits further warnings, because the list is limited; fix the listed ones, then send the request again.",
 	},
 	{"not_in_worklist", Unused, ByState, "The code is not in the worklist, so it was not marked; read the worklist again."},
