@@ -128,6 +128,13 @@ func (s *Timeline) Primary(find func(*acuity.Location) *CachedPlace, birth acuit
 	if !s.Open {
 		return Primary{}
 	}
+	p := s.foldPrimary(find, birth, cesarean)
+	p.chooseAgain()
+	return p.now
+}
+
+// foldPrimary computes the primary factor after the last event. Its arguments are those of Primary.
+func (s *Timeline) foldPrimary(find func(*acuity.Location) *CachedPlace, birth acuity.Instant, cesarean bool) primaryFold {
 	p := primaryFold{timeline: s, find: find, birth: birth, cesarean: cesarean}
 	for i := range s.Events {
 		step := &s.Events[i]
@@ -139,8 +146,7 @@ func (s *Timeline) Primary(find func(*acuity.Location) *CachedPlace, birth acuit
 		}
 		p.step(step)
 	}
-	p.chooseAgain()
-	return p.now
+	return p
 }
 
 // primaryFold computes the primary factor of a visit event by event.

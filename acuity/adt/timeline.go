@@ -215,8 +215,9 @@ const ClockSlack = 5 * time.Minute
 const foldedID = "folded"
 
 // Fold returns one or two events that produce the same final state as the timeline (docs/decisions.md#folded-events),
-// or nil if the events neither opened nor closed the visit.
-func (s *Timeline) Fold(visit string) []acuity.Event {
+// or nil if the events neither opened nor closed the visit. The function find returns what the hospital knows about a
+// location.
+func (s *Timeline) Fold(visit string, find func(*acuity.Location) *CachedPlace) []acuity.Event {
 	if len(s.Stays) == 0 && !s.Open && s.ClosedAt == 0 {
 		return nil
 	}
@@ -229,13 +230,10 @@ func (s *Timeline) Fold(visit string) []acuity.Event {
 		if t := &s.Events[i]; t.Disposition == Applied {
 			e.ReceivedAt = max(e.ReceivedAt, t.Event.ReceivedAt)
 			e.Feed = t.Event.Feed
-			if t.Event.Primary != 0 {
-				e.Primary = t.Event.Primary
-			}
-			if t.Event.Reasons != 0 {
-				e.Reasons = t.Event.Reasons
-			}
 		}
+	}
+	if n := len(s.Events); n > 0 {
+		e.Primary, e.Reasons = s.foldPrimary(find, 0, false).explicit, s.Events[n-1].reasons
 	}
 	if n := len(s.Stays); n > 0 {
 		e.At, e.Place = s.Stays[n-1].From, *s.Stays[n-1].Place()

@@ -283,7 +283,7 @@ func (es *eventStore) foldOldest(v *registry.Visit) {
 	s := adt.Build(old, how)
 	v.Folded += int32(n) //nolint:gosec // n is at most capEvents
 	v.FoldAt = until
-	v.Events = append(adt.StoreEvents(s.Fold(v.ID)), rest...)
+	v.Events = append(adt.StoreEvents(s.Fold(v.ID, es.locations.Table.Describe)), rest...)
 	base := v.Events[:len(v.Events)-len(rest)]
 	es.locations.LocateEvents(base, 1)
 	for i := range base {
