@@ -172,7 +172,7 @@ type VisitState struct {
 	ID      string // pseudonym
 	Events  []acuity.Event
 	Folded  int32          // total number of events that were folded
-	FoldAt  acuity.Instant // event time of the newest folded event; 0: none
+	FoldAt  acuity.Instant // when the newest folded event counts; 0: none
 	Touched acuity.Instant // the hospital's clock at the last fact about the visit
 
 	Facts *CensusFacts // nil: no census has named the visit

@@ -156,7 +156,7 @@ func (es *eventStore) answerEvents(in *registry.Intake) {
 			r := es.WhereIs(v)
 			es.joins.WarnOfParts(in, i, in.Events[i].V)
 			t := appliedEventOf(v, in.Events[i].ID, &in.Observation.Events[i])
-			if from := in.Events[i].V; t == nil && from.FoldAt != 0 && in.Observation.Events[i].At <= from.FoldAt {
+			if from := in.Events[i].V; t == nil && from.FoldAt != 0 && min(in.Observation.Events[i].At, in.Observation.ReceivedAt) <= from.FoldAt {
 				item.Outcome, item.Reason = acuity.Ignored, adt.TooOld.Reason()
 				in.Warn(item.Reason, in.EventPath(i))
 			}
@@ -272,12 +272,12 @@ func (es *eventStore) foldOldest(v *registry.Visit) {
 	order := slices.Clone(v.Events)
 	slices.SortFunc(order, func(a, b adt.Event) int { return a.Compare(&b) })
 	n := len(order) / 4
-	for n+1 < len(order) && order[n].At == order[n-1].At {
+	for n+1 < len(order) && order[n].CountsAt() == order[n-1].CountsAt() {
 		n++
 	}
 	old, rest := order[:n], order[n:]
 	es.locations.ForgetPlaces(old)
-	until := max(v.FoldAt, old[n-1].At)
+	until := max(v.FoldAt, old[n-1].CountsAt())
 	how := es.locations.TimelineOptions(es.settings)
 	how.FoldAt = v.FoldAt
 	s := adt.Build(old, how)

@@ -1,6 +1,7 @@
 package hospital
 
 import (
+	"fmt"
 	"slices"
 	"testing"
 	"time"
@@ -97,4 +98,23 @@ func TestBirthOrder(t *testing.T) {
 	patient(3, order("4"))
 	patient(4)
 	want("taken back", u, 3)
+}
+
+// An event whose time is far in the future counts at its receipt, even when it is folded: later events still apply.
+func TestFoldedEventOfTheFuture(t *testing.T) {
+	u := New(testHospital)
+	for n := range capEvents + 1 {
+		e := acuity.Event{ID: fmt.Sprint(n), Type: acuity.A08, Visit: "v", Patient: "p"}
+		switch n {
+		case 0:
+			e.Type, e.Place = acuity.A01, ldr("L1")
+		case capEvents/4 - 1: // the newest of the events that are folded
+			e.At = clockAt(1_000_000)
+		}
+		feed(u, arrival(clockAt(n), e))
+	}
+	c := last(feed(u, arrival(clockAt(3000), acuity.Event{ID: "moves", Type: acuity.A02, Visit: "v", Patient: "p", Place: ldr("L2")})))
+	if c.Outcome != acuity.Applied || u.registry.Visits["v"].Folded == 0 {
+		t.Errorf("%+v", c)
+	}
 }
