@@ -113,6 +113,7 @@ func (n *builder) cancel() {
 		}
 	}
 	n.voidAfterCancelledAdmit()
+	n.cancelRepeatedDischarges()
 }
 
 // canCancel reports whether t has a type and a disposition that allow c to cancel it.
@@ -221,7 +222,7 @@ func (n *builder) cancelEvent(c, t *AppliedEvent, dead bool) {
 	for i := range n.Events {
 		o := &n.Events[i]
 		if n.reissueOf(o, t) && (o == first || o.Event.Recorded() <= made) {
-			o.Disposition = Cancelled
+			o.Disposition, o.withdrawnAt = Cancelled, max(o.withdrawnAt, made)
 		}
 	}
 }
@@ -257,6 +258,30 @@ func (n *builder) voidAfterCancelledAdmit() {
 				t.Disposition = AdmitCancelled
 			}
 		}
+	}
+}
+
+// cancelRepeatedDischarges extends the cancel of a discharge to the other discharges of the same stay that were recorded
+// no later than the cancel (docs/decisions.md#discharge-alone). Such a discharge repeats the canceled one: it had no
+// effect of its own, and without this function, it would discharge the patient in place of the canceled one.
+func (n *builder) cancelRepeatedDischarges() {
+	for from := 0; from < len(n.Events); {
+		to, made := from, acuity.Instant(0)
+		for ; to < len(n.Events); to++ {
+			t := &n.Events[to]
+			if t.Disposition == Applied && opens(t.Event.Type) && t.Event.Type != acuity.A02 {
+				break // another stay begins
+			}
+			if t.Event.Type == acuity.A03 {
+				made = max(made, t.withdrawnAt)
+			}
+		}
+		for i := from; i < to && made != 0; i++ {
+			if t := &n.Events[i]; t.Event.Type == acuity.A03 && t.Disposition == Applied && t.Event.Recorded() <= made && !n.isFolded(t) {
+				t.Disposition = Cancelled
+			}
+		}
+		from = to + 1
 	}
 }
 

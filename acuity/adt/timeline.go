@@ -57,9 +57,10 @@ type AppliedEvent struct {
 	At          acuity.Instant // event time, no later than the receipt (docs/decisions.md#future-times)
 	Disposition Disposition
 	Remarks     Remarks
-	begins      bool // whether the event begins the visit, or admits an outpatient again, which restarts the primary factor
-	moved       bool // whether the event moves the visit to another room, or out of all rooms
-	closes      bool // whether the event discharges the visit
+	begins      bool           // whether the event begins the visit, or admits an outpatient again, which restarts the primary factor
+	withdrawnAt acuity.Instant // when the newest cancel of the event was recorded; 0: the event is not canceled
+	moved       bool           // whether the event moves the visit to another room, or out of all rooms
+	closes      bool           // whether the event discharges the visit
 
 	// The state directly after the event.
 	stay     int16 // index of the stay; -1: the visit is not open
@@ -151,8 +152,8 @@ type Options struct {
 	IsWard func(*acuity.Location) bool
 	// TrustA08 is the hospital's setting that lets an update (A08) move a patient.
 	TrustA08 bool
-	// FoldAt is the event time of the newest folded event (docs/decisions.md#folded-events), or 0 if no event is
-	// folded. Events up to that time can no longer be canceled.
+	// FoldAt is the instant at which the newest folded event counts (docs/decisions.md#folded-events), or 0 if no event
+	// is folded. Events up to that time can no longer be canceled.
 	FoldAt acuity.Instant
 	// Filtered reports whether the caller has already removed the events that are too old (see [Event.IsTooOld]), as
 	// is necessary if the events come from several visits.

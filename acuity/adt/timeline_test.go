@@ -190,6 +190,34 @@ var visits = map[string]struct {
 		events: []acuity.Event{event("a", acuity.A01, 0, "LD^1"), event("b", acuity.A03, 9, ""), cancel("c", acuity.A13, 12, 9, "")},
 		want:   "1 0 class I moves 1 b:cancelled",
 	},
+	"cancel of a repeated discharge": {
+		events: []acuity.Event{event("a", acuity.A01, 0, "LD^1"), event("b", acuity.A03, 9, ""), event("c", acuity.A03, 12, ""), cancel("d", acuity.A13, 20, 12, "")},
+		want:   "1 0 class I moves 1 b:cancelled c:cancelled",
+	},
+	"cancel of a discharge that was repeated": {
+		events: []acuity.Event{event("a", acuity.A01, 0, "LD^1"), event("b", acuity.A03, 9, ""), event("c", acuity.A03, 12, ""), cancel("d", acuity.A13, 20, 9, "")},
+		want:   "1 0 class I moves 1 b:cancelled c:cancelled",
+	},
+	"cancel of a repeated discharge, without key": {
+		events: []acuity.Event{event("a", acuity.A01, 0, "LD^1"), event("b", acuity.A03, 9, ""), event("c", acuity.A03, 12, ""), cancel("d", acuity.A13, 20, -1, "")},
+		want:   "1 0 class I moves 1 b:cancelled c:cancelled",
+	},
+	"each repeated discharge has its cancel": {
+		events: []acuity.Event{
+			event("a", acuity.A01, 0, "LD^1"), event("b", acuity.A03, 9, ""), event("c", acuity.A03, 12, ""), cancel("d", acuity.A13, 20, -1, ""), cancel("e", acuity.A13, 21, -1, ""),
+		},
+		want: "1 0 class I moves 1 b:cancelled c:cancelled",
+	},
+	"a discharge recorded after the cancel stands": {
+		events: []acuity.Event{event("a", acuity.A01, 0, "LD^1"), event("b", acuity.A03, 9, ""), cancel("c", acuity.A13, 12, 9, ""), event("d", acuity.A03, 20, "")},
+		want:   "1 0 to 20 closed class I moves 2 b:cancelled",
+	},
+	"a discharge before a readmission stands": {
+		events: []acuity.Event{
+			event("a", acuity.A01, 0, "LD^1"), event("b", acuity.A03, 9, ""), event("c", acuity.A01, 30, "LD^2"), event("d", acuity.A03, 40, ""), cancel("e", acuity.A13, 50, 40, ""),
+		},
+		want: "1 0 to 9 2 30 class I moves 3 d:cancelled",
+	},
 	"discharge alone (R14)": {events: []acuity.Event{event("a", acuity.A03, 0, "LD^1")}, want: "closed moves 0"},
 	"second discharge": {
 		events: []acuity.Event{event("a", acuity.A01, 0, "LD^1"), event("b", acuity.A03, 9, ""), event("c", acuity.A03, 12, "")},
