@@ -157,7 +157,7 @@ type Event struct {
 	AdmissionType byte             // PV1-4: L labor and delivery, N newborn …; 0 if not given
 	Service       string           // PV1-10, a code, upper case, or [Deleted]
 	Newborn       bool             // whether the event marks a newborn: class N, PV1-4 N, PV2-36 Y, or an age under 28 days at At
-	Babies        uint8            // birth order in a multiple birth (PID-24, PID-25); 0 if not given
+	Babies        uint8            // birth order (PID-25), at least 2 if PID-24 marks a multiple birth; 0 if not given
 	Primary       catalogue.Factor // explicit primaryFactor; 0 if not given
 	Reasons       Reasons
 

@@ -180,6 +180,8 @@ func (m *parted) another(f messageFact) string {
 		return pick("SS", "MR")
 	case "PID-7.1":
 		return pick("20260301")
+	case "PID-24.1":
+		return pick("Y")
 	case "PID-25.1":
 		return pick("3", "4")
 	case "NK1-3.1":
@@ -270,6 +272,8 @@ func (m *parted) isOverridden(f messageFact) bool {
 		return own(10, 2) != "" || own(10, 5) != ""
 	case "PV2-36.1", "PID-7.1", "PV1-4.1":
 		return newborn()
+	case "PID-24.1":
+		return own(25, 1) >= "2"
 	case "PID-18.1":
 		return f.value == m.first("PV1", 19, 1)
 	case "NK1-3.1", "NK1-33.1", "NK1-33.5": // the mother in PID-21 takes precedence, then the first NK1 with the mother

@@ -126,7 +126,7 @@ func recordRank(kind []byte) int {
 }
 
 // classify reads the fields that classify the patient: the class, the admission type, the service, whether the
-// patient is a newborn, the birth order, and the reason for the admission.
+// patient is a newborn, the number of babies, and the reason for the admission.
 func (d *decoder) classify() {
 	e := &d.event
 	e.Class = d.initial(d.field(d.pv1, 2), 2)
@@ -135,6 +135,9 @@ func (d *decoder) classify() {
 	e.Newborn = e.Class == 'N' || e.AdmissionType == 'N' || string(d.at(d.field(d.pv2, 36), 1)) == "Y" || d.isInfant()
 	if order := d.at(d.field(d.pid, 25), 1); len(order) == 1 && order[0] >= '1' && order[0] <= '9' {
 		e.Babies = order[0] - '0'
+	}
+	if string(d.at(d.field(d.pid, 24), 1)) == "Y" {
+		e.Babies = max(e.Babies, 2)
 	}
 	e.Reasons = d.reasons(d.field(d.pv2, 3))
 }
