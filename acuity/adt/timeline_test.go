@@ -335,7 +335,9 @@ func TestTimelineDeletes(t *testing.T) {
 		then []string
 		want string
 	}{
-		{then: []string{""}, want: "X"}, {then: []string{acuity.Deleted}}, {then: []string{acuity.Deleted, ""}},
+		{then: []string{""}, want: "X"},
+		{then: []string{acuity.Deleted}},
+		{then: []string{acuity.Deleted, ""}},
 		{then: []string{acuity.Deleted, "Y"}, want: "Y"},
 	} {
 		events := []acuity.Event{with(event("a", acuity.A01, 0, "LD^1"), tell("X"))}
