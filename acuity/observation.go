@@ -147,7 +147,7 @@ type Event struct {
 	// MotherVisit is the visit that Encounter.partOf names. If that visit has a different patient, that patient is
 	// the mother.
 	MotherVisit   string
-	MotherPatient string // pseudonym of the mother (PID-21, NK1 MTH); may be empty, or [Deleted]
+	MotherPatient string // pseudonym of the mother (PID-21, NK1 MTH); may be empty, or `""` to delete it
 
 	Place     Location // PV1-3, or roomId and location of the JSON body
 	PlaceNull bool     // whether PV1-3 was sent as "", which means that the patient no longer has a location
@@ -155,7 +155,7 @@ type Event struct {
 
 	Class         byte             // PV1-2: I O E P R B N …; 0 if not given
 	AdmissionType byte             // PV1-4: L labor and delivery, N newborn …; 0 if not given
-	Service       string           // PV1-10, a code, upper case, or [Deleted]
+	Service       string           // PV1-10, a code, upper case, or `""` to delete it
 	Newborn       bool             // whether the event marks a newborn: class N, PV1-4 N, PV2-36 Y, or an age under 28 days at At
 	Babies        uint8            // birth order (PID-25), at least 2 if PID-24 marks a multiple birth; 0 if not given
 	Primary       catalogue.Factor // explicit primaryFactor; 0 if not given
@@ -192,10 +192,6 @@ type Event struct {
 	// Warnings are codes that the decoder raised for this event.
 	Warnings []Warning
 }
-
-// Deleted is the value of a text field in an [Event] that was sent as "" (two quotation marks): the known value no
-// longer applies. An empty text means that the field was not sent.
-const Deleted = `""`
 
 // Location is a place as it was sent. When a chart is computed, the current labels and location table resolve it to a
 // room.
@@ -360,8 +356,7 @@ type RosterNurse struct {
 }
 
 // Reasons is a set of hints extracted from the reason for admission (PV2-3), whose text is not stored. places.txt
-// defines the hints and the words that indicate them. The set is empty only if no reason was sent: a reason without
-// hints has the name "other" in places.txt.
+// defines the hints, the words that indicate them, and the name of a reason without hints. Empty: no reason was sent.
 type Reasons uint64
 
 // Reference is a FHIR Medication, Location or Patient to which other resources refer. It may arrive before or after

@@ -321,12 +321,15 @@ func (n *builder) applyDetails(t *AppliedEvent) {
 	replace(&n.MotherPatient, e.MotherPatient)
 }
 
-// replace replaces a known text with the text in an event, which may be [acuity.Deleted]. If the event has no text, the
-// known text remains.
+// deleted is the text of a field whose value no longer applies. An empty text means that the field was not sent.
+const deleted = `""`
+
+// replace replaces a known text with the text in an event, or deletes it. If the event has no text, the known text
+// remains.
 func replace(known *string, text string) {
 	switch text {
 	case "":
-	case acuity.Deleted:
+	case deleted:
 		*known = ""
 	default:
 		*known = text

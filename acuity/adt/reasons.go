@@ -15,21 +15,21 @@ const (
 
 // ParseReasons reduces the text of an admission reason to a set of hints. A hint that is negated ("no leaking"),
 // withdrawn ("ROM ruled out") or historical ("previous cesarean") does not count. If a text has words but no hints,
-// the result is [NoHints]; if it has no words, the result is 0. ParseReasons does not allocate.
+// the result is noHints; if it has no words, the result is 0. ParseReasons does not allocate.
 func ParseReasons[Text string | []byte](text Text) acuity.Reasons {
 	var buffer [maxReasonText]byte
 	var words [maxReasonWords]reasonWord
 	n := splitReason(buffer[:0], words[:], text)
 	found := readReason(places(), buffer[:], words[:n])
 	if found == 0 && n > 0 {
-		return NoHints()
+		return noHints()
 	}
 	return found
 }
 
-// NoHints returns the set for a reason without hints. Unlike an empty set, which means that no reason was sent, it
+// noHints returns the set for a reason without hints. Unlike an empty set, which means that no reason was sent, it
 // replaces the hints of an earlier reason.
-func NoHints() acuity.Reasons { return places().other }
+func noHints() acuity.Reasons { return places().other }
 
 // reasonWord is a word in a reason, at the bytes [from, to) of the buffer.
 type reasonWord struct {

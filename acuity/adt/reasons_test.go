@@ -99,7 +99,7 @@ func TestEveryPhraseOfAReason(t *testing.T) {
 			if got := ParseReasons("pt 39w, " + strings.ToUpper(text) + ", stable"); got&p.reasons != p.reasons {
 				t.Errorf("%q in a sentence gives %v", text, ReasonCodes(got))
 			}
-			if got := ParseReasons("denies " + text); got != NoHints() && !strings.HasPrefix(text, "admit") {
+			if got := ParseReasons("denies " + text); got != noHints() && !strings.HasPrefix(text, "admit") {
 				t.Errorf("%q denied gives %v", text, ReasonCodes(got))
 			}
 		}

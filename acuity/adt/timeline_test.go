@@ -336,9 +336,9 @@ func TestTimelineDeletes(t *testing.T) {
 		want string
 	}{
 		{then: []string{""}, want: "X"},
-		{then: []string{acuity.Deleted}},
-		{then: []string{acuity.Deleted, ""}},
-		{then: []string{acuity.Deleted, "Y"}, want: "Y"},
+		{then: []string{deleted}},
+		{then: []string{deleted, ""}},
+		{then: []string{deleted, "Y"}, want: "Y"},
 	} {
 		events := []acuity.Event{with(event("a", acuity.A01, 0, "LD^1"), tell("X"))}
 		for i, text := range c.then {

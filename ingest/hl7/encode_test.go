@@ -47,8 +47,8 @@ func encode(e *acuity.Event) []byte {
 	s.set(3, name(e.Patient))
 	s.set(18, name(e.Account))
 	s.set(21, name(e.MotherPatient))
-	if e.MotherPatient == acuity.Deleted {
-		s.set(21, acuity.Deleted)
+	if e.MotherPatient == `""` {
+		s.set(21, `""`)
 	}
 	if e.Babies > 0 {
 		s.set(25, fmt.Sprint(e.Babies))
