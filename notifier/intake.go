@@ -56,7 +56,11 @@ func (n *Notifier) Order(partition int32, offset int64, order *outbound.Order) {
 		return // the record is a notifier's report on the progress of a known command
 	}
 	n.post(n.withOwnership(partition, func(o *ownership) {
-		o.end = max(o.end, offset+1)
+		// An entry of this process that the ledger has not acknowledged may precede the command. As long as there is one,
+		// the end must not pass it, because an idle queue skips everything before the end.
+		if o.begun == o.saved {
+			o.end = max(o.end, offset+1)
+		}
 		o.hospital(order.Command.Hospital).addCommand(offset, order)
 	}))
 }

@@ -18,6 +18,7 @@ type memory struct {
 	records [][2][]byte
 	times   []time.Time
 	away    chan struct{} // no entries are stored until this channel is closed; nil: entries are stored immediately
+	unheard chan struct{} // entries are stored, but not acknowledged until this channel is closed; nil: at once
 	queue   chan func()
 	readers int // number of reads in progress
 	most    int // maximum number of concurrent reads
@@ -41,7 +42,7 @@ func (m *memory) Append(ctx context.Context, _ int32, entry any, stored func(int
 			}
 		}(m.queue)
 	}
-	away := m.away
+	away, unheard := m.away, m.unheard
 	m.queue <- func() {
 		if away != nil {
 			select {
@@ -55,7 +56,11 @@ func (m *memory) Append(ctx context.Context, _ int32, entry any, stored func(int
 			stored(-1, ctx.Err())
 			return
 		}
-		stored(m.put([]byte(key.String()), value), nil)
+		at := m.put([]byte(key.String()), value)
+		if unheard != nil {
+			<-unheard
+		}
+		stored(at, nil)
 	}
 }
 
@@ -123,4 +128,19 @@ func (m *memory) goAway() (back func()) {
 	gate := make(chan struct{})
 	m.away = gate
 	return func() { close(gate) }
+}
+
+// delayAnswers makes the ledger store entries without acknowledging them until the returned function is called, as
+// when a broker is lost before it has answered.
+func (m *memory) delayAnswers() (answer func()) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	gate := make(chan struct{})
+	m.unheard = gate
+	return func() {
+		m.mu.Lock()
+		m.unheard = nil
+		m.mu.Unlock()
+		close(gate)
+	}
 }

@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"svc/internal/outbound"
 	"svc/internal/outbound/sending"
 )
 
@@ -121,6 +122,28 @@ func TestMatrixPositionWaitsForTheLedger(t *testing.T) {
 		if seen := r.receiver.of("whk_1"); seen[1].event != ids[0] {
 			t.Errorf("another event")
 		}
+		r.end()
+	})
+}
+
+// TestCommandBeforeAnAnswer: a command that another process wrote after an event may be read before the ledger has
+// acknowledged the event. The event is sent nevertheless, even if the state of the endpoint is stored in between.
+func TestCommandBeforeAnAnswer(t *testing.T) {
+	bubble(t, func(_ *testing.T, r *rig) {
+		r.hook("north", "whk_1")
+		r.start()
+		r.receiver.set("whk_1", always(refused()))
+		ids := r.change("north")
+		r.settle(100 * time.Millisecond)
+		answer := r.ledger.delayAnswers()
+		ids = append(ids, r.change("north")...)
+		r.settle(time.Millisecond)
+		r.order(outbound.Command{Hospital: "north", ID: "cmd_1", Verb: outbound.VerbRetry, Delivery: "dlv_unknown"})
+		r.receiver.set("whk_1", always(ok()))
+		r.settle(10 * time.Second) // the first event is accepted, so the endpoint has recovered
+		answer()
+		r.settle(time.Minute)
+		r.want("whk_1", ids)
 		r.end()
 	})
 }
