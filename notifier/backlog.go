@@ -41,9 +41,18 @@ func (r *runner) after(before *waiting) *waiting {
 		if before == nil && r.readTo-1 > r.queue.Cursor {
 			r.queue.Skip(r.readTo - 1)
 		}
-		if from = max(from, r.readTo-1); from+1 < h.floor {
+		from = max(from, r.readTo-1)
+		if before != nil {
+			if w := r.ahead; w != nil && w.at > before.at && wants(r.hook, w) {
+				return w
+			}
+			from = max(from, r.aheadTo-1)
+		}
+		if from+1 < h.floor {
 			if before == nil {
 				r.startRead(r.queue.Cursor + 1)
+			} else {
+				r.startLookingAhead(from + 1)
 			}
 			return nil
 		}
@@ -81,7 +90,7 @@ func (r *runner) startRead(from int64) {
 	h := r.e.h
 	owner, floor := h.owner, h.floor
 	owner.n.readConcurrently(func() {
-		list, to, err := owner.n.readEvents(owner.saving, owner.partition, h.id, from, func(at int64, found int) bool {
+		list, to, err := owner.n.readEvents(owner.saving, owner.partition, h.id, from, nil, func(at int64, found int) bool {
 			return at < floor && found < keepBacklog
 		})
 		owner.n.post(func() {
@@ -99,6 +108,40 @@ func (r *runner) startRead(from int64) {
 				owner.n.memory += w.size()
 			}
 			r.own, r.readTo = append(r.own, list...), min(to, floor)
+			r.schedule()
+		})
+	})
+}
+
+// startLookingAhead starts a search of the ledger for the next event that the endpoint wants, beginning at the given
+// offset. The event is needed for a probe. The search keeps only that event in memory, because many events that the
+// endpoint does not want may precede it.
+func (r *runner) startLookingAhead(from int64) {
+	if r.reading {
+		return
+	}
+	r.reading = true
+	h, hook := r.e.h, r.hook
+	owner, floor := h.owner, h.floor
+	owner.n.readConcurrently(func() {
+		keep := func(w *waiting) bool { return wants(hook, w) }
+		list, to, err := owner.n.readEvents(owner.saving, owner.partition, h.id, from, keep, func(at int64, found int) bool {
+			return at < floor && found == 0
+		})
+		owner.n.post(func() {
+			r.reading = false
+			if owner.gone || r.e.gone {
+				return
+			}
+			if err != nil {
+				owner.n.log.Warn("backlog not read yet", "partition", owner.partition, "error", err)
+				owner.n.timers.set(&r.timer, owner.n.clock.readTime().Add(time.Second), r.schedule)
+				return
+			}
+			r.aheadTo = min(to, floor)
+			if len(list) > 0 {
+				r.ahead = list[0]
+			}
 			r.schedule()
 		})
 	})
@@ -144,9 +187,10 @@ func (r *runner) trimRead(list []*waiting, to int64) ([]*waiting, int64) {
 }
 
 // readEvents reads a hospital's events from the ledger, beginning at offset from, until more returns false. The list
-// contains all of the hospital's events in [from, to).
+// contains those of the hospital's events in [from, to) for which keep returns true; if keep is nil, all of them.
 func (n *Notifier) readEvents(
-	ctx context.Context, partition int32, hospital string, from int64, more func(at int64, found int) bool,
+	ctx context.Context, partition int32, hospital string, from int64,
+	keep func(w *waiting) bool, more func(at int64, found int) bool,
 ) (list []*waiting, to int64, err error) {
 	ids, term := map[string]bool{}, int64(0)
 	to = -1
@@ -162,7 +206,9 @@ func (n *Notifier) readEvents(
 			return true
 		}
 		term, ids[e.ID] = e.Term, true
-		list = append(list, &waiting{Event: e, at: at})
+		if w := (&waiting{Event: e, at: at}); keep == nil || keep(w) {
+			list = append(list, w)
+		}
 		return true
 	})
 	if to < 0 {

@@ -191,3 +191,31 @@ func TestReplayIsStoppedAndResumed(t *testing.T) {
 		r.end()
 	})
 }
+
+// TestReplayPassesPoison: an event that always gets 5xx does not hold up a replay for more than about half an hour, no
+// matter at which position of the replay the event is.
+func TestReplayPassesPoison(t *testing.T) {
+	for _, at := range []int{3, 63, 64} { // a replay keeps 64 events in memory
+		bubble(t, func(t *testing.T, r *rig) {
+			r.hook("north", "whk_1")
+			r.start()
+			var ids []string
+			for range 70 {
+				ids = append(ids, r.change("north")...)
+			}
+			r.settle(time.Minute)
+			r.receiver.set("whk_1", func(m sending.Message) sending.Result {
+				if m.EventID == ids[at] {
+					return status(500)
+				}
+				return ok()
+			})
+			r.order(outbound.Command{ID: "cmd_1", Hospital: "north", Verb: outbound.VerbReplay, Endpoint: "whk_1", Only: outbound.SelectAll})
+			r.settle(45 * time.Minute)
+			if p := r.lists.progress["cmd_1"]; !p.Done || p.Delivered != 69 || p.Failed != 1 {
+				t.Errorf("with event %d refused: %+v", at, p)
+			}
+			r.end()
+		})
+	}
+}

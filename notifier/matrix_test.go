@@ -94,6 +94,38 @@ func TestMatrix500AndPoison(t *testing.T) {
 	})
 }
 
+// TestPoisonBeforeMuchElse: an event that always gets 5xx is skipped, too, if it is no longer in memory and the next
+// event for the endpoint follows only after many events for other endpoints.
+func TestPoisonBeforeMuchElse(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		r.hook("north", "whk_1", func(w *subscriber.Webhook) { w.Events = []string{outbound.RoomRescored} })
+		r.start()
+		first := r.change("north", 7)[1:]
+		r.settle(50 * time.Minute)
+		r.receiver.set("whk_1", always(status(500)))
+		bad := r.change("north", 7)[1:]
+		for range 200 {
+			r.change("north")
+		}
+		good := r.change("north", 7)[1:]
+		r.settle(15 * time.Minute)
+		r.end()
+		r.receiver.set("whk_1", func(m sending.Message) sending.Result {
+			if m.EventID == bad[0] {
+				return status(500)
+			}
+			return ok()
+		})
+		r.start() // the restore begins after the bad event
+		r.settle(time.Hour)
+		states := r.lists.states()
+		if states[outbound.Poison] != 1 || states[outbound.Delivered] != len(first)+len(good) {
+			t.Fatalf("states %v", states)
+		}
+		r.end()
+	})
+}
+
 func TestMatrixRetryAfter(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		r.hook("north", "whk_1")

@@ -133,7 +133,7 @@ func (r *runner) nextOfJob(before *waiting) *waiting {
 				return w
 			}
 		}
-		if before == nil {
+		if len(j.list) > 0 { // the event after the last one in memory may be needed for a probe
 			j.read(r)
 		}
 		return nil
@@ -151,7 +151,7 @@ func (j *job) read(r *runner) {
 	some := j.list[:min(len(j.list), keepBacklog)]
 	last := some[len(some)-1]
 	owner.n.readConcurrently(func() {
-		list, _, err := owner.n.readEvents(owner.saving, owner.partition, r.e.h.id, some[0], func(at int64, _ int) bool {
+		list, _, err := owner.n.readEvents(owner.saving, owner.partition, r.e.h.id, some[0], nil, func(at int64, _ int) bool {
 			return at <= last
 		})
 		owner.n.post(func() {

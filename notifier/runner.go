@@ -33,6 +33,8 @@ type runner struct {
 
 	own     []*waiting // events read back from the ledger, older than those in memory
 	readTo  int64      // ledger offset up to which own is complete
+	ahead   *waiting   // event for a probe that a search of the ledger has found; nil: none
+	aheadTo int64      // ledger offset up to which that search has found no other event
 	reading bool
 	backlog int // number of waiting events, approximate
 
