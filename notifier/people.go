@@ -15,11 +15,13 @@ import (
 const stepWithin = 2 * time.Second
 
 // consider starts a step of [People] for the hospital if there is input. Input that arrives during a step waits for
-// the next step. No step starts while the notifier is still catching up or the ownership is ending.
+// the next step. No step starts while the notifier is still catching up or the ownership is ending, or while the ledger
+// has not acknowledged a change of the level: the step would know the new level, but not the change. Once the ledger
+// has acknowledged the change, addChanges calls consider again.
 func (h *hospital) consider() {
 	owner := h.owner
 	n := owner.n
-	if n.cfg.People == nil || h.stepping || owner.stopping || owner.catching {
+	if n.cfg.People == nil || h.stepping || owner.stopping || owner.catching || len(h.storing) > 0 {
 		return
 	}
 	if !h.askPeople && len(h.unseen)+len(h.commands)+len(h.ended)+len(h.notices) == 0 {

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"svc/acuity"
 	"svc/internal/outbound"
 	"svc/notifier"
 )
@@ -77,6 +78,53 @@ func TestPostponedStep(t *testing.T) {
 		change()
 		if want := []int64{1, 2, 3, 4, 5}; !slices.Equal(p.versions, want) {
 			t.Errorf("after a restart %v, want %v", p.versions, want)
+		}
+		r.end()
+	})
+}
+
+// levels implements [People]. It records which levels its steps know, and the levels of the changes that they get.
+type levels struct {
+	notifier.People // Open and Test are not called
+
+	mu             sync.Mutex
+	known, changes []acuity.Level
+}
+
+func (p *levels) Step(_ context.Context, _ time.Time, h notifier.Happening) notifier.Step {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if h.Known {
+		p.known = append(p.known, h.Level)
+	}
+	for i := range h.Changes {
+		p.changes = append(p.changes, h.Changes[i].Effect.Level)
+	}
+	return notifier.Step{Memory: []byte("m")}
+}
+
+// TestLevelComesWithItsChange: a step does not learn the level of a change before it gets the change itself, even if
+// another reason causes a step while the ledger has not acknowledged the change. Otherwise, the alert would lack the
+// cause of the level and could show older rooms.
+func TestLevelComesWithItsChange(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		p := &levels{}
+		r.people = p
+		r.start()
+		r.change("north")
+		r.settle(time.Second)
+		answer := r.ledger.delayAnswers()
+		r.change("north")
+		r.settle(time.Second)
+		r.n.SettingsChanged("north")
+		r.settle(time.Second)
+		if want := []acuity.Level{acuity.LevelYellow}; slices.Contains(p.known, acuity.LevelOrange) || !slices.Equal(p.changes, want) {
+			t.Errorf("levels %v are known with changes to %v", p.known, p.changes)
+		}
+		answer()
+		r.settle(time.Second)
+		if want := []acuity.Level{acuity.LevelYellow, acuity.LevelOrange}; p.known[len(p.known)-1] != acuity.LevelOrange || !slices.Equal(p.changes, want) {
+			t.Errorf("then levels %v are known with changes to %v", p.known, p.changes)
 		}
 		r.end()
 	})
