@@ -60,6 +60,28 @@ func TestKilledWithATimer(t *testing.T) {
 	})
 }
 
+// TestClockWasAhead: the clock of the process that sent an alert was two days ahead. The next process, whose clock is
+// right, escalates the alert in time and sends the end of the alert run.
+func TestClockWasAhead(t *testing.T) {
+	run(t, func(r *rig) {
+		r.skew = 48 * time.Hour
+		r.kill()
+		r.start()
+		r.level(orange)
+		r.wait(time.Minute)
+		r.relay.clear()
+		r.provider.clear()
+		r.kill()
+		r.skew = 0
+		r.start()
+		r.wait(11 * time.Minute)
+		r.want("mail director ORANGE", "sms director ORANGE")
+		r.level(green)
+		r.wait(11 * time.Minute)
+		r.want("mail charge GREEN", "mail director GREEN", "mail manager GREEN", "sms charge GREEN", "sms director GREEN", "sms manager GREEN")
+	})
+}
+
 // TestKilledBehindAnyEntry: the mail fails, an SMS replaces it, the provider reports that the SMS did not arrive, and
 // the next tier is alerted. Even if the process dies after any one of the ledger entries, all of these steps happen,
 // each message keeps its id, and the lists show the result.

@@ -36,7 +36,8 @@ type rig struct {
 	provider *provider
 	hooked   *hooked
 	figures  *figures
-	key      string // sealing key; "" if the process has none
+	skew     time.Duration // error of the clock of the notifiers that start later
+	key      string        // sealing key; "" if the process has none
 	log      bytes.Buffer
 	rooms    func(context.Context, string, int64) (*alert.Rooms, error)
 
@@ -93,6 +94,8 @@ func (r *rig) start() {
 		}
 		seals = ring
 	}
+	skew := r.skew
+	now := func() time.Time { return time.Now().Add(skew) }
 	sender, err := mail.New(mail.Config{Host: "localhost", Port: 25, From: "svc@mercy.example", Now: time.Now, Dial: r.relay.dial, Roots: r.relay.roots})
 	if err != nil {
 		r.t.Fatal(err)
@@ -117,7 +120,7 @@ func (r *rig) start() {
 				return r.rooms(ctx, hospital, version)
 			},
 		}),
-		Log: slog.New(slog.NewTextHandler(&r.log, nil)), Now: time.Now,
+		Log: slog.New(slog.NewTextHandler(&r.log, nil)), Now: now,
 	})
 	ctx, cancel := context.WithCancel(context.Background())
 	r.stop, r.done = cancel, make(chan error, 1)

@@ -72,10 +72,12 @@ func (d *Alerting) Step(ctx context.Context, now time.Time, in notifier.Happenin
 // observe records the changes of the level, and the current level, in the memory.
 func (s *step) observe(in *notifier.Happening) {
 	h := &s.memory.History
+	h.LimitTo(s.now)
 	for i := range in.Changes {
 		c := &in.Changes[i]
 		s.memory.Last, s.memory.Cause, s.memory.Version = &c.Effect, c.Cause, c.Version
 		h.Observe(c.Effect.Level, stamp(c.OccurredAt))
+		h.LimitTo(s.now) // the clock of the processor may be ahead, too
 	}
 	if in.Known {
 		h.Observe(in.Level, s.now)

@@ -71,6 +71,23 @@ func (h *History) Observe(level acuity.Level, at time.Time) {
 	h.Level = level
 }
 
+// LimitTo replaces the instants after now by now. The process that recorded them had a clock that was ahead; without
+// LimitTo, no alert would escalate, be repeated or end until then.
+func (h *History) LimitTo(now time.Time) {
+	limit := func(instants ...*time.Time) {
+		for _, at := range instants {
+			if at.After(now) {
+				*at = now
+			}
+		}
+	}
+	limit(&h.Under[0], &h.Under[1], &h.Under[2], &h.DigestAt, &h.StartedAt, &h.AskedAt, &h.AlertedAt, &h.AckedAt)
+	h.Changes = slices.Clone(h.Changes)
+	for i := range h.Changes {
+		limit(&h.Changes[i])
+	}
+}
+
 // flaps reports whether the level has changed often enough that a digest is due.
 func (h *History) flaps(now time.Time) bool {
 	return h.DigestAt.IsZero() && len(h.Changes) == FlapChanges && now.Sub(h.Changes[0]) <= FlapWithin
