@@ -121,3 +121,28 @@ func TestLastWordReads(t *testing.T) {
 		})
 	}
 }
+
+// TestLinkOfALateDigest: the acknowledgment link in a digest is valid for a day, like every link, even if the raise was
+// sent long before. The fake lists check each link when its message arrives.
+func TestLinkOfALateDigest(t *testing.T) {
+	run(t, func(r *rig) {
+		r.level(orange)
+		r.wait(25 * time.Hour)
+		r.received()
+		r.relay.clear()
+		r.provider.clear()
+		for _, l := range []acuity.Level{yellow, orange, yellow, orange} {
+			r.level(l)
+		}
+		r.wait(time.Minute)
+		if links := r.lists.followed; r.lists.open(t).Reason != "digest" || links == 0 {
+			t.Fatalf("%d links, %+v", links, r.lists.open(t))
+		}
+		r.wait(time.Hour) // the digest is over
+		for token, until := range r.lists.links {
+			if left := time.Until(until); left < 22*time.Hour {
+				t.Errorf("%s works for %v after an hour", token, left)
+			}
+		}
+	})
+}

@@ -45,8 +45,8 @@ type alertLists struct {
 	mu         sync.Mutex
 	deliveries []outbound.Delivery
 	alertRuns  map[string]outbound.AlertRun
-	noted      []string        // tokens of links that cannot be read yet
-	links      map[string]bool // tokens of links that can be read
+	noted      map[string]time.Time // by token, the ends of links that cannot be read yet
+	links      map[string]time.Time // by token, the ends of links that can be read
 	followed   int
 	progress   []outbound.Progress
 }
@@ -73,30 +73,31 @@ func (b *alertLists) AlertRun(e outbound.AlertRun) {
 	b.alertRuns[e.ID] = e
 }
 
-func (b *alertLists) Link(token string, _ outbound.AckLink) {
+func (b *alertLists) Link(token string, l outbound.AckLink) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.noted = append(b.noted, token)
+	b.noted[token] = l.Until
 }
 
 func (b *alertLists) Written(context.Context) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	for _, token := range b.noted {
-		b.links[token] = true
-	}
-	b.noted = nil
+	maps.Copy(b.links, b.noted)
+	clear(b.noted)
 }
 
 var links = regexp.MustCompile(`https://svc\.example/a/([0-9A-Z]{12})`)
 
-// follow checks that the links in a message that has just arrived already work.
+// follow checks that the links in a message that has just arrived already work, and that they work for a day.
 func (b *alertLists) follow(t *testing.T, message string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for _, link := range links.FindAllStringSubmatch(message, -1) {
-		if b.followed++; !b.links[link[1]] {
+		b.followed++
+		if until, known := b.links[link[1]]; !known {
 			t.Errorf("%s leads nowhere yet", link[0])
+		} else if left := time.Until(until); left < 23*time.Hour {
+			t.Errorf("%s works for %v", link[0], left)
 		}
 	}
 }

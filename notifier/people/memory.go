@@ -49,6 +49,7 @@ const memoryFormat = 1
 // sentAlert is the content of an alert. A message that replaces a failed one has the same content.
 type sentAlert struct {
 	Event   string        `json:"event"`
+	At      time.Time     `json:"at,omitzero"` // zero: an earlier release sent the alert
 	Episode string        `json:"episode"`
 	Reason  policy.Reason `json:"reason"`
 	Tier    policy.Rank   `json:"tier"`
@@ -237,11 +238,8 @@ func (m *memory) alertRun(hospital string, p *policy.Policy) outbound.AlertRun {
 	h := &m.History
 	e := outbound.AlertRun{
 		ID: h.Episode, Hospital: hospital, Tier: cmp.Or(h.AlertedTier, m.RaiseTier).String(), Level: h.Level.String(), OpenedAt: h.StartedAt,
-		ToldAt: h.AlertedAt, Reason: string(m.Alert.Reason), Round: h.Round, AckedAt: h.AckedAt, AckedBy: h.AckedBy,
+		ToldAt: m.alertedAt(), Reason: string(m.Alert.Reason), Round: h.Round, AckedAt: h.AckedAt, AckedBy: h.AckedBy,
 		Alert: m.Raise, Unreached: m.unreached() || m.unaddressed(),
-	}
-	if m.Alert.Reason == policy.Digest && h.DigestAt.After(e.ToldAt) {
-		e.ToldAt = h.DigestAt
 	}
 	if h.AlertedTier > 0 && h.AckedAt.IsZero() && h.Round < policy.MaxRounds {
 		if tier := p.Tier(h.AlertedTier); tier.AckMinutes > 0 {
@@ -249,6 +247,12 @@ func (m *memory) alertRun(hospital string, p *policy.Policy) outbound.AlertRun {
 		}
 	}
 	return e
+}
+
+// alertedAt returns when the last alert of the open run was sent.
+func (m *memory) alertedAt() time.Time {
+	h := &m.History
+	return slices.MaxFunc([]time.Time{h.AlertedAt, h.DigestAt, m.Alert.At}, time.Time.Compare)
 }
 
 // tokenDigits is the alphabet of Crockford's base 32, which omits the easily misread I, L, O and U.

@@ -53,7 +53,7 @@ func run(t *testing.T, play func(r *rig)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		r := &rig{
-			t: t, ledger: &memoryLedger{}, lists: &alertLists{alertRuns: map[string]outbound.AlertRun{}, links: map[string]bool{}},
+			t: t, ledger: &memoryLedger{}, lists: &alertLists{alertRuns: map[string]outbound.AlertRun{}, noted: map[string]time.Time{}, links: map[string]time.Time{}},
 			relay: newRelay(t), hooked: &hooked{}, mark: notifier.Mark{Offset: -1}, figures: &figures{}, key: "a key of the notifier's own tests",
 			settings: &settings{recipients: map[string]subscriber.Recipient{}, tiers: map[string]subscriber.Tier{}},
 		}

@@ -109,7 +109,9 @@ func (s *step) sendAlert(d policy.Decision) {
 		return s.alerting.config.Settings.Recipient(s.hospital, id)
 	})
 	h.ApplyDecision(s.hospital, d, to, s.now)
-	m.Alert = sentAlert{Episode: h.Episode, Reason: d.Reason, Tier: d.Tier, Level: h.Level, Prior: before.AlertedLevel, Worst: before.Worst()}
+	m.Alert = sentAlert{
+		At: s.now, Episode: h.Episode, Reason: d.Reason, Tier: d.Tier, Level: h.Level, Prior: before.AlertedLevel, Worst: before.Worst(),
+	}
 	if before.Unaddressed { // the raise had no recipient
 		m.Alert.Prior = acuity.LevelGreen
 	}
@@ -245,7 +247,7 @@ func (s *step) listAlertRun() {
 		return
 	}
 	c.Lists.AlertRun(s.memory.alertRun(s.hospital, &s.policy))
-	if until := h.AlertedAt.Add(policy.TokenLifetime); len(c.TokenKey) > 0 && until.After(s.now) {
+	if until := s.memory.alertedAt().Add(policy.TokenLifetime); len(c.TokenKey) > 0 && until.After(s.now) {
 		c.Lists.Link(token(c.TokenKey, s.hospital, h.Episode, h.Raise), outbound.AckLink{
 			Hospital: s.hospital, Episode: h.Episode, Alert: s.memory.Raise, Until: until,
 		})
