@@ -147,6 +147,8 @@ type message struct {
 	timer timer
 	busy  bool
 	over  bool
+
+	earlier []string // commands that requested the message before the one in entry
 }
 
 // post stores a message and, if the message is pending, sends it. A pending message that is already in the ledger is
@@ -178,6 +180,7 @@ func (m *message) begin() {
 func (h *hospital) resend(e *outbound.Entry, c *command) {
 	if old := h.messages[e.Delivery.ID]; old != nil {
 		old.entry.Delivery.NextAttemptAt = time.Time{}
+		old.earlier = append(old.earlier, old.entry.Command)
 		old.entry.Command, old.entry.Traceparent = c.order.Command.ID, ""
 		old.schedule()
 		return
@@ -329,9 +332,11 @@ func (m *message) end(state outbound.State, reason string) {
 	n.cfg.Metrics.Waiting(d.Channel, -1)
 	n.cfg.Metrics.Ended(d.Channel, state)
 	m.save(nil)
-	if c := h.orders[m.entry.Command]; c != nil {
-		c.countEnd(state)
-		c.finish("")
+	for _, id := range append(m.earlier, m.entry.Command) {
+		if c := h.orders[id]; c != nil {
+			c.countEnd(state)
+			c.finish("")
+		}
 	}
 	h.ended = append(h.ended, ended{m.at, m.entry})
 	h.consider()

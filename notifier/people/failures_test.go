@@ -84,3 +84,34 @@ func TestSMS4xx(t *testing.T) {
 		})
 	})
 }
+
+// TestRetriedTwice: two commands retry a message that is still pending. Both end with it, and a restart does not send
+// the message again.
+func TestRetriedTwice(t *testing.T) {
+	run(t, func(r *rig) {
+		r.relay.answers(func(string) error { return &smtp.SMTPError{Code: 451, Message: "later"} })
+		r.level(yellow)
+		id := r.lists.to("charge", subscriber.ChannelMail).ID
+		for _, command := range []string{"cmd_1", "cmd_2"} {
+			r.order(outbound.Command{ID: command, Verb: outbound.VerbRetry, Delivery: id})
+			r.wait(time.Second)
+		}
+		r.relay.answers(nil)
+		r.wait(10 * time.Minute)
+		r.want("mail charge YELLOW")
+		done := map[string]outbound.Progress{}
+		for _, p := range r.lists.progress {
+			done[p.ID] = p
+		}
+		for _, command := range []string{"cmd_1", "cmd_2"} {
+			if p := done[command]; !p.Done || p.Delivered != 1 {
+				t.Errorf("%s: %+v", command, p)
+			}
+		}
+		r.commit()
+		r.kill()
+		r.start()
+		r.wait(time.Minute)
+		r.want()
+	})
+}
