@@ -100,6 +100,7 @@ func (e *endpoint) paused() bool { return !e.enabled || e.main.queue.Disabled !=
 // remove ends the queues permanently: an attempt in flight finishes, and pending events are canceled.
 func (e *endpoint) remove() {
 	e.gone = true
+	head, probe := e.main.head, e.main.probe // their records contain their attempts
 	for _, r := range []*runner{&e.main, e.second} {
 		if r == nil {
 			continue
@@ -107,14 +108,17 @@ func (e *endpoint) remove() {
 		e.h.owner.n.timers.stop(&r.timer)
 		if !r.busy && r.head != nil {
 			r.storeFinal(r.head, r.tries, outbound.Cancelled, deleted)
-			r.head = nil
+			if r.probe != nil {
+				r.storeFinal(r.probe, r.probeTries, outbound.Cancelled, deleted)
+			}
+			r.head, r.probe = nil, nil
 		}
 		for _, j := range r.jobs {
 			j.command.finish(deleted)
 		}
 	}
 	for _, w := range e.h.after(e.main.queue.Cursor) {
-		if e.main.head != w && wants(e.main.hook, w) {
+		if w != head && w != probe && wants(e.main.hook, w) {
 			e.main.storeFinal(w, nil, outbound.Cancelled, deleted)
 		}
 	}

@@ -308,6 +308,53 @@ func TestMatrixDeleted(t *testing.T) {
 	})
 }
 
+// TestDeletedKeepsAttempts: the list shows the attempts for an event that was pending when its endpoint was deleted.
+func TestDeletedKeepsAttempts(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		r.hook("north", "whk_1")
+		r.receiver.set("whk_1", always(refused()))
+		r.start()
+		r.change("north")
+		r.settle(10 * time.Second)
+		tried := len(r.receiver.of("whk_1"))
+		r.unhook("north", "whk_1")
+		r.settle(time.Second)
+		for _, d := range r.lists.deliveries {
+			if d.State != outbound.Cancelled || len(d.Attempts) != tried {
+				t.Errorf("%d attempts of %d, %+v", len(d.Attempts), tried, d)
+			}
+		}
+		r.end()
+	})
+}
+
+// TestDeletedDuringAProbe: no delivery stays pending if an endpoint is deleted while it is probed.
+func TestDeletedDuringAProbe(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		r.hook("north", "whk_1")
+		r.receiver.set("whk_1", always(status(500)))
+		r.start()
+		bad := r.change("north")[0]
+		next := r.change("north")[0]
+		r.settle(time.Second)
+		r.receiver.set("whk_1", func(m sending.Message) sending.Result {
+			if m.EventID == next {
+				return sending.Result{Class: hang}
+			}
+			return status(500)
+		})
+		for seen := r.receiver.of("whk_1"); seen[len(seen)-1].event == bad; seen = r.receiver.of("whk_1") {
+			r.settle(time.Second)
+		}
+		r.unhook("north", "whk_1")
+		r.settle(time.Minute)
+		if states := r.lists.states(); states[outbound.Cancelled] != 2 {
+			t.Errorf("states %v", states)
+		}
+		r.end()
+	})
+}
+
 // TestMatrixRotatedMidFlight: an attempt uses the secrets that are valid when it starts, not those when it became due
 // or entered the queue.
 func TestMatrixRotatedMidFlight(t *testing.T) {

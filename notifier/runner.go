@@ -235,6 +235,9 @@ func (r *runner) handleResult(w *waiting, began time.Time, result sending.Result
 	case v.Passed:
 		r.end(r.head, r.tries, outbound.Poison, "passed")
 		r.end(w, r.tries, outbound.Delivered, "")
+	case probe && r.e.gone:
+		r.end(r.head, r.tries, outbound.Cancelled, deleted)
+		r.end(w, tries, v.State, v.Reason)
 	case v.State != outbound.Pending && !probe:
 		r.end(w, tries, v.State, v.Reason)
 	default:
