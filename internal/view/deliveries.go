@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"sync"
 	"time"
 
@@ -18,11 +19,14 @@ var (
 	deliveriesSource string
 	//go:embed count.lua
 	countSource string
+	//go:embed episodes.lua
+	episodesSource string
 	//go:embed signs.lua
 	signsSource string
 
 	deliveriesScript = redis.NewScript(deliveriesSource)
 	countScript      = redis.NewScript(countSource)
+	episodesScript   = redis.NewScript(episodesSource)
 	signsScript      = redis.NewScript(signsSource)
 )
 
@@ -54,6 +58,7 @@ const rankSize = 20
 const (
 	endpointMost    = 10_000 // deliveries
 	deliveriesKept  = 90 * 24 * time.Hour
+	episodesKept    = 90 * 24 * time.Hour // after the end of the alert run
 	commandsKept    = 7 * 24 * time.Hour
 	linksKept       = 2 * 24 * time.Hour
 	deliveriesBatch = 200     // number of deliveries written in one round trip
@@ -62,6 +67,12 @@ const (
 
 // note identifies a field that is stored in addition to the lists, such as the health of an endpoint.
 type note struct{ hospital, kind, id string }
+
+// noted is the value of a note.
+type noted struct {
+	value []byte
+	ended time.Time // when the alert run ended; zero: it has not, or the note is of another kind
+}
 
 // These are the kinds of notes.
 const (
@@ -82,7 +93,7 @@ type Deliveries struct {
 
 	mu         sync.Mutex
 	deliveries map[string]*Delivery // by hospital and id
-	notes      map[note][]byte
+	notes      map[note]noted
 	waiting    []chan struct{}        // closed once everything that was queued before is written
 	most       int                    // maximum number of pending deliveries
 	lost       map[int32]int          // deliveries dropped because of the limit, by partition
@@ -104,7 +115,7 @@ type listsWriter struct {
 func (b *View) Deliveries() *Deliveries {
 	return &Deliveries{
 		writer: b.newWriter("the lists"), view: b, most: deliveriesMost,
-		deliveries: map[string]*Delivery{}, notes: map[note][]byte{}, lost: map[int32]int{}, partitions: map[int32]*listsWriter{},
+		deliveries: map[string]*Delivery{}, notes: map[note]noted{}, lost: map[int32]int{}, partitions: map[int32]*listsWriter{},
 	}
 }
 
@@ -128,28 +139,29 @@ func (d *Deliveries) Put(one Delivery) {
 
 // PutHealth queues the health of an endpoint.
 func (d *Deliveries) PutHealth(hospital, endpoint string, value []byte) {
-	d.put(note{hospital, noteHealth, endpoint}, value)
+	d.put(note{hospital, noteHealth, endpoint}, noted{value: value})
 }
 
 // PutCommand queues the progress of a command, which is stored for a week.
 func (d *Deliveries) PutCommand(hospital, id string, value []byte) {
-	d.put(note{hospital, noteCommand, id}, value)
+	d.put(note{hospital, noteCommand, id}, noted{value: value})
 }
 
-// PutEpisode queues the state of an alert run.
-func (d *Deliveries) PutEpisode(hospital, id string, value []byte) {
-	d.put(note{hospital, noteEpisode, id}, value)
+// PutEpisode queues the state of an alert run, which ended at the given time; zero means that it has not ended. A run
+// is stored for 90 days after its end.
+func (d *Deliveries) PutEpisode(hospital, id string, ended time.Time, value []byte) {
+	d.put(note{hospital, noteEpisode, id}, noted{value, ended})
 }
 
 // PutLink queues the target of the link that contains a token, which is stored for two days.
 func (d *Deliveries) PutLink(token string, value []byte) {
-	d.put(linkNote(token), value)
+	d.put(linkNote(token), noted{value: value})
 }
 
-func (d *Deliveries) put(n note, value []byte) {
+func (d *Deliveries) put(n note, v noted) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.notes[n] = value
+	d.notes[n] = v
 	d.signal()
 }
 
@@ -178,7 +190,7 @@ func (d *Deliveries) Run(ctx context.Context) error {
 func (d *Deliveries) flush(ctx context.Context) (err error) {
 	d.mu.Lock()
 	deliveries, notes, waiting, lost := d.deliveries, d.notes, d.waiting, d.lost
-	d.deliveries, d.notes, d.waiting, d.lost = map[string]*Delivery{}, map[note][]byte{}, nil, map[int32]int{}
+	d.deliveries, d.notes, d.waiting, d.lost = map[string]*Delivery{}, map[note]noted{}, nil, map[int32]int{}
 	said := d.drainSigns()
 	d.mu.Unlock()
 
@@ -271,7 +283,7 @@ func (b *View) putDeliveries(ctx context.Context, hospital, endpoint string, lis
 // putNotes writes the notes of partitions without a fault, in one round trip to each node, and deletes the written
 // notes from the map. In Redis, it counts one write for each partition with written notes, and then calls counted
 // with one hospital of the partition. Notes without a hospital, which are links, do not count.
-func (b *View) putNotes(ctx context.Context, notes map[note][]byte, faults map[int32]error, counted func(hospital string)) {
+func (b *View) putNotes(ctx context.Context, notes map[note]noted, faults map[int32]error, counted func(hospital string)) {
 	var list, commands []note // commands are written last, so that a reader of a finished command finds its effects
 	for n := range notes {
 		switch {
@@ -289,22 +301,16 @@ func (b *View) putNotes(ctx context.Context, notes map[note][]byte, faults map[i
 	}
 	for node, indexes := range b.byNode(ctx, keys) {
 		pipe := node.redis.Pipeline()
-		written := map[int32]string{} // one hospital of each partition
+		written := map[int32]string{}        // one hospital of each partition
+		pipe.ScriptLoad(ctx, episodesSource) // Redis loses scripts when it restarts
+		pipe.ScriptLoad(ctx, countSource)
 		for _, i := range indexes {
-			n, keep := list[i], deliveriesKept
-			switch n.kind {
-			case noteCommand:
-				keep = commandsKept
-			case noteLink:
-				keep = linksKept
-			}
-			pipe.HSet(ctx, keys[i], n.id, notes[n])
-			pipe.PExpire(ctx, keys[i], keep)
+			n := list[i]
+			b.putNote(ctx, pipe, n, notes[n])
 			if n.hospital != "" {
 				written[b.partitionOf(n.hospital)] = n.hospital
 			}
 		}
-		pipe.ScriptLoad(ctx, countSource) // Redis loses scripts when it restarts
 		for partition := range written {
 			countScript.EvalSha(ctx, pipe, []string{b.listedKey(partition)})
 		}
@@ -324,6 +330,27 @@ func (b *View) putNotes(ctx context.Context, notes map[note][]byte, faults map[i
 	}
 }
 
+// putNote adds the commands that write a note to a pipeline.
+func (b *View) putNote(ctx context.Context, pipe redis.Pipeliner, n note, v noted) {
+	key, keep := b.noteKey(n), deliveriesKept
+	switch n.kind {
+	case noteEpisode:
+		ended := ""
+		if !v.ended.IsZero() {
+			ended = strconv.FormatInt(v.ended.UnixMilli(), 10)
+		}
+		before := b.now().Add(-episodesKept).UnixMilli()
+		episodesScript.EvalSha(ctx, pipe, []string{key, b.endedKey(n.hospital)}, n.id, v.value, ended, before, keep.Milliseconds())
+		return
+	case noteCommand:
+		keep = commandsKept
+	case noteLink:
+		keep = linksKept
+	}
+	pipe.HSet(ctx, key, n.id, v.value)
+	pipe.PExpire(ctx, key, keep)
+}
+
 // countWrite counts a write to the lists of a hospital.
 func (d *Deliveries) countWrite(hospital string) {
 	d.mu.Lock()
@@ -337,6 +364,6 @@ func (d *Deliveries) countWrite(hospital string) {
 // read it immediately. It waits for Redis. The notifier writes later progress with [Deliveries.PutCommand].
 func (b *View) WriteCommand(ctx context.Context, hospital, id string, value []byte) error {
 	faults := map[int32]error{}
-	b.putNotes(ctx, map[note][]byte{{hospital, noteCommand, id}: value}, faults, func(string) {})
+	b.putNotes(ctx, map[note]noted{{hospital, noteCommand, id}: {value: value}}, faults, func(string) {})
 	return faults[b.partitionOf(hospital)]
 }

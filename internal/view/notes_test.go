@@ -3,6 +3,7 @@ package view
 import (
 	"context"
 	"fmt"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -45,12 +46,12 @@ func TestCommandsAreNotedLast(t *testing.T) {
 	defer b.Close()
 	seen := &written{}
 	b.only.redis.AddHook(seen)
-	notes := map[note][]byte{}
+	notes := map[note]noted{}
 	for i := range 20 {
 		id := fmt.Sprint(i)
-		notes[note{"north", noteCommand, id}] = []byte("{}")
-		notes[note{"north", noteEpisode, id}] = []byte("{}")
-		notes[note{"", noteLink, id}] = []byte("{}")
+		notes[note{"north", noteCommand, id}] = noted{value: []byte("{}")}
+		notes[note{"north", noteEpisode, id}] = noted{value: []byte("{}")}
+		notes[note{"", noteLink, id}] = noted{value: []byte("{}")}
 	}
 	faults := map[int32]error{}
 	b.putNotes(t.Context(), notes, faults, func(string) {})
@@ -93,5 +94,43 @@ func TestLinksAreHashed(t *testing.T) {
 	}
 	if len(d.notes) != 1 {
 		t.Errorf("%d notes", len(d.notes))
+	}
+}
+
+// TestEndedEpisodesAreDeleted: an alert run is listed for 90 days after its end. A run that has not ended is kept, and
+// so is the run of another hospital.
+func TestEndedEpisodesAreDeleted(t *testing.T) {
+	server, err := Embed()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer server.Close()
+	now := time.Date(2026, 3, 1, 14, 0, 0, 0, time.UTC)
+	b, err := Open(Config{URL: server.URL(), Now: func() time.Time { return now }, Partition: func(string) int32 { return 0 }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer b.Close()
+	d := b.Deliveries()
+	put := func(hospital, id string, ended time.Time) {
+		t.Helper()
+		d.PutEpisode(hospital, id, ended, []byte("{}"))
+		if err := d.flush(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	put("north", "open", time.Time{})
+	put("south", "ended", now)
+	for day := range 200 {
+		put("north", strconv.Itoa(day), now)
+		now = now.Add(24 * time.Hour)
+	}
+	put("north", "last", time.Time{})
+	all, err := b.Lists().Episodes(t.Context(), "north")
+	if err != nil || len(all) != 2+90 || all["open"] == "" || all["last"] == "" || all["110"] == "" || all["109"] != "" {
+		t.Errorf("%d runs, %v", len(all), err)
+	}
+	if all, err := b.Lists().Episodes(t.Context(), "south"); err != nil || len(all) != 1 {
+		t.Errorf("%d runs of the other hospital, %v", len(all), err)
 	}
 }

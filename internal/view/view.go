@@ -202,6 +202,9 @@ func (k *keys) noteKey(n note) string {
 	return key
 }
 
+// endedKey returns the key of the ids of a hospital's alert runs that have ended, sorted by when they ended.
+func (k *keys) endedKey(hospital string) string { return k.of(hospital, noteEpisode) + ":ended" }
+
 // These are the keys of the feeds.
 func (k *keys) feedsKey(hospital string) string { return k.of(hospital, "feeds") }
 

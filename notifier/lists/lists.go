@@ -52,7 +52,7 @@ func (s Writer) Progress(p outbound.Progress) {
 
 // AlertRun writes an alert run.
 func (s Writer) AlertRun(e outbound.AlertRun) {
-	s.note(e, func(value []byte) { s.lists.PutEpisode(e.Hospital, e.ID, value) })
+	s.note(e, func(value []byte) { s.lists.PutEpisode(e.Hospital, e.ID, e.ClosedAt, value) })
 }
 
 // Link writes the target of an alert's acknowledgment link.

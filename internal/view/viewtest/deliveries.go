@@ -152,8 +152,8 @@ func testNotes(t *testing.T, s Server) {
 	d.PutHealth("north", "whk_1", []byte("failing"))
 	d.PutHealth("north", "whk_1", []byte("active"))
 	d.PutCommand("north", "cmd_1", []byte("begun"))
-	d.PutEpisode("north", "epi_1", []byte("open"))
-	d.PutEpisode("north", "epi_2", []byte("told"))
+	d.PutEpisode("north", "epi_1", time.Time{}, []byte("open"))
+	d.PutEpisode("north", "epi_2", time.Time{}, []byte("told"))
 	d.PutLink("hash", []byte("north"))
 	awaitSuccess(t, func() error {
 		health, err := b.Lists().Health(t.Context(), "north", "whk_1")

@@ -175,7 +175,7 @@ func testOlderLists(t *testing.T, s Server) {
 			d.Put(view.Delivery{Hospital: "north", Endpoint: "whk_1", ID: "dlv_2", OccurredAt: now(), Value: []byte("two")})
 		},
 		"an outcome":         func(d *view.Deliveries) { d.PutHealth("north", "whk_1", []byte("failing")) },
-		"an alert run":       func(d *view.Deliveries) { d.PutEpisode("north", "run_1", []byte("acknowledged")) },
+		"an alert run":       func(d *view.Deliveries) { d.PutEpisode("north", "run_1", time.Time{}, []byte("acknowledged")) },
 		"one more change":    func(d *view.Deliveries) { pulse(t, d, now(), 8) },
 		"a command, handled": func(d *view.Deliveries) { d.PutCommand("north", "cmd_1", []byte("done")) },
 	} {
