@@ -148,7 +148,8 @@ type message struct {
 	busy  bool
 	over  bool
 
-	earlier []string // commands that requested the message before the one in entry
+	again   time.Time // when a command sent the final message again; zero: no command has
+	earlier []string  // commands that requested the message before the one in entry
 }
 
 // post stores a message and, if the message is pending, sends it. A pending message that is already in the ledger is
@@ -180,12 +181,15 @@ func (m *message) begin() {
 func (h *hospital) resend(e *outbound.Entry, c *command) {
 	if old := h.messages[e.Delivery.ID]; old != nil {
 		old.entry.Delivery.NextAttemptAt = time.Time{}
+		if old.entry.Command == c.order.Command.ID { // the command had sent the message again before a restart
+			old.again = c.order.Command.At
+		}
 		old.earlier = append(old.earlier, old.entry.Command)
 		old.entry.Command, old.entry.Traceparent = c.order.Command.ID, ""
 		old.schedule()
 		return
 	}
-	m := &message{h: h, entry: *e, at: h.owner.end}
+	m := &message{h: h, entry: *e, at: h.owner.end, again: c.order.Command.At}
 	m.entry.Command, m.entry.Expires = c.order.Command.ID, h.owner.n.clock.readTime().Add(retryWindow)
 	m.entry.Traceparent = "" // sent because of the command, not of the original request
 	d := &m.entry.Delivery
@@ -257,6 +261,9 @@ func (m *message) schedule() {
 			}
 			out.Hospital, out.DeliveryID, out.EventID, out.Event = d.Hospital, d.ID, d.EventID, d.Event
 			out.Attempt, out.Expires, out.Traceparent = nextAttempt(d.Attempts), m.entry.Expires, m.entry.Traceparent
+			if out.Since = m.again; out.Since.IsZero() {
+				out.Since = d.OccurredAt
+			}
 			return out, true
 		},
 		dropped: func() {

@@ -49,6 +49,22 @@ func TestReceipt(t *testing.T) {
 			r.want("mail manager YELLOW")
 		})
 	})
+	t.Run("and it is sent again, as a new message", func(t *testing.T) {
+		run(t, func(r *rig) {
+			r.relay.answers(unknown)
+			written := time.Now()
+			r.level(yellow)
+			r.wait(time.Minute)
+			first := r.provider.accepted()[0]
+			r.order(undelivered(first.ID))
+			r.wait(time.Minute)
+			asked := time.Now()
+			r.order(outbound.Command{ID: "cmd_again", Verb: outbound.VerbRetry, Delivery: first.ID})
+			if len(r.since) != 2 || !r.since[0].Equal(written) || !r.since[1].Equal(asked) {
+				t.Errorf("sent since %v, want %v and %v", r.since, written, asked)
+			}
+		})
+	})
 	t.Run("and it is sent again", func(t *testing.T) {
 		run(t, func(r *rig) {
 			r.relay.answers(unknown)

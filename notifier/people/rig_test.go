@@ -34,6 +34,7 @@ type rig struct {
 	lists    *alertLists
 	relay    *relay
 	provider *provider
+	since    []time.Time // Since of each attempt to send an SMS
 	hooked   *hooked
 	figures  *figures
 	skew     time.Duration // error of the clock of the notifiers that start later
@@ -109,7 +110,7 @@ func (r *rig) start() {
 	r.n = notifier.New(notifier.Config{
 		Settings: r.settings, Ledger: r.ledger, LedgerID: "L", Partition: func(string) int32 { return 0 }, Lists: r.lists, Metrics: r.figures,
 		Senders: map[subscriber.Channel]sending.Sender{
-			subscriber.ChannelMail: sender, subscriber.ChannelSMS: texts, subscriber.ChannelWebhook: r.hooked,
+			subscriber.ChannelMail: sender, subscriber.ChannelSMS: &watched{Sender: texts, rig: r}, subscriber.ChannelWebhook: r.hooked,
 		},
 		People: people.New(people.Config{
 			Settings: r.settings, Seals: seals, Lists: r.lists, TokenKey: []byte("tokens"), PublicURL: "https://svc.example",
@@ -315,4 +316,18 @@ func (h *hooked) of(event string) []string {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return slices.Clone(h.bodies[event])
+}
+
+// watched records since when the SMS may have been sent.
+type watched struct {
+	sending.Sender
+	rig *rig
+	mu  sync.Mutex
+}
+
+func (w *watched) Send(ctx context.Context, m sending.Message) sending.Result {
+	w.mu.Lock()
+	w.rig.since = append(w.rig.since, m.Since)
+	w.mu.Unlock()
+	return w.Sender.Send(ctx, m)
 }

@@ -231,12 +231,13 @@ func TestTwilioLooksUp(t *testing.T) {
 			f := &fakeTwilio{t: t, lose: tt.lose}
 			provider := httptest.NewServer(f)
 			defer provider.Close()
+			written := time.Now()
 			first := gateway(t, DriverTwilio, provider.URL).Send(t.Context(), text)
 			if tt.lose != nil && (first.Class == sending.ClassOK || first.Final || first.RetryAfter != defaultListDelay) {
 				t.Fatalf("first = %+v", first)
 			}
 			again := text
-			again.Attempt = tt.attempt
+			again.Attempt, again.Since = tt.attempt, written
 			second := gateway(t, DriverTwilio, provider.URL).Send(t.Context(), again)
 			if second.Class != sending.ClassOK || second.Response != "SM00" || len(f.messages) != 1 {
 				t.Errorf("second = %+v, %d messages", second, len(f.messages))
@@ -259,6 +260,24 @@ func TestTwilioLooksUp(t *testing.T) {
 		defer provider.Close()
 		if r := gateway(t, DriverTwilio, provider.URL).Send(t.Context(), text); r.Class != sending.ClassOK || len(f.messages) != 2 {
 			t.Errorf("result = %+v, %d messages", r, len(f.messages))
+		}
+	})
+	t.Run("the same words of an earlier alert are another message", func(t *testing.T) {
+		// Two alerts have the same text within a minute, in the hour that is repeated when clocks are set back, or if a
+		// command sends the alert again.
+		for _, attempt := range []int{1, 2} {
+			for _, status := range []string{"delivered", "undelivered"} {
+				f := &fakeTwilio{t: t, messages: []twilioMessage{{
+					SID: "SM99", Body: text.Text, Status: status, Created: time.Now().Add(-30 * time.Second).Format(time.RFC1123Z),
+				}}}
+				provider := httptest.NewServer(f)
+				defer provider.Close()
+				later := text
+				later.Attempt, later.Since = attempt, time.Now()
+				if r := gateway(t, DriverTwilio, provider.URL).Send(t.Context(), later); r.Class != sending.ClassOK || len(f.messages) != 2 {
+					t.Errorf("attempt %d after %s: result = %+v, %d messages", attempt, status, r, len(f.messages))
+				}
+			}
 		}
 	})
 	t.Run("without the list the first attempt goes out, the second waits", func(t *testing.T) {

@@ -26,17 +26,22 @@ const defaultListDelay = 30 * time.Second
 // twilio uses the Messages resource of Twilio's API version 2010-04-01, which other providers also offer.
 //
 // The API has no idempotency key. Therefore each attempt first lists the messages that were sent to the same number
-// in the last 12 hours. A message with the same text comes from an earlier attempt, whose result a crash may have
-// lost. After an unknown outcome (a 5xx or a timeout), the next attempt waits until the message would be in the list,
-// and is made only if the list can be read.
+// since the message was written. A message with the same text comes from an earlier attempt, whose result a crash may
+// have lost. After an unknown outcome (a 5xx or a timeout), the next attempt waits until the message would be in the
+// list, and is made only if the list can be read.
 type twilio struct {
 	provider
 	listDelay time.Duration
 }
 
-// sameWithin is the period in which a message with the same text is considered the same message. Texts contain the
-// time of day, so no two alerts within half a day are equal.
-const sameWithin = 12 * time.Hour
+const (
+	// sameWithin is the longest period in which a message with the same text is considered the same message. Texts
+	// contain the time of day, so two alerts within half a day are equal only within one minute, or within the hour
+	// that is repeated when clocks are set back.
+	sameWithin = 12 * time.Hour
+	// clocksDiffer is how far the clocks of the provider and of this process may differ.
+	clocksDiffer = 5 * time.Second
+)
 
 // firstLookUp is the timeout for reading the list before the first attempt. If the list cannot be read in time, the
 // first attempt is made without it.
@@ -120,7 +125,12 @@ func (w *twilio) delayUnclear(r sending.Result) sending.Result {
 // lookUp looks for the message in the provider's list. If found is true, r is the result of the attempt that sent the
 // message. If found is false and r.Class is set, the list could not be read.
 func (w *twilio) lookUp(ctx context.Context, m *sending.Message) (found bool, r sending.Result) {
-	since := w.config.Now().UTC().Add(-sameWithin) // the provider can filter only by day
+	now := w.config.Now().UTC()
+	since := now.Add(-sameWithin)
+	if from := m.Since.UTC().Add(-clocksDiffer); from.After(since) && !m.Since.After(now) { // after now: a clock was ahead
+		since = from
+	}
+	// The provider can filter only by day.
 	query := url.Values{"To": {m.To}, "DateSent>": {since.Format(time.DateOnly)}, "PageSize": {"100"}}
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, w.messages()+"?"+query.Encode(), http.NoBody)
 	if err != nil {

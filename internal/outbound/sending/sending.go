@@ -49,6 +49,9 @@ type Message struct {
 	Event      string
 	Attempt    int       // from 1
 	Expires    time.Time // when the message expires; zero: never
+	// Since is when the message was written or, if a command sends it again, when the command was given. No earlier
+	// attempt concerns this message. Zero: unknown.
+	Since time.Time
 
 	Traceparent string // trace of the request that caused the message, or "" if it is not traced; not sent to the recipient
 
