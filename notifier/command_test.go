@@ -1,7 +1,9 @@
 package notifier_test
 
 import (
+	"context"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"svc/internal/outbound"
@@ -218,4 +220,43 @@ func TestReplayPassesPoison(t *testing.T) {
 			r.end()
 		})
 	}
+}
+
+// TestRefillOfACommand: a command that ends while the lists are rebuilt stays done, although the rebuild read its record
+// before that.
+func TestRefillOfACommand(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		r.hook("north", "whk_1")
+		r.start()
+		gate := make(chan struct{})
+		r.receiver.set("whk_1", func(sending.Message) sending.Result {
+			<-gate
+			return ok()
+		})
+		r.order(outbound.Command{ID: "cmd_1", Hospital: "north", Verb: outbound.VerbTest, Endpoint: "whk_1", Channel: subscriber.ChannelWebhook})
+		r.settle(time.Second)
+		clear(r.lists.progress)
+		refilled := make(chan error)
+		go func() { refilled <- r.n.RefillLists(t.Context(), 0, func(context.Context) {}) }()
+		synctest.Wait() // the rebuild has begun to read the ledger
+		close(gate)
+		synctest.Wait()
+		if err := <-refilled; err != nil {
+			t.Fatal(err)
+		}
+		if p := r.lists.progress["cmd_1"]; !p.Done || p.Delivered != 1 {
+			t.Errorf("progress %+v", p)
+		}
+		r.receiver.set("whk_1", always(sending.Result{Class: hang}))
+		r.order(outbound.Command{ID: "cmd_2", Hospital: "north", Verb: outbound.VerbTest, Endpoint: "whk_1", Channel: subscriber.ChannelWebhook})
+		r.settle(time.Second)
+		clear(r.lists.progress)
+		if err := r.n.RefillLists(t.Context(), 0, func(context.Context) {}); err != nil {
+			t.Fatal(err)
+		}
+		if one, two := r.lists.progress["cmd_1"], r.lists.progress["cmd_2"]; !one.Done || two.Done || two.Count != 1 {
+			t.Errorf("then progress %+v and %+v", one, two)
+		}
+		r.end()
+	})
 }

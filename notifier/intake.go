@@ -132,6 +132,7 @@ func (n *Notifier) RefillLists(ctx context.Context, partition int32, written fun
 		return fmt.Errorf("refill lists: %w", err)
 	}
 	count, term := 0, int64(0)
+	running := map[string]outbound.Progress{} // commands whose records do not say that they are done, by id
 	if _, err = n.cfg.Ledger.Read(ctx, partition, from, "", func(offset int64, entry any) bool {
 		if _, closed := entry.(*outbound.ClosedRun); !closed && offset < week {
 			return ctx.Err() == nil
@@ -143,7 +144,12 @@ func (n *Notifier) RefillLists(ctx context.Context, partition int32, written fun
 		case *outbound.Entry:
 			n.cfg.Lists.Delivery(e)
 		case *outbound.Order:
-			n.cfg.Lists.Progress(e.Progress)
+			delete(running, e.Command.ID)
+			if e.Progress.Done {
+				n.cfg.Lists.Progress(e.Progress)
+			} else {
+				running[e.Command.ID] = e.Progress
+			}
 		case *outbound.ClosedRun:
 			if e.Term >= term { // an owner that was suspended and has resumed writes a lower term
 				term = e.Term
@@ -155,6 +161,15 @@ func (n *Notifier) RefillLists(ctx context.Context, partition int32, written fun
 		return fmt.Errorf("refill lists: %w", err)
 	}
 	n.call(n.withOwnership(partition, func(o *ownership) {
+		for id, p := range running {
+			// The command may have made progress or ended since its record was read.
+			switch h := o.hospitals[p.Hospital]; {
+			case h != nil && h.orders[id] != nil:
+				n.cfg.Lists.Progress(h.orders[id].order.Progress)
+			case h == nil || !h.done[id]:
+				n.cfg.Lists.Progress(p)
+			}
+		}
 		for _, h := range o.hospitals {
 			for _, e := range h.endpoints {
 				e.reported = outbound.Health{}

@@ -213,7 +213,7 @@ func (r *rig) settle(d time.Duration) {
 func (r *rig) order(c outbound.Command) {
 	r.t.Helper()
 	c.At = time.Now()
-	o := &outbound.Order{Command: c}
+	o := &outbound.Order{Command: c, Progress: outbound.Progress{ID: c.ID, Hospital: c.Hospital, Verb: c.Verb}}
 	key, value, err := ledger.Encode(nil, o)
 	if err != nil {
 		r.t.Fatal(err)
