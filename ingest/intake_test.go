@@ -145,6 +145,11 @@ func TestNoticesOfMLLP(t *testing.T) {
 // TestNoticesOfApplying: the notice of a warning from applying an observation names the message or field that caused
 // the warning. There is no such notice if decoding has already reported the same warning.
 func TestNoticesOfApplying(t *testing.T) {
+	observation := func(id string) string {
+		return `{"resourceType":"Observation","id":"` + id + `","status":"final","code":{"coding":[{"system":"http://loinc.org","code":"11949-4"}]},` +
+			`"valueString":"Category II","subject":{"reference":"Patient/p"},"encounter":{"reference":"Encounter/e"}}`
+	}
+	observations := "[{}," + observation("o1") + "," + observation("o2") + "]"
 	for name, test := range map[string]struct {
 		path, kind, body string
 		warning          acuity.Warning
@@ -156,6 +161,8 @@ func TestNoticesOfApplying(t *testing.T) {
 		"of several, already": {"hl7", "text/plain", telegram("M1", "ORU^R01", "") + telegram("M2", "ADT^A06", visit), acuity.Warning{Code: "adt_extension", Path: "events[0].MSH-9"}, ""},
 		"of a batch":          {"batch", "", `{"events":[{},` + adtBody + `]}`, acuity.Warning{Code: "cancel_waiting", Path: "events[0]"}, "warned  cancel_waiting events[1].cancelsOccurredAt"},
 		"of a resource":       {"fhir", "", `[{},{"resourceType":"Encounter","id":"e","status":"arrived"}]`, acuity.Warning{Code: "place_differs", Path: "events[0]"}, "warned  place_differs [1]"},
+		"of a signal":         {"fhir", "", observations, acuity.Warning{Code: "too_many_statements", Path: "signals[1]"}, "warned  too_many_statements [2]"},
+		"of another patient":  {"fhir", "", observations, acuity.Warning{Code: "subject_differs", Path: "signals[1]"}, "warned  subject_differs [2].subject"},
 		"of a room":           {"clinical", "", `{"roomId":4,"signals":[]}`, acuity.Warning{Code: "room_not_occupied", Path: "roomId"}, "warned  room_not_occupied roomId"},
 	} {
 		t.Run(name, func(t *testing.T) {

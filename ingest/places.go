@@ -32,7 +32,7 @@ func (p *Places) Events() int { return max(len(p.origins), len(p.controlIDs), le
 // been reported.
 func (p *Places) Notice(w acuity.Warning) (Notice, bool) {
 	path := p.locateWarning(w)
-	if p.encounters != nil {
+	if p.resource != nil {
 		path = p.encounter(w)
 	}
 	if slices.ContainsFunc(p.ReadWarnings, func(t acuity.Warning) bool { return t.Code == w.Code && strings.HasPrefix(t.Path, path) }) {
@@ -148,8 +148,12 @@ func (p *Places) encounter(w acuity.Warning) string {
 	switch {
 	case ok && n < len(p.encounters):
 		return p.encounters[n]
-	case signal && p.resource != nil && w.Code == "subject_differs":
-		return p.resource("signals", s) + ".subject"
+	case signal && p.resource != nil:
+		path := p.resource("signals", s)
+		if w.Code == "subject_differs" {
+			path += ".subject"
+		}
+		return path
 	case reference && p.resource != nil:
 		return p.resource("references", r)
 	case w.Path == "" && len(p.encounters) == 1 && !slices.Contains(statementWarnings, w.Code):
