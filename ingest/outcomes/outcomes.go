@@ -4,10 +4,12 @@ package outcomes
 import (
 	"context"
 	"log/slog"
+	"slices"
 	"sync"
 	"time"
 
 	"svc/acuity"
+	"svc/acuity/facts"
 	"svc/acuity/hospital"
 	"svc/ingest"
 	"svc/internal/feeds"
@@ -129,6 +131,8 @@ func (k *kept) notices(at time.Time, c *acuity.Change) (all []feeds.Notice) {
 	}
 	for _, w := range c.Warnings {
 		if n, fresh := k.places.Notice(w); fresh {
+			about, _ := rules.ExplainWarning(w.Code)
+			n.Refused = about.Effect == rules.Refused // a signal or a census row beyond a limit of the hospital
 			all = append(all, noticed(at, k.request, n))
 		}
 	}
@@ -137,7 +141,7 @@ func (k *kept) notices(at time.Time, c *acuity.Change) (all []feeds.Notice) {
 			all = append(all, noticed(at, k.request, k.places.Refusal(i, c.Items[i].Reason)))
 		}
 	}
-	if c.Outcome == acuity.Rejected && len(all) == 0 {
+	if outcomeOf(c) == acuity.Rejected && !slices.ContainsFunc(all, func(n feeds.Notice) bool { return n.Refused }) {
 		all = append(all, noticed(at, k.request, ingest.Notice{Refused: true, ControlID: k.places.ControlID(), Code: c.Reason}))
 	}
 	return all
@@ -176,11 +180,17 @@ func addOutcomes(sum *feeds.Counts, c *acuity.Change, messages int) {
 		}
 		return
 	}
-	outcome := c.Outcome
-	if _, over := hospital.Exceeded(c.Reason); over {
-		outcome = acuity.Rejected
+	addOutcome(sum, outcomeOf(c), c.Reason, int64(messages))
+}
+
+// outcomeOf returns the outcome of a whole observation for the counts. If the observation exceeds a limit of the
+// hospital, or has the Idempotency-Key of a request with a different body, it counts as rejected, because its facts
+// are not used.
+func outcomeOf(c *acuity.Change) acuity.Outcome {
+	if _, over := hospital.Exceeded(c.Reason); over || c.Reason == facts.ReasonReused {
+		return acuity.Rejected
 	}
-	addOutcome(sum, outcome, c.Reason, int64(messages))
+	return c.Outcome
 }
 
 // addOutcome counts n messages by their outcome. reason says why a message was ignored; if the facts in the message

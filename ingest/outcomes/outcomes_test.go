@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"svc/acuity"
+	"svc/acuity/facts"
 	"svc/ingest"
 	"svc/internal/feeds"
 	"svc/schemas"
@@ -78,6 +79,14 @@ func TestFactsOfAFeed(t *testing.T) {
 			acuity.Change{Outcome: acuity.Ignored, Reason: "location_missing", Warnings: []acuity.Warning{{Code: "location_missing"}}},
 			feeds.Counts{Ignored: 1, Warnings: 1, Unused: 1},
 		},
+		"another body with the same Idempotency-Key": {
+			0, 0, true, acuity.Change{Outcome: acuity.Duplicate, Reason: facts.ReasonReused, Repeats: 1}, feeds.Counts{Rejected: 1},
+		},
+		"beyond a limit": {
+			0, 0, true,
+			acuity.Change{Outcome: acuity.Ignored, Reason: "too_many_rooms", Warnings: []acuity.Warning{{Code: "too_many_rooms", Path: "roomId"}}},
+			feeds.Counts{Rejected: 1, Warnings: 1},
+		},
 		"outside the unit": {
 			0, 0, true,
 			acuity.Change{Outcome: acuity.Applied, Warnings: []acuity.Warning{{Code: "outside_unit"}}},
@@ -119,7 +128,8 @@ func TestFactsOfAFeed(t *testing.T) {
 }
 
 // TestNoticesOfAFeed: notices from decoding are stored at once, and notices from applying when the change arrives.
-// Each notice contains the id of the request. While the limit of pending events is reached, a new observation gets no
+// A body or an item that is refused when it is applied is listed as refused, because its sender may not have waited for
+// the result. Each notice contains the id of the request. While the limit of pending events is reached, a new observation gets no
 // notices from applying.
 func TestNoticesOfAFeed(t *testing.T) {
 	at := time.Date(2031, 4, 5, 12, 0, 0, 0, time.UTC)
@@ -159,6 +169,21 @@ func TestNoticesOfAFeed(t *testing.T) {
 	}
 	if got := n.counts.Drain()[feed].Notices; !slices.Equal(got, want) {
 		t.Errorf("got  %+v\nwant %+v", got, want)
+	}
+	for offset, c := range []acuity.Change{
+		{Outcome: acuity.Duplicate, Reason: facts.ReasonReused, Repeats: 1},
+		{Outcome: acuity.Duplicate, Repeats: 1},
+		{Outcome: acuity.Ignored, Reason: "too_many_rooms", Warnings: []acuity.Warning{{Code: "too_many_rooms", Path: "roomId"}}},
+		{Outcome: acuity.Applied, Warnings: []acuity.Warning{{Code: "too_many_rooms", Path: "rooms[7]"}}},
+	} {
+		take(int64(10+offset), new(ingest.Places))
+		settle(int64(10+offset), c)
+	}
+	want = []feeds.Notice{
+		read, noted(true, "request_reused", ""), read, read, noted(true, "too_many_rooms", "roomId"), read, noted(true, "too_many_rooms", "rooms[7]"),
+	}
+	if got := n.counts.Drain()[feed].Notices; !slices.Equal(got, want) {
+		t.Errorf("refused when applied: got  %+v\nwant %+v", got, want)
 	}
 	if n.events != 0 {
 		t.Errorf("%d events are remembered", n.events)

@@ -116,7 +116,9 @@ var spanish = map[string]string{
 	"reference_unusable": "La referencia no se puede resolver o apunta a otro tipo de recurso; " +
 		"envíe Type/id, urn:uuid:, #id o un identificador.",
 	"reference_waiting": "Aún no se conoce la visita o la paciente; el dato se guarda 24 horas. Envíe el ingreso.",
-	"required":          "Falta el elemento; envíelo.",
+	"request_reused": "La Idempotency-Key ya se usó con otro contenido, así que este no se aplicó; " +
+		"vuelva a enviarlo con una clave propia.",
+	"required": "Falta el elemento; envíelo.",
 	"room_label_differs": "Un censo o un administrador dio otro nombre a la habitación, así que este no se usó; " +
 		"corrija uno de los dos.",
 	"room_not_occupied": "No se conoce ninguna paciente en la habitación; revise el número de habitación o envíe el ingreso.",

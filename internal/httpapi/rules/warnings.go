@@ -273,6 +273,7 @@ var Warnings = []Warning{
 		"The reference cannot be resolved, or points to a resource of another type; send Type/id, urn:uuid:, #id or an identifier.",
 	},
 	{"reference_waiting", Unused, ByState, "The visit or patient is not known yet; this fact is kept for 24 hours. Send the admission."},
+	{"request_reused", Refused, ByState, "The Idempotency-Key belongs to another body, so this one was not applied; use a new key."},
 	{"required", Refused, ByFHIR, "The element is missing; send it."},
 	{
 		"room_label_differs", Unused, ByState,
