@@ -35,7 +35,8 @@ func deadLetterRoutes() []contract.Route[*acts] {
 		Method: http.MethodPost, Path: "/api/admin/dead-letters/{id}/retry", Scope: access.Admin, ID: "retryDeadLetter",
 		Group: "Administration", Summary: "Retry a record that could not be applied",
 		About: "The facts are applied if this release can read the record; otherwise the response is 422 with the reason and nothing changes. " +
-			"A repeat within 24 hours of a successful retry has no further effect and returns " +
+			"If every fact exceeds a limit of the hospital, the response is also 422, and the record can be retried after 24 hours. " +
+			"A repeat within 24 hours of a retry that appended the facts has no further effect and returns " +
 			"the first response, with repeated true.",
 		Parameters: []contract.Parameter{{Name: "id", In: "path", Example: "0:0", About: "Id of the dead letter: the position of its record."}},
 		Data:       retried{}, Refuses: []problem.Kind{problem.Missing, problem.Unprocessable, problem.Conflict, problem.TooLarge},
@@ -79,7 +80,7 @@ func (a *acts) retry(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	got, ok := a.submit(w, r, nil, o)
-	if !ok {
+	if !ok || !refuseWhole(w, r, &got.change) { // a dead letter that exceeds a limit still has to be retried
 		a.recordNotDone(r, act, actionDeadLetterRetry, id)
 		return
 	}

@@ -121,7 +121,8 @@ func TestRetriesOfTwo(t *testing.T) {
 	}
 }
 
-// TestRetryRefusals: a dead letter that cannot be retried is neither appended nor recorded in the audit log.
+// TestRetryRefusals: a dead letter that cannot be retried is neither appended nor recorded in the audit log. One whose
+// facts are refused as a whole remains to be retried.
 func TestRetryRefusals(t *testing.T) {
 	for name, tt := range map[string]struct {
 		id     string
@@ -142,6 +143,20 @@ func TestRetryRefusals(t *testing.T) {
 			}
 		})
 	}
+	t.Run("beyond a limit", func(t *testing.T) {
+		d := open(t)
+		acts := oneDeadLetter(d, roomOfSender)
+		d.change = func(o *acuity.Observation) acuity.Change {
+			return acuity.Change{Hospital: o.Hospital, Outcome: acuity.Ignored, Reason: "too_many_rooms", Warnings: []acuity.Warning{{Code: "too_many_rooms", Path: "roomId"}}}
+		}
+		a := d.retry(t, "2:7")
+		if a.status != http.StatusUnprocessableEntity || a.details() != "roomId maxRooms:1000" || d.retried > 0 {
+			t.Errorf("%d %q, noted %d times: %s", a.status, a.details(), d.retried, a.raw)
+		}
+		if len(*acts) != 2 || (*acts)[1].Action != "dead-letter.retry.failed" {
+			t.Errorf("on record: %+v", *acts)
+		}
+	})
 	t.Run("not put on record", func(t *testing.T) {
 		d := open(t)
 		oneDeadLetter(d, roomOfSender)
