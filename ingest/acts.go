@@ -144,13 +144,13 @@ func given(r *http.Request, name string) []string {
 	return values
 }
 
-// parseEntityTag parses the version in If-Match: "57", or * for any version.
+// parseEntityTag parses the version in If-Match: "57", or * for any version. A weak tag is invalid: an equal weak tag does
+// not prove that the resource is unchanged.
 func parseEntityTag(text string) (int64, bool) {
 	text = strings.TrimSpace(text)
 	if text == "*" {
 		return acuity.ExpectSome, true
 	}
-	text = strings.TrimPrefix(text, "W/")
 	if len(text) < 2 || text[0] != '"' || text[len(text)-1] != '"' {
 		return 0, false
 	}

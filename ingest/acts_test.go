@@ -113,3 +113,17 @@ func TestRuleOfAPath(t *testing.T) {
 		}
 	}
 }
+
+// TestIfMatchIsStrong: a weak entity tag in If-Match is refused, as by all other administration endpoints, because it
+// does not prove that the resource is unchanged (RFC 9110, section 13.1.1).
+func TestIfMatchIsStrong(t *testing.T) {
+	for tag, want := range map[string]int{"": 200, "*": 200, `"57"`: 200, `W/"57"`: 400, `w/"57"`: 400, "57": 400, `"0"`: 400, `"57", "58"`: 400} {
+		d := open(t)
+		d.administer()
+		r := request("", nil, "Authorization", "Bearer "+adminToken, "If-Match", tag)
+		r.Method, r.URL.Path = "DELETE", "/api/admin/rules/high-mag"
+		if a := d.do(t, r); a.status != want || want == 400 && a.details() != "If-Match version" || (len(d.stored) > 0) != (want == 200) {
+			t.Errorf("%s: %d %s, %d in the log", tag, a.status, a.raw, len(d.stored))
+		}
+	}
+}

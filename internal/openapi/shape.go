@@ -237,7 +237,7 @@ var patterns = map[string]string{ //nolint:gosec // patterns, not credentials
 	"cursor":  `^[0-9a-zA-Z_=.:-]{1,128}$`,
 	"secret":  `^[ -~]{24,128}$`,
 	"token":   `^[!-~]{1,255}$`,
-	"version": `^(\*|(W/)?"[1-9][0-9]{0,17}")?$`,
+	"version": `^(\*|"[1-9][0-9]{0,17}")?$`,
 	"none":    `^\*?$`,
 	"mapped":  `[^*` + blank + `]`,
 }
