@@ -3,11 +3,9 @@ package ingest
 import (
 	"bytes"
 	"compress/gzip"
-	"errors"
 	"io"
 	"mime"
 	"net/http"
-	"os"
 	"slices"
 	"strings"
 
@@ -76,15 +74,8 @@ func readBody(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, *htt
 		body.Grow(int(min(r.ContentLength, growAtMost)) + bytes.MinRead)
 	}
 	if _, err := body.ReadFrom(http.MaxBytesReader(w, r.Body, limit)); err != nil {
-		if _, tooLarge := errors.AsType[*http.MaxBytesError](err); tooLarge {
-			return nil, &httpapi.Problem{Kind: problem.TooLarge}
-		}
-		if errors.Is(err, os.ErrDeadlineExceeded) {
-			return nil, &httpapi.Problem{Kind: problem.TimedOut}
-		}
-		return nil, &httpapi.Problem{
-			Kind: problem.Invalid, Message: "The body ended early; send it again.", Details: []httpapi.Detail{{Path: "", Rule: "complete"}},
-		}
+		refusal := httpapi.Unread(err)
+		return nil, &refusal
 	}
 	content := body.Bytes()
 	if packed {

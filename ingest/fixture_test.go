@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -17,6 +18,8 @@ import (
 	"svc/ingest"
 	"svc/internal/httpapi"
 	"svc/internal/httpapi/access"
+	"svc/internal/httpapi/contract"
+	"svc/internal/httpapi/problem"
 )
 
 var now = time.Date(2026, 3, 4, 15, 30, 0, 0, time.UTC)
@@ -204,7 +207,19 @@ func (d *fixture) do(t *testing.T, r *http.Request) *answer {
 			t.Errorf("not in an envelope: %d %s", a.status, a.raw)
 		}
 	}
+	if !documented(r, a.status) {
+		t.Errorf("%s %s: the status %d is not documented", r.Method, r.URL.Path, a.status)
+	}
 	return a
+}
+
+// documented reports whether the document lists a status as a response to a request. It lists no response to a request
+// for an unknown path, nor to a method that a path does not support.
+func documented(r *http.Request, status int) bool {
+	is := func(kind problem.Kind) bool { return kind.Status() == status }
+	return status == http.StatusOK || !slices.ContainsFunc(ingest.Operations(), func(o contract.Operation) bool {
+		return o.Method == r.Method && o.Path == r.URL.Path && !slices.ContainsFunc(o.Refusals(), is)
+	})
 }
 
 // wantRefused checks that a request was refused with exactly the given details and that no part of it was appended.

@@ -109,7 +109,7 @@ func feedRoutes() []contract.Route[*server] {
 				{Type: fhirType, Shape: resourcesShape, Limit: maxFHIRBody, Examples: sampleFHIR},
 				{Type: jsonType, Shape: resourcesShape, Limit: maxFHIRBody, Examples: sampleFHIR},
 			},
-			Data: fhirAnswer{}, Bare: []string{fhirType}, Refuses: factors,
+			Data: fhirAnswer{}, Bare: []string{fhirType}, Refuses: []problem.Kind{problem.Unprocessable, problem.NotSupported},
 			Limits: map[string]int64{"resourcesPerBody": fhir.MaxResources, "factsPerBody": fhir.MaxFacts},
 		}, Serve: (*server).fhir},
 		{Operation: contract.Operation{
@@ -160,7 +160,7 @@ func feedRoutes() []contract.Route[*server] {
 				"A repeat within 24 hours has no further effect and returns the first response with the header Idempotency-Replayed: " +
 				"true; a repeat with a different body is refused.",
 		}}
-		o.Refuses = append(slices.Clip(o.Refuses), problem.Conflict, problem.TimedOut)
+		o.Refuses = append(slices.Clip(o.Refuses), problem.Conflict)
 		serve := all[i].Serve
 		all[i].Serve = func(s *server, w http.ResponseWriter, r *http.Request) {
 			s.serveShared(w, r, func(r *http.Request) {

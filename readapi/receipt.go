@@ -82,7 +82,7 @@ func (s *Receipts) accept(w http.ResponseWriter, r *http.Request, read receiptRe
 	}
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, receiptAtMost))
 	if err != nil {
-		httpapi.Fail(w, r, httpapi.Problem{Kind: problem.TooLarge})
+		httpapi.Fail(w, r, httpapi.Unread(err))
 		return
 	}
 	c, forged, err := read(r, body)

@@ -6,8 +6,10 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"strings"
 	"testing"
+	"testing/iotest"
 	"time"
 
 	"svc/internal/httpapi"
@@ -74,5 +76,23 @@ func TestReceipts(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestReceiptsThatAreNotRead: the response to a receipt that arrives too slowly or incompletely allows the gateway to
+// send the receipt again.
+func TestReceiptsThatAreNotRead(t *testing.T) {
+	shell := &httpapi.Shell{Now: time.Now, Lookup: access.NewRegister(time.Now).Lookup, DocsURL: "/docs", Log: slog.New(slog.DiscardHandler)}
+	r := shell.Router()
+	readapi.MountReceipts(r, readapi.Receipts{Shell: shell, HTTP: func(*http.Request, []byte) (c outbound.Command, forged bool, err error) {
+		t.Error("read")
+		return c, false, nil
+	}})
+	for fault, want := range map[error]int{os.ErrDeadlineExceeded: 408, io.ErrUnexpectedEOF: 400} {
+		w := httptest.NewRecorder()
+		r.ServeHTTP(w, httptest.NewRequest(http.MethodPost, "/api/public/sms/http", iotest.ErrReader(fault)))
+		if w.Code != want {
+			t.Errorf("%v: %d, want %d", fault, w.Code, want)
+		}
 	}
 }

@@ -43,11 +43,19 @@ func readJSON(w http.ResponseWriter, r *http.Request, atMost int64, v any, optio
 		Fail(w, r, Problem{Kind: problem.UnsupportedMedia, Message: "The endpoint accepts only application/json."})
 		return nil, false
 	}
+	if encoding := strings.Join(r.Header["Content-Encoding"], ","); encoding != "" && !strings.EqualFold(encoding, "identity") {
+		Fail(w, r, Problem{Kind: problem.UnsupportedMedia, Message: "The endpoint accepts only uncompressed bodies."})
+		return nil, false
+	}
 	warnings = []Warning{}
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, atMost))
+	if err != nil {
+		Fail(w, r, Unread(err))
+		return nil, false
+	}
 	body = syntax.TrimBOM(body)
 	var given map[string]any
-	if err == nil && (!optional || len(bytes.TrimSpace(body)) > 0) {
+	if !optional || len(bytes.TrimSpace(body)) > 0 {
 		if fault := CheckJSON(body); fault != nil {
 			Fail(w, r, *fault)
 			return nil, false
@@ -77,17 +85,25 @@ func readJSON(w http.ResponseWriter, r *http.Request, atMost int64, v any, optio
 		refusal.Message = ""
 		refusal.Details[0].Rule = "type:object"
 	}
-	if _, tooLarge := errors.AsType[*http.MaxBytesError](err); tooLarge {
-		refusal = Problem{Kind: problem.TooLarge}
-	}
-	if errors.Is(err, os.ErrDeadlineExceeded) {
-		refusal = Problem{Kind: problem.TimedOut}
-	}
 	if err != nil {
 		Fail(w, r, refusal)
 		return nil, false
 	}
 	return warnings, true
+}
+
+// Unread returns the response to a request whose body could not be read completely, from the error of an
+// [http.MaxBytesReader].
+func Unread(err error) Problem {
+	if _, tooLarge := errors.AsType[*http.MaxBytesError](err); tooLarge {
+		return Problem{Kind: problem.TooLarge}
+	}
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		return Problem{Kind: problem.TimedOut}
+	}
+	return Problem{
+		Kind: problem.Invalid, Message: "The body ended early; send it again.", Details: []Detail{{Path: "", Rule: "complete"}},
+	}
 }
 
 // typeOf returns the JSON name of a type.

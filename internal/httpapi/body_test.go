@@ -2,19 +2,25 @@ package httpapi_test
 
 import (
 	"encoding/json"
+	"io"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"slices"
 	"strings"
 	"testing"
+	"testing/iotest"
 	"time"
 
 	"svc/internal/httpapi"
 	"svc/internal/httpapi/access"
+	"svc/internal/httpapi/contract"
+	"svc/internal/httpapi/problem"
 )
 
 // read reads one body as the administration endpoints do.
-func read(t *testing.T, body string) (got string, status int) {
+func read(t *testing.T, body io.Reader, header ...string) (got string, status int) {
 	t.Helper()
 	s := &httpapi.Shell{Now: time.Now, Lookup: access.NewRegister(time.Now).Lookup, Log: slog.New(slog.DiscardHandler)}
 	r := s.Router()
@@ -39,7 +45,11 @@ func read(t *testing.T, body string) (got string, status int) {
 		}{in, warnings})
 	})
 	w := httptest.NewRecorder()
-	r.ServeHTTP(w, httptest.NewRequest(http.MethodPost, "/keys", strings.NewReader(body)))
+	post := httptest.NewRequest(http.MethodPost, "/keys", body)
+	for i := 0; i < len(header); i += 2 {
+		post.Header.Set(header[i], header[i+1])
+	}
+	r.ServeHTTP(w, post)
 	var answer outer
 	if err := json.Unmarshal(w.Body.Bytes(), &answer); err != nil {
 		t.Fatal(err)
@@ -82,8 +92,36 @@ func TestBodiesOfAdministrators(t *testing.T) {
 		"another type":            {`{"name":7}`, "name type:string", 400},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got, status := read(t, test.body); status != test.status || got != test.want {
+			if got, status := read(t, strings.NewReader(test.body)); status != test.status || got != test.want {
 				t.Errorf("%d %s, want %d %s", status, got, test.status, test.want)
+			}
+		})
+	}
+}
+
+// TestBodiesThatAreNotRead: the response to a body that cannot be read says why, and the document lists its status for
+// every operation with a body.
+func TestBodiesThatAreNotRead(t *testing.T) {
+	o := contract.Operation{Bodies: []contract.Body{{}}}
+	for name, test := range map[string]struct {
+		body   io.Reader
+		header []string
+		want   string
+		status int
+	}{
+		"too large":       {strings.NewReader(strings.Repeat(" ", 1<<20+1)), nil, "", 413},
+		"too slow":        {iotest.ErrReader(os.ErrDeadlineExceeded), nil, "", 408},
+		"cut off":         {io.MultiReader(strings.NewReader(`{"name":`), iotest.ErrReader(io.ErrUnexpectedEOF)), nil, "complete", 400},
+		"another type":    {strings.NewReader(`{}`), []string{"Content-Type", "text/plain"}, "", 415},
+		"compressed":      {strings.NewReader("\x1f\x8b\x08"), []string{"Content-Encoding", "gzip"}, "", 415},
+		"not JSON at all": {strings.NewReader("x"), []string{"Content-Encoding", "identity"}, "json", 400},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got, status := read(t, test.body, test.header...); status != test.status || got != test.want {
+				t.Errorf("%d %s, want %d %s", status, got, test.status, test.want)
+			}
+			if !slices.ContainsFunc(o.Refusals(), func(kind problem.Kind) bool { return kind.Status() == test.status }) {
+				t.Errorf("the status %d is not documented", test.status)
 			}
 		})
 	}

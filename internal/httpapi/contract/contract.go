@@ -113,7 +113,7 @@ func (o *Operation) Refusals() []problem.Kind {
 		kinds = append(kinds, problem.Forbidden)
 	}
 	if len(o.Bodies) > 0 {
-		kinds = append(kinds, problem.Invalid, problem.TooLarge, problem.UnsupportedMedia)
+		kinds = append(kinds, problem.Invalid, problem.TooLarge, problem.UnsupportedMedia, problem.TimedOut)
 	}
 	return append(kinds, o.Refuses...)
 }
