@@ -305,6 +305,10 @@ func (a *batchAnswer) setStatuses(got receipt) {
 		case result.Error != nil:
 			a.Counts.Rejected++
 			continue
+		case len(items) == 0 && got.applied: // a repeat whose first change the log no longer has
+			result.Status = outcomes[acuity.Duplicate]
+			a.Counts.Duplicates++
+			continue
 		case len(items) == 0:
 			result.Status = "pending"
 			continue

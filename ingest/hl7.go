@@ -259,6 +259,8 @@ func (x *exchange) setOutcomes(p *Places, got receipt) []hl7Result {
 	for i := range x.results {
 		if code := x.results[i].AckCode; code != string(hl7.AA) && code != string(hl7.CA) {
 			x.results[i].Outcome = &outcomes[acuity.Rejected]
+		} else if got.applied && len(got.change.Items) == 0 { // a repeat whose first change the log no longer has
+			x.results[i].Outcome = &outcomes[acuity.Duplicate]
 		}
 	}
 	for i := range got.change.Items {

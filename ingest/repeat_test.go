@@ -3,6 +3,7 @@ package ingest_test
 import (
 	"context"
 	"errors"
+	"maps"
 	"strings"
 	"testing"
 
@@ -55,11 +56,13 @@ var bodies = map[string]string{
 }
 
 func TestRequestsThatComeAgain(t *testing.T) {
-	for feed, body := range bodies {
+	all := maps.Clone(bodies)
+	all["hl7 batch"] = `{"message": "BHS|^~\\&|A|B\rMSH|^~\\&|A|B|C|D|20260304150000||ADT^A01|M1|P|2.5.1\rEVN|A01|20260304150000\rPID|1||P1\rPV1|1|I|L^1^1|||||||||||||||||V1\rBTS|1"}`
+	for feed, body := range all {
 		t.Run(feed, func(t *testing.T) {
 			d := open(t)
 			find := rememberRequests(d)
-			path := feed
+			path, _, _ := strings.Cut(feed, " ")
 			first := d.post(t, path, body, "Idempotency-Key", "canary-key-1")
 			if first.status != 200 || first.header.Get("Idempotency-Replayed") != "" {
 				t.Fatalf("first: %d %s", first.status, first.raw)
@@ -68,7 +71,7 @@ func TestRequestsThatComeAgain(t *testing.T) {
 			if again.status != 200 || again.header.Get("Idempotency-Replayed") != "true" {
 				t.Errorf("again: %d %v %s", again.status, again.header, again.raw)
 			}
-			if was, is := dataOf(first.raw), dataOf(again.raw); feed != "hl7" && was != is { // HL7 acknowledgments differ in time and id
+			if was, is := dataOf(first.raw), dataOf(again.raw); path != "hl7" && was != is { // HL7 acknowledgments differ in time and id
 				t.Errorf("again %s\nfirst %s", is, was)
 			}
 			if other := d.post(t, path, body, "Idempotency-Key", "key-2"); other.header.Get("Idempotency-Replayed") != "" {
@@ -82,8 +85,14 @@ func TestRequestsThatComeAgain(t *testing.T) {
 				t.Errorf("another body: %d %s", changed.status, changed.raw)
 			}
 			*find = ingest.ErrPending
-			if gone := d.post(t, path, body, "Idempotency-Key", "canary-key-1"); gone.status != 200 || gone.Data.Outcome == nil || *gone.Data.Outcome != "duplicate" {
+			gone := d.post(t, path, body, "Idempotency-Key", "canary-key-1")
+			if gone.status != 200 || gone.Data.Outcome == nil || *gone.Data.Outcome != "duplicate" {
 				t.Errorf("the first is not in the log any more: %d %s", gone.status, gone.raw)
+			}
+			for _, item := range itemOutcomes(gone) {
+				if item != "duplicate" {
+					t.Errorf("the first is not in the log any more: %s", gone.raw)
+				}
 			}
 			*find = ingest.ErrAway
 			if away := d.post(t, path, body, "Idempotency-Key", "canary-key-1"); away.status != 503 || away.header.Get("Retry-After") == "" {
@@ -123,6 +132,20 @@ func TestIdempotencyKeysThatAreNone(t *testing.T) {
 	if a := d.post(t, "staffing", bodies["staffing"], "Idempotency-Key", strings.Repeat("k", 255)); a.status != 200 {
 		t.Errorf("the longest: %d %s", a.status, a.raw)
 	}
+}
+
+// itemOutcomes returns the outcome of each event of a batch, or of each HL7 message of several; "" means pending.
+func itemOutcomes(a *answer) (all []string) {
+	for _, r := range a.Data.Results {
+		all = append(all, r.Status)
+	}
+	for _, k := range a.Data.Acks {
+		all = append(all, "")
+		if k.Outcome != nil {
+			all[len(all)-1] = *k.Outcome
+		}
+	}
+	return all
 }
 
 // dataOf returns the data of an answer as text.
