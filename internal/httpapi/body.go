@@ -26,8 +26,8 @@ type Warning struct {
 }
 
 // ReadJSON reads a body, which must be a JSON object of at most atMost bytes, into v. Fields of v that are missing
-// from the body keep their values. The warnings name fields of the body that v does not have; without such fields,
-// the slice is empty but not nil. If ok is false, ReadJSON has sent an error response.
+// from the body keep their values. The warnings name fields of the body, and of the objects in it, that v does not
+// have; without such fields, the slice is empty but not nil. If ok is false, ReadJSON has sent an error response.
 func ReadJSON(w http.ResponseWriter, r *http.Request, atMost int64, v any) (warnings []Warning, ok bool) {
 	return readJSON(w, r, atMost, v, false)
 }
@@ -67,11 +67,11 @@ func readJSON(w http.ResponseWriter, r *http.Request, atMost int64, v any, optio
 		given, err = readObject(body)
 	}
 	if err == nil && given != nil {
-		known := fieldsOf(reflect.TypeOf(v).Elem())
-		if body, err = json.Marshal(plain(given, known)); err == nil {
+		shape := reflect.TypeOf(v).Elem()
+		warnUnknown(given, shape, "", &warnings)
+		if body, err = json.Marshal(plain(given, fieldsOf(shape))); err == nil {
 			err = json.Unmarshal(body, v)
 		}
-		warnings = append(warnings, unknown(given, known)...)
 	}
 	refusal := Problem{
 		Kind: problem.Invalid, Message: "The body is not valid JSON, or not the JSON that this endpoint accepts.",
@@ -145,10 +145,10 @@ var errNoObject = errors.New("not a JSON object")
 // plain returns the known fields of an object for encoding/json. A whole number such as 2.0 is written without its
 // fraction. null in a list is replaced with an object, which no list in this API accepts; encoding/json would decode
 // null as a zero value.
-func plain(given map[string]any, known map[string]bool) map[string]any {
+func plain(given map[string]any, known map[string]reflect.Type) map[string]any {
 	kept := make(map[string]any, len(given))
 	for name, value := range given {
-		if !known[name] {
+		if known[name] == nil {
 			continue
 		}
 		list, isList := value.([]any)
@@ -164,40 +164,58 @@ func plain(given map[string]any, known map[string]bool) map[string]any {
 	return kept
 }
 
-// whole returns a number with a zero fraction as an int64 if its absolute value is less than [MostWhole], and any
-// other value unchanged.
+// whole returns a number with a zero fraction as an int64 if its absolute value is less than [MostWhole]. It does the
+// same with the numbers in an object, and returns any other value unchanged.
 func whole(value any) any {
-	if n, ok := value.(json.Number); ok {
-		if f, err := n.Float64(); err == nil && f == math.Trunc(f) && math.Abs(f) < MostWhole {
+	switch v := value.(type) {
+	case json.Number:
+		if f, err := v.Float64(); err == nil && f == math.Trunc(f) && math.Abs(f) < MostWhole {
 			return int64(f)
+		}
+	case map[string]any:
+		for name := range v {
+			v[name] = whole(v[name])
 		}
 	}
 	return value
 }
 
-// fieldsOf returns the JSON names of the fields of a struct.
-func fieldsOf(t reflect.Type) map[string]bool {
-	known := map[string]bool{}
+// fieldsOf returns the types of the fields of a struct by their JSON names.
+func fieldsOf(t reflect.Type) map[string]reflect.Type {
+	known := map[string]reflect.Type{}
 	for _, f := range reflect.VisibleFields(t) {
 		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
-		known[name] = true
+		known[name] = f.Type
 	}
 	return known
 }
 
-// unknown returns a warning for each field of an object that a struct does not have, but at most maxWarnings
-// warnings. A name that does not have the form of a field name appears as "?", because the name may be a value.
-func unknown(given map[string]any, known map[string]bool) (warnings []Warning) {
-	for _, name := range slices.Sorted(maps.Keys(given)) {
-		if known[name] || len(warnings) == maxWarnings {
-			continue
-		}
-		if !fieldName.MatchString(name) {
-			name = "?"
-		}
-		warnings = append(warnings, Warning{Code: "unknown_field", Path: name})
+// warnUnknown adds a warning for each field of a value, and of the objects in it, that a type does not have. There are
+// at most maxWarnings warnings.
+func warnUnknown(value any, t reflect.Type, path string, warnings *[]Warning) {
+	if t.Kind() == reflect.Pointer {
+		t = t.Elem()
 	}
-	return warnings
+	switch value := value.(type) {
+	case []any:
+		for i := range value {
+			if t.Kind() == reflect.Slice {
+				warnUnknown(value[i], t.Elem(), path+"["+strconv.Itoa(i)+"]", warnings)
+			}
+		}
+	case map[string]any:
+		if t.Kind() != reflect.Struct {
+			return
+		}
+		known := fieldsOf(t)
+		for _, name := range slices.Sorted(maps.Keys(value)) {
+			if of := known[name]; of != nil {
+				warnUnknown(value[name], of, placeOf(path, name), warnings)
+			} else if len(*warnings) < maxWarnings {
+				*warnings = append(*warnings, Warning{Code: "unknown_field", Path: placeOf(path, name)})
+			}
+		}
+	}
 }
 
 // fieldName matches strings that have the form of a field name.

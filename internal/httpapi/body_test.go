@@ -79,6 +79,7 @@ func TestBodiesOfAdministrators(t *testing.T) {
 		"twice inside":            {`{"value":{"op":"a","op":"b"},"parts":[{},{"op":"a","op":"b"}]}`, "value.op unique, parts[1].op unique", 400},
 		"an unknown one twice":    {`{"MILLER 1994":1,"MILLER 1994":2}`, "? unique", 400},
 		"another case":            {`{"Name":"x"}`, `{"in":{"name":"","scopes":null,"value":{"op":""},"parts":null},"warnings":[{"code":"unknown_field","path":"Name"}]}`, 200},
+		"another inside":          {`{"value":{"op":"a","Op2":1},"parts":[{},{"op":"b","MILLER 1994":1}]}`, `{"in":{"name":"","scopes":null,"value":{"op":"a"},"parts":[{"op":""},{"op":"b"}]},"warnings":[{"code":"unknown_field","path":"parts[1].?"},{"code":"unknown_field","path":"value.Op2"}]}`, 200},
 		"as deep as can be":       {`{"x":` + strings.Repeat("[", 63) + strings.Repeat("]", 63) + `}`, `{"in":{"name":"","scopes":null,"value":{"op":""},"parts":null},"warnings":[{"code":"unknown_field","path":"x"}]}`, 200},
 		"deeper":                  {`{"x":` + strings.Repeat("[", 64) + strings.Repeat("]", 64) + `}`, "x" + strings.Repeat("[0]", 11) + " depth:64", 400},
 		"very deep, and not even": {strings.Repeat("[", 9000), strings.Repeat("[0]", 12) + " depth:64", 400},

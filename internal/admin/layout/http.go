@@ -54,7 +54,7 @@ func writes() []contract.Route[*server] {
 		Bodies: []contract.Body{{Type: "application/json", Shape: layoutShape{}, Limit: maxBody, Examples: []contract.Example{
 			{Name: "Two rooms and a desk", Text: `{"columns":4,"rows":2,"rooms":[{"roomId":1,"x":1,"y":1},{"roomId":2,"x":2,"y":1,"w":2}],"landmarks":[{"label":"Nurses' station","x":1,"y":2,"w":4}]}`},
 		}}},
-		Data: layoutRow{}, Refuses: []problem.Kind{problem.Precondition},
+		Data: savedLayout{}, Refuses: []problem.Kind{problem.Precondition},
 		Limits: map[string]int64{"layoutRooms": MostRooms, "layoutLandmarks": MostLandmarks, "layoutColumns": MostCells, "layoutRows": MostCells},
 	}, Serve: (*server).set}}
 }
@@ -95,6 +95,11 @@ type layoutRow struct {
 	Rooms     []roomShape `json:"rooms"`
 	Landmarks []markShape `json:"landmarks"`
 	Version   int64       `json:"version"` // also the entity tag
+}
+
+type savedLayout struct {
+	layoutRow
+	Warnings []httpapi.Warning `json:"warnings"`
 }
 
 // layoutBody is a layoutShape in a request. Its numbers are pointers, so that a missing number differs from 0.
@@ -167,7 +172,8 @@ func (s *server) get(w http.ResponseWriter, r *http.Request) {
 
 func (s *server) set(w http.ResponseWriter, r *http.Request) {
 	var in layoutBody
-	if _, ok := httpapi.ReadJSON(w, r, maxBody, &in); !ok {
+	warnings, ok := httpapi.ReadJSON(w, r, maxBody, &in)
+	if !ok {
 		return
 	}
 	caller := httpapi.Caller(r.Context())
@@ -188,7 +194,7 @@ func (s *server) set(w http.ResponseWriter, r *http.Request) {
 		}
 		err := s.Office.set(ctx, caller.ID, seen, before, l)
 		if err == nil {
-			httpapi.OKVersion(w, r, versionText(l.Version), rowOf(l))
+			httpapi.OKVersion(w, r, versionText(l.Version), savedLayout{rowOf(l), warnings})
 		}
 		return err
 	})

@@ -82,7 +82,7 @@ func TestLayout(t *testing.T) {
 		t.Errorf("a version where there is none: %d", code)
 	}
 	code, body, tag := w.ask("PUT", "north", "", drawn)
-	const want = `"data":{"columns":4,"rows":2,"rooms":[{"roomId":1,"x":1,"y":1,"w":1,"h":1},{"roomId":2,"x":2,"y":1,"w":2,"h":1}],"landmarks":[{"label":"desk","x":1,"y":2,"w":4,"h":1}],"version":1}`
+	const want = `"data":{"columns":4,"rows":2,"rooms":[{"roomId":1,"x":1,"y":1,"w":1,"h":1},{"roomId":2,"x":2,"y":1,"w":2,"h":1}],"landmarks":[{"label":"desk","x":1,"y":2,"w":4,"h":1}],"version":1`
 	if code != 200 || !strings.Contains(body, want) || tag != `"1"` {
 		t.Errorf("%d %s %s", code, tag, body)
 	}
@@ -98,8 +98,13 @@ func TestLayout(t *testing.T) {
 	if code, _, _ := w.ask("PUT", "north", `"1"`, drawn); code != 412 {
 		t.Errorf("of a version of before: %d", code)
 	}
+	const misspelled = `{"columns":4,"rows":2,"rooms":[{"roomId":1,"x":1.0,"y":1,"width":2}],"landmark":[]}`
+	if code, body, _ := w.ask("PUT", "north", "", misspelled); code != 200 ||
+		!strings.Contains(body, `"warnings":[{"code":"unknown_field","path":"landmark"},{"code":"unknown_field","path":"rooms[0].width"}]`) {
+		t.Errorf("misspelled: %d %s", code, body)
+	}
 	w.before = func() { w.at++ }
-	if code, _, tag := w.ask("PUT", "north", "", drawn); code != 200 || tag != `"3"` {
+	if code, _, tag := w.ask("PUT", "north", "", drawn); code != 200 || tag != `"4"` {
 		t.Errorf("overtaken by another setting: %d %s", code, tag)
 	}
 	w.away = errors.New("away")

@@ -60,7 +60,7 @@ func writes() []contract.Route[*server] {
 			{Name: "Sign a person out everywhere", Text: `{"endSessions":true}`},
 			{Name: "Disable a user", Text: `{"disabled":true}`},
 		}}},
-		Data: userRow{}, Refuses: []problem.Kind{problem.Missing, problem.Precondition, problem.Unprocessable},
+		Data: changedUser{}, Refuses: []problem.Kind{problem.Missing, problem.Precondition, problem.Unprocessable},
 	}, Serve: (*server).change}, {Operation: inviteOperation, Serve: (*server).invite}, {
 		Operation: withdrawOperation,
 		Serve:     (*server).withdraw,
@@ -94,6 +94,11 @@ type userRow struct {
 	SignedInAt httpapi.Time `json:"signedInAt"` // last sign-in to any hospital
 	Until      httpapi.Time `json:"until"`      // null: no end
 	Version    int64        `json:"version"`
+}
+
+type changedUser struct {
+	userRow
+	Warnings []httpapi.Warning `json:"warnings"`
 }
 
 type userList struct {
@@ -141,7 +146,8 @@ func (in *changeShape) change() (c Change) {
 
 func (s *server) change(w http.ResponseWriter, r *http.Request) {
 	var in changeShape
-	if _, ok := httpapi.ReadJSON(w, r, maxBody, &in); !ok {
+	warnings, ok := httpapi.ReadJSON(w, r, maxBody, &in)
+	if !ok {
 		return
 	}
 	c := in.change()
@@ -160,7 +166,7 @@ func (s *server) change(w http.ResponseWriter, r *http.Request) {
 		}
 		changed, err := s.Office.Change(ctx, by, seen, user, c)
 		if err == nil {
-			httpapi.OKVersion(w, r, strconv.FormatInt(changed.Version, 10), s.rowOf(&changed))
+			httpapi.OKVersion(w, r, strconv.FormatInt(changed.Version, 10), changedUser{s.rowOf(&changed), warnings})
 		}
 		return err
 	})

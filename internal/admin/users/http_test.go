@@ -158,6 +158,13 @@ func TestInvite(t *testing.T) {
 	if _, err := o.UseLink(t.Context(), token, SignIn{}); !errors.Is(err, ErrNoLink) {
 		t.Errorf("a second time: %v", err)
 	}
+	const unknown = `"warnings":[{"code":"unknown_field","path":"disable"}]`
+	if code, body := ask("POST", "/api/admin/users", `{"label":"y","role":"viewer","disable":true}`); code != 200 || !strings.Contains(body, unknown) {
+		t.Errorf("an unknown field: %d %s", code, body)
+	}
+	if code, body := ask("PATCH", "/api/admin/users/usr_1", `{"disable":true}`); code != 200 || !strings.Contains(body, unknown) {
+		t.Errorf("a misspelled field: %d %s", code, body)
+	}
 	// Without a ttl, a link is valid for as long as one from the command line.
 	if _, body := ask("POST", "/api/admin/users", `{"label":"x","role":"viewer"}`); !strings.Contains(body, `"expiresAt":"2031-04-05T12:15:00.000Z"`) {
 		t.Error(body)

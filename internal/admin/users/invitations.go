@@ -53,11 +53,14 @@ type invitedUser struct {
 	Role      string       `json:"role"` // viewer, charge or admin
 	ExpiresAt httpapi.Time `json:"expiresAt"`
 	URL       string       `json:"url"` // shown once
+
+	Warnings []httpapi.Warning `json:"warnings"`
 }
 
 func (s *server) invite(w http.ResponseWriter, r *http.Request) {
 	var in inviteShape
-	if _, ok := httpapi.ReadJSON(w, r, maxBody, &in); !ok {
+	warnings, ok := httpapi.ReadJSON(w, r, maxBody, &in)
+	if !ok {
 		return
 	}
 	if in.Label = strings.TrimSpace(in.Label); in.TTL == "" {
@@ -81,7 +84,7 @@ func (s *server) invite(w http.ResponseWriter, r *http.Request) {
 		s.Shell.Log.WarnContext(r.Context(), "link not written", "error", err)
 		failUnavailable(w, r)
 	default:
-		httpapi.OK(w, r, invitedUser{link.User, link.Label, string(link.Role), httpapi.Time(link.ExpiresAt), s.URL(token)})
+		httpapi.OK(w, r, invitedUser{link.User, link.Label, string(link.Role), httpapi.Time(link.ExpiresAt), s.URL(token), warnings})
 	}
 }
 

@@ -54,7 +54,7 @@ func writes() []contract.Route[*server] {
 			Bodies: []contract.Body{{Type: "application/json", Shape: makeShape{}, Limit: maxBody, Examples: []contract.Example{
 				{Name: "A screen at a desk", Text: `{"label":"nurses' station"}`},
 			}}},
-			Data: madeWall{}, Refuses: []problem.Kind{problem.Unprocessable},
+			Data: addedWall{}, Refuses: []problem.Kind{problem.Unprocessable},
 		}, Serve: (*server).make},
 		{Operation: contract.Operation{
 			Method: http.MethodDelete, Path: "/api/admin/walls/{id}", Scope: access.Admin, ID: "revokeWall", Group: group,
@@ -95,6 +95,11 @@ type madeWall struct {
 	URL string `json:"url"` // shown once
 }
 
+type addedWall struct {
+	madeWall
+	Warnings []httpapi.Warning `json:"warnings"`
+}
+
 type wallList struct {
 	Walls []wallRow `json:"walls"`
 }
@@ -113,7 +118,8 @@ func (s *server) list(w http.ResponseWriter, r *http.Request) {
 
 func (s *server) make(w http.ResponseWriter, r *http.Request) {
 	var in makeShape
-	if _, ok := httpapi.ReadJSON(w, r, maxBody, &in); !ok {
+	warnings, ok := httpapi.ReadJSON(w, r, maxBody, &in)
+	if !ok {
 		return
 	}
 	if broken := httpapi.Check(&in); len(broken) > 0 {
@@ -133,7 +139,7 @@ func (s *server) make(w http.ResponseWriter, r *http.Request) {
 	case err != nil:
 		s.fail(w, r, err)
 	default:
-		httpapi.OK(w, r, madeWall{rowOf(&wall), s.URL(token)})
+		httpapi.OK(w, r, addedWall{madeWall{rowOf(&wall), s.URL(token)}, warnings})
 	}
 }
 

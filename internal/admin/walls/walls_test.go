@@ -74,12 +74,15 @@ func newWorld(t *testing.T) *world {
 func TestWall(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	code, body := w.ask("POST", "/api/admin/walls", "north", `{"label":" desk "}`)
+	code, body := w.ask("POST", "/api/admin/walls", "north", `{"label":" desk ","name":"x"}`)
 	var made struct {
 		Data struct{ ID, Label, URL string }
 	}
 	if err := json.Unmarshal([]byte(body), &made); err != nil || code != 200 || made.Data.Label != "desk" {
 		t.Fatalf("%d %v: %s", code, err, body)
+	}
+	if !strings.Contains(body, `"warnings":[{"code":"unknown_field","path":"name"}]`) {
+		t.Errorf("an unknown field: %s", body)
 	}
 	token, ok := strings.CutPrefix(made.Data.URL, "https://svc.example/board/")
 	if wall, known := w.office.Register.Lookup(token); !ok || !known || wall.ID != made.Data.ID || wall.Hospital != "north" {
