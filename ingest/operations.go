@@ -60,6 +60,7 @@ func feedRoutes() []contract.Route[*server] {
 				"eventsPerBatch": itemsAtMost[batchShape]("events"), "staffingsPerBatch": itemsAtMost[batchShape]("staffing"),
 				"smallBodyFacts": limit.LargeFacts, "smallBodyBytes": limit.LargeBytes,
 				"factsPerSecond": limit.FactsPerSecond, "factsAtOnce": limit.FactsAtOnce, "factsUnapplied": limit.FactsUnapplied,
+				"largeBodiesAtOnce": limit.LargeAtOnce,
 			},
 		}, Serve: (*server).batch},
 		{Operation: contract.Operation{

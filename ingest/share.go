@@ -78,7 +78,7 @@ func beyondShare(b *limit.Busy) *httpapi.Problem {
 	switch b.Reason {
 	case limit.AtOnce:
 		p.Message = "Other large bodies of the hospital are being read; retry after the time in Retry-After."
-		p.Details = []httpapi.Detail{{Path: "", Rule: "largeBodiesAtOnce:2"}}
+		p.Details = []httpapi.Detail{{Path: "", Rule: "largeBodiesAtOnce:" + strconv.Itoa(limit.LargeAtOnce)}}
 	case limit.Large:
 		p.Message = "The hospital exceeded its share of large bodies; retry after the time in Retry-After."
 		p.Details = []httpapi.Detail{{Path: "", Rule: "factsPerSecond:" + strconv.Itoa(limit.FactsPerSecond)}}

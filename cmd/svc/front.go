@@ -14,6 +14,7 @@ import (
 	"svc/internal/config"
 	"svc/internal/httpapi/contract"
 	"svc/internal/httpapi/limit"
+	"svc/internal/httpapi/problem"
 	"svc/internal/lifecycle"
 	"svc/internal/openapi"
 	"svc/internal/registry"
@@ -49,6 +50,7 @@ func healthRoutes() []contract.Route[*service] {
 			Parameters: []contract.Parameter{{
 				Name: "exclude", In: "query", About: "Name of a check to skip; may be repeated.", Example: "view",
 			}},
+			RefusesOnPage: []problem.Kind{problem.Unavailable},
 		}, Serve: func(h *service, w http.ResponseWriter, r *http.Request) { h.Health.ServeReadiness(w, r) }},
 	}
 	for i := range all {

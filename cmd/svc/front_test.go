@@ -1,10 +1,16 @@
 package main
 
 import (
+	"cmp"
+	"context"
 	"encoding/json"
+	"errors"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -113,5 +119,60 @@ func TestEveryPathHasTheEnvelope(t *testing.T) {
 				t.Errorf("no envelope: %q", w.Body)
 			}
 		})
+	}
+}
+
+// TestLimitsInTheCapabilities: the capabilities list each limit for which docs/limits.md names the rule of a refusal.
+func TestLimitsInTheCapabilities(t *testing.T) {
+	page, err := os.ReadFile("../../docs/limits.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := httptest.NewRecorder()
+	routed().router.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/api/public/integration-capabilities", nil))
+	var answer struct {
+		Data struct{ Limits map[string]int64 }
+	}
+	if err := json.Unmarshal(w.Body.Bytes(), &answer); err != nil {
+		t.Fatal(err)
+	}
+	names := map[string]string{
+		"maxRooms": "roomsInUse", "maxVisits": "visits", "maxVisitsPerPatient": "visitsPerPatient", "maxEventBytes": "eventBytes",
+		"maxStatements": "statements", "maxUnknown": "unknownVisits", "maxKeys": "keys", "maxWalls": "wallDisplays", "maxLinks": "invitations",
+	}
+	all := regexp.MustCompile("(?m)^\\| `(\\w+):(\\d+)` \\|").FindAllStringSubmatch(string(page), -1)
+	for _, rule := range all {
+		name := cmp.Or(names[rule[1]], rule[1])
+		if got, ok := answer.Data.Limits[name]; !ok || strconv.FormatInt(got, 10) != rule[2] {
+			t.Errorf("%s is %d in the capabilities, want %s", name, got, rule[2])
+		}
+	}
+	if len(all) < 12 {
+		t.Errorf("only %d rules", len(all))
+	}
+}
+
+// TestUnreadyIsDescribed: the document lists the content type of the response of a process that is not ready.
+func TestUnreadyIsDescribed(t *testing.T) {
+	h := routed()
+	h.Health = lifecycle.NewHealth([]string{"kafka"}, nil)
+	h.Health.Add("kafka", func(context.Context) error { return errors.New("away") })
+	get := func(path string) *httptest.ResponseRecorder {
+		w := httptest.NewRecorder()
+		h.router.ServeHTTP(w, httptest.NewRequest(http.MethodGet, path, nil))
+		return w
+	}
+	var document struct {
+		Paths map[string]map[string]struct {
+			Responses map[string]struct{ Content map[string]any }
+		}
+	}
+	if err := json.Unmarshal(get("/api/openapi.json").Body.Bytes(), &document); err != nil {
+		t.Fatal(err)
+	}
+	unready := get("/readyz")
+	kind, _, _ := strings.Cut(unready.Header().Get("Content-Type"), ";")
+	if _, ok := document.Paths["/readyz"]["get"].Responses[strconv.Itoa(unready.Code)].Content[kind]; !ok || unready.Code != http.StatusServiceUnavailable {
+		t.Errorf("%d %s is not described", unready.Code, kind)
 	}
 }

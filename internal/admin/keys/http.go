@@ -59,7 +59,7 @@ func writes() []contract.Route[*server] {
 			Bodies: []contract.Body{{Type: "application/json", Shape: mintShape{}, Limit: maxBody, Examples: []contract.Example{
 				{Name: "For one feed", Text: `{"name":"Epic ADT","scopes":["ingest:hl7"],"rate":50,"burst":200}`},
 			}}},
-			Data: mintedKey{}, Refuses: []problem.Kind{problem.Unprocessable},
+			Data: mintedKey{}, Refuses: []problem.Kind{problem.Unprocessable}, Limits: map[string]int64{"keys": Most},
 		}, Serve: (*server).mint},
 		{Operation: contract.Operation{
 			Method: http.MethodPost, Path: "/api/admin/keys/{id}/rotate", Scope: access.Admin, ID: "rotateKey", Group: group,

@@ -38,7 +38,7 @@ var inviteOperation = contract.Operation{
 	Bodies: []contract.Body{{Type: "application/json", Shape: inviteShape{}, Limit: maxBody, Examples: []contract.Example{
 		{Name: "A charge nurse", Text: `{"label":"night desk","role":"charge","ttl":"1h"}`},
 	}}},
-	Data: invitedUser{}, Refuses: []problem.Kind{problem.Unprocessable},
+	Data: invitedUser{}, Refuses: []problem.Kind{problem.Unprocessable}, Limits: map[string]int64{"invitations": MostLinks},
 }
 
 type inviteShape struct {

@@ -54,7 +54,7 @@ func writes() []contract.Route[*server] {
 			Bodies: []contract.Body{{Type: "application/json", Shape: makeShape{}, Limit: maxBody, Examples: []contract.Example{
 				{Name: "A screen at a desk", Text: `{"label":"nurses' station"}`},
 			}}},
-			Data: addedWall{}, Refuses: []problem.Kind{problem.Unprocessable},
+			Data: addedWall{}, Refuses: []problem.Kind{problem.Unprocessable}, Limits: map[string]int64{"wallDisplays": Most},
 		}, Serve: (*server).make},
 		{Operation: contract.Operation{
 			Method: http.MethodDelete, Path: "/api/admin/walls/{id}", Scope: access.Admin, ID: "revokeWall", Group: group,

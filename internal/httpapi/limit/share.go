@@ -69,8 +69,8 @@ const (
 	FactsPerSecond = 100      // rate at which the bucket for large bodies fills
 	FactsAtOnce    = 10_000   // size of the bucket for large bodies
 	FactsUnapplied = 1000     // how many facts of the last few seconds may be unapplied
+	LargeAtOnce    = 2        // maximum number of a hospital's large bodies that an instance reads at the same time
 	bytesPerFact   = 8 << 10  // number of bytes of a body that cost as much as one fact
-	atOnce         = 2        // maximum number of a hospital's large bodies that are read at the same time
 
 	recent       = 5 * time.Second        // maximum age of an unapplied fact that counts
 	openPatience = 2 * time.Second        // maximum wait for other large bodies to be read
@@ -106,7 +106,7 @@ func (s *Share) busy(r Reason, retry time.Duration) *Busy {
 func (s *Share) hospital(id string) *hospital {
 	h := s.hospitals[id]
 	if h == nil {
-		h = &hospital{open: make(chan struct{}, atOnce)}
+		h = &hospital{open: make(chan struct{}, LargeAtOnce)}
 		s.hospitals[id] = h
 	}
 	return h
