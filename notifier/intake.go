@@ -160,7 +160,7 @@ func (n *Notifier) RefillLists(ctx context.Context, partition int32, written fun
 	}); err != nil {
 		return fmt.Errorf("refill lists: %w", err)
 	}
-	n.call(n.withOwnership(partition, func(o *ownership) {
+	n.call(n.withOwnership(partition, func(o *ownership) { //nolint:contextcheck // the loop's work outlives the call
 		for id, p := range running {
 			// The command may have made progress or ended since its record was read.
 			switch h := o.hospitals[p.Hospital]; {

@@ -98,8 +98,8 @@ func TestCodesBesideLocalOnes(t *testing.T) {
 			t.Fatal(name, fault, describeFacts(want, nil))
 		}
 		for _, local := range []string{`{"system":"urn:ehr","code":"` + test.local + `"},`, `{"display":"x"},`} {
-			got, _ := Decode([]byte(strings.Replace(test.body, "@", local, 1)), options())
-			if got, want := describeFacts(got, nil), describeFacts(want, nil); got != want {
+			found, fault := Decode([]byte(strings.Replace(test.body, "@", local, 1)), options())
+			if got, want := describeFacts(found, fault), describeFacts(want, nil); got != want {
 				t.Errorf("%s\n got %s\nwant %s", name, got, want)
 			}
 		}

@@ -169,8 +169,8 @@ func (m fetusReader) fetusOf(r *resource) string {
 }
 
 // resourceLabel returns the label of the fetus that a resource is about. named is false if the resource contains no label;
-// the label is "" if its focuses name different fetuses.
-func (m fetusReader) resourceLabel(r *resource) (label string, named bool) {
+// the name is "" if its focuses name different fetuses.
+func (m fetusReader) resourceLabel(r *resource) (name string, named bool) {
 	for i := range r.focus[:r.focused] {
 		if label := m.fetusOfReference(&r.focus[i], terminology.FetusIn); label != "" {
 			return m.oneFocus(r, label), true
@@ -192,8 +192,8 @@ func (m fetusReader) resourceLabel(r *resource) (label string, named bool) {
 			return label, true
 		}
 	}
-	label = m.fetusOfValue(&r.value)
-	return label, label != ""
+	name = m.fetusOfValue(&r.value)
+	return name, name != ""
 }
 
 // oneFocus returns the given label, or "" if a focus of the resource names a different fetus.

@@ -118,7 +118,7 @@ func certify(t *testing.T, signs *authority, s *server, client *redis.Client, ce
 	}
 	certificate, key, err := encodePair(pair)
 	for name, content := range map[string][]byte{"cert.pem": certificate, "key.pem": key, "ca.pem": encodeCertificate(signs.certificate.Raw)} {
-		err = errors.Join(err, os.WriteFile(filepath.Join(certs, name), content, 0o644)) //nolint:gosec // the user of the container reads it
+		err = errors.Join(err, os.WriteFile(filepath.Join(certs, name), content, 0o644)) // the user of the container reads it
 	}
 	if err != nil {
 		t.Fatal(err)

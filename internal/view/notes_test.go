@@ -115,7 +115,7 @@ func TestEndedEpisodesAreDeleted(t *testing.T) {
 	put := func(hospital, id string, ended time.Time) {
 		t.Helper()
 		d.PutEpisode(hospital, id, ended, []byte("{}"))
-		if err := d.flush(t.Context()); err != nil {
+		if err = d.flush(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -66,9 +66,9 @@ func newKey(t *text.Texts, areas []area) *key {
 			out.Next = out.Next || room.Next != ""
 		}
 	}
-	for i, shape := range shapes {
-		if level := acuity.Level(i).String(); has[shape] { //nolint:gosec // one of four levels
-			out.Colors = append(out.Colors, keyColor{level, shape, t.T("level." + level)})
+	for level := acuity.LevelGreen; level <= acuity.LevelRed; level++ {
+		if shape := shapes[level]; has[shape] {
+			out.Colors = append(out.Colors, keyColor{level.String(), shape, t.T("level." + level.String())})
 		}
 	}
 	if out.Colors == nil {
