@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strconv"
 	"sync"
 	"time"
 
@@ -59,6 +58,7 @@ const (
 	endpointMost    = 10_000 // deliveries
 	deliveriesKept  = 90 * 24 * time.Hour
 	episodesKept    = 90 * 24 * time.Hour // after the end of the alert run
+	episodesBatch   = 200                 // maximum number of alert runs that one write deletes
 	commandsKept    = 7 * 24 * time.Hour
 	linksKept       = 2 * 24 * time.Hour
 	deliveriesBatch = 200     // number of deliveries written in one round trip
@@ -302,14 +302,21 @@ func (b *View) putNotes(ctx context.Context, notes map[note]noted, faults map[in
 	for node, indexes := range b.byNode(ctx, keys) {
 		pipe := node.redis.Pipeline()
 		written := map[int32]string{}        // one hospital of each partition
+		told := map[string]bool{}            // hospitals with written alert runs
 		pipe.ScriptLoad(ctx, episodesSource) // Redis loses scripts when it restarts
 		pipe.ScriptLoad(ctx, countSource)
 		for _, i := range indexes {
 			n := list[i]
 			b.putNote(ctx, pipe, n, notes[n])
+			if n.kind == noteEpisode {
+				told[n.hospital] = true
+			}
 			if n.hospital != "" {
 				written[b.partitionOf(n.hospital)] = n.hospital
 			}
+		}
+		for hospital := range told {
+			b.deleteEpisodes(ctx, pipe, hospital)
 		}
 		for partition := range written {
 			countScript.EvalSha(ctx, pipe, []string{b.listedKey(partition)})
@@ -334,14 +341,6 @@ func (b *View) putNotes(ctx context.Context, notes map[note]noted, faults map[in
 func (b *View) putNote(ctx context.Context, pipe redis.Pipeliner, n note, v noted) {
 	key, keep := b.noteKey(n), deliveriesKept
 	switch n.kind {
-	case noteEpisode:
-		ended := ""
-		if !v.ended.IsZero() {
-			ended = strconv.FormatInt(v.ended.UnixMilli(), 10)
-		}
-		before := b.now().Add(-episodesKept).UnixMilli()
-		episodesScript.EvalSha(ctx, pipe, []string{key, b.endedKey(n.hospital)}, n.id, v.value, ended, before, keep.Milliseconds())
-		return
 	case noteCommand:
 		keep = commandsKept
 	case noteLink:
@@ -349,6 +348,16 @@ func (b *View) putNote(ctx context.Context, pipe redis.Pipeliner, n note, v note
 	}
 	pipe.HSet(ctx, key, n.id, v.value)
 	pipe.PExpire(ctx, key, keep)
+	if !v.ended.IsZero() {
+		pipe.ZAdd(ctx, b.endedKey(n.hospital), redis.Z{Score: float64(v.ended.UnixMilli()), Member: n.id})
+		pipe.PExpire(ctx, b.endedKey(n.hospital), keep)
+	}
+}
+
+// deleteEpisodes adds a command to a pipeline that deletes the alert runs of a hospital that ended too long ago.
+func (b *View) deleteEpisodes(ctx context.Context, pipe redis.Pipeliner, hospital string) {
+	key, ended := b.of(hospital, noteEpisode), b.endedKey(hospital)
+	episodesScript.EvalSha(ctx, pipe, []string{key, ended}, b.now().Add(-episodesKept).UnixMilli(), episodesBatch)
 }
 
 // countWrite counts a write to the lists of a hospital.
