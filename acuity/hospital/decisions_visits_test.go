@@ -217,6 +217,17 @@ func TestDecisionsVisits(t *testing.T) {
 			say:  list(admit, clinical(1, atoi(own("LDR:A")), mag().since(1)), census(10, labelled(7, "LDR A"))),
 			read: []axisReading{{1, "<LDR:A> 60 high-mag/3 labor-standard/0"}, {10, "7 60 high-mag/3 labor-standard/0"}},
 		},
+		"a row of the location table told later takes the patient along": {
+			say:  list(admit, clinical(1, atoi(own("LDR:A")), mag().since(1)), mapped(10, acuity.Place{PointOfCare: "LDR", Room: "A", HasRoomID: true, RoomID: 7})),
+			read: []axisReading{{1, "<LDR:A> 60 high-mag/3 labor-standard/0"}, {10, "7 60 high-mag/3 labor-standard/0"}},
+		},
+		"a second point of care with the same number leaves her the statements": {
+			say: list(
+				census(0, empty(7)), message(1, acuity.A01, "LDR:7", "class=I"), clinical(2, 7, mag().since(2)),
+				message(3, acuity.A01, "v=v2", "MBU:7", "class=I"),
+			),
+			read: []axisReading{{2, "7 60 high-mag/3 labor-standard/0"}, {3, own("LDR:7") + " 60 high-mag/3 labor-standard/0; " + own("MBU:7") + " 20 pp-couplet/0"}},
+		},
 		"a point of care alone is no room": {
 			say: list(message(0, acuity.A01, "LDR:", "class=I")), read: []axisReading{{0, ""}}, answers: []string{"!location_without_room"},
 		},

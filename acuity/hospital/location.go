@@ -23,8 +23,11 @@ func (u *State) updateTable() {
 		return
 	}
 	w.RebuildTable, w.Relabel, w.TableChanged = false, false, false
-	u.locations.TouchChangedAnswers()
+	left := u.locations.TouchChangedAnswers()
 	for _, r := range u.registry.Rooms {
+		if left[r.ID] {
+			u.statements.MoveToVisits(r) // a visit's evidence goes with its location (docs/decisions.md#own-room-ids)
+		}
 		if label, own := u.locations.Table.Label(r.ID); r.IsOwn() && own && label != r.Label {
 			u.registry.Work.MarkRoom(r, registry.Touched)
 		}

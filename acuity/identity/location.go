@@ -47,16 +47,23 @@ func (t *Locations) LocateEvents(list []adt.Event, events int) {
 	}
 }
 
-// TouchChangedAnswers touches the visits with a place for which the room table's result has changed.
-func (t *Locations) TouchChangedAnswers() {
+// TouchChangedAnswers touches the visits with a place for which the room table's result has changed. It returns the ids
+// of the rooms to which the table no longer maps a place.
+func (t *Locations) TouchChangedAnswers() (left map[int32]bool) {
 	changed := map[acuity.Location]bool{}
+	left = map[int32]bool{}
 	for l, p := range t.Located {
-		if answer := t.Table.LookUp(l); answer != p.answer {
-			p.answer, changed[l] = answer, true
+		answer := t.Table.LookUp(l)
+		if answer == p.answer {
+			continue
 		}
+		if p.answer.Kind == location.InRoom && answer.Placement != p.answer.Placement {
+			left[p.answer.Room] = true
+		}
+		p.answer, changed[l] = answer, true
 	}
 	if len(changed) == 0 {
-		return
+		return left
 	}
 	for _, v := range t.Visits {
 		for i := range v.Events {
@@ -66,6 +73,7 @@ func (t *Locations) TouchChangedAnswers() {
 			}
 		}
 	}
+	return left
 }
 
 // Relocate counts the events at each place again, and touches the visits with places for which the room table's

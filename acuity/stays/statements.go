@@ -70,6 +70,16 @@ func (k *Statements) AddToVisit(v *registry.Visit, h evidence.Statement) {
 	k.touchEvidence(&h)
 }
 
+// MoveToVisits moves the statements about a room that belong to visits to these visits, permanently.
+func (k *Statements) MoveToVisits(r *registry.Room) {
+	isOfVisit := func(h *evidence.Statement) bool { return k.VisitOfStatement(h) != nil }
+	list := r.Statements.ByArrival(isOfVisit)
+	r.Statements.Remove(isOfVisit)
+	for i := range list {
+		k.AddToVisit(k.VisitOfStatement(&list[i]), list[i])
+	}
+}
+
 // AddStatement adds a statement to a holder.
 func (k *Statements) AddStatement(to identity.Holder, h evidence.ResourceStatement) {
 	k.Work.RecountWaiting = k.Work.RecountWaiting || to.V == nil || to.V.IsName()
