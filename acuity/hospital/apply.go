@@ -58,7 +58,7 @@ func (u *State) Apply(o *acuity.Observation, offset int64) acuity.Change {
 	u.derive()
 	u.statements.WarnOfSubjects(&in)
 	u.events.answerEvents(&in)
-	in.AnswerClinical()
+	in.AnswerClinical(u.registry.Facts.CensusAt)
 	u.names.AnswerWaiting(&in)
 	answerCreates(&in)
 	u.hours.observe(&in)

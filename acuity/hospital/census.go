@@ -248,20 +248,20 @@ func (t *censusIntake) endMissing() {
 	}
 }
 
-// unlistRoom records that the newest census does not list a room. Statements that belong to a visit move to the
-// visit; all other statements are removed.
+// unlistRoom records that this census does not list a room. A statement received since the time of the census keeps the
+// room in the unit. An older statement no longer belongs to the room itself, but a late message can still assign it to a
+// visit for 24 hours (docs/decisions.md#statement-owner).
 func (t *censusIntake) unlistRoom(r *registry.Room) {
-	u := t.unit
 	r.Listed, r.Status, r.Clinical, r.Placed = false, acuity.RoomUnknown, false, false
-	list := r.Statements.ByArrival(func(*evidence.Statement) bool { return true })
-	r.Statements = evidence.Statements{}
-	for i := range list {
-		h := &list[i]
-		if v := u.registry.VisitOfStatement(h); v != nil {
-			u.statements.AddToVisit(v, *h)
-		} else {
-			u.statements.DropStatement(h)
+	r.Statements.Remove(func(h *evidence.Statement) bool {
+		if h.ReceivedAt >= t.at {
+			r.Clinical = true
+			return false
 		}
-	}
-	u.registry.Work.MarkRoom(r, registry.Unsaved)
+		if h.Settled { // the statement belongs permanently to the room
+			t.unit.statements.DropStatement(h)
+		}
+		return h.Settled
+	})
+	t.unit.registry.Work.MarkRoom(r, registry.Unsaved)
 }

@@ -93,7 +93,7 @@ func (k *clinicalIntake) namedRoom(in *registry.Intake, ref acuity.RoomRef) *reg
 	default:
 		in.Warn("room_label_differs", "roomLabel") // the label in a census has priority (docs/decisions.md#room-id-first)
 	}
-	if !r.Listed && !r.Clinical {
+	if !r.Listed && !r.Clinical && in.Observation.ReceivedAt >= k.Facts.CensusAt { // a newer census has already removed the room
 		r.Clinical = true
 		k.Work.MarkRoom(r, registry.Unsaved|registry.Touched)
 	}

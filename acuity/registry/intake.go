@@ -60,14 +60,22 @@ func (in *Intake) First(what any) bool {
 // ItemPath returns the path of an element of a list in a request.
 func ItemPath(list string, i int) string { return list + "[" + strconv.Itoa(i) + "]" }
 
-// AnswerClinical adds the warnings about the room in a clinical request.
-func (in *Intake) AnswerClinical() {
+// AnswerClinical adds the warnings about the room in a clinical request. The argument census is the time of the newest
+// census.
+func (in *Intake) AnswerClinical(census acuity.Instant) {
 	if in.Room == nil {
 		return
 	}
-	if in.Room.Chart.Status == acuity.RoomEmpty || in.Room.Chart.Status == acuity.RoomBlocked {
-		in.Warn("room_not_occupied", "roomId")
+	switch in.Room.Chart.Status {
+	case acuity.RoomUnknown:
+		if in.Observation.ReceivedAt >= census {
+			return // the statements belong to the room itself
+		}
+	case acuity.RoomOccupied:
+		return
+	case acuity.RoomEmpty, acuity.RoomBlocked:
 	}
+	in.Warn("room_not_occupied", "roomId")
 }
 
 // WaitingStatement is a statement that had no visit when it was applied.

@@ -43,8 +43,8 @@ func (k *Statements) touchEvidence(h *evidence.Statement) {
 // bindingFor returns the owner of a statement about a room (docs/decisions.md#statement-owner): the patient in the
 // room at the time of the observation (or of the receipt, if that is earlier); else the patient there when the
 // statement was received; else the first patient to arrive within an hour after the earlier of these times; else the
-// room itself, if no other feed knows the room. A patient placed in the room by a canceled event was never there, so
-// a statement about such a patient has no owner.
+// room itself, if no other feed knows the room and no census is newer than the receipt. A patient placed in the room by
+// a canceled event was never there, so a statement about such a patient has no owner.
 func (k *Statements) bindingFor(r *registry.Room, h *evidence.Statement) registry.Binding {
 	if h.Settled {
 		return registry.Binding{Kind: registry.ToRoom}
@@ -62,7 +62,7 @@ func (k *Statements) bindingFor(r *registry.Room, h *evidence.Statement) registr
 	if b := firstOwnerAfter(r, t, t.Add(firstOccupant)); b.Kind != registry.ToNobody {
 		return b
 	}
-	if r.IsKnown() || k.Withdrawn.covers(r.ID, t) {
+	if r.IsKnown() || k.Withdrawn.covers(r.ID, t) || h.ReceivedAt < k.Facts.CensusAt {
 		return registry.Binding{}
 	}
 	return registry.Binding{Kind: registry.ToRoom}
