@@ -307,7 +307,12 @@ func (n *builder) applyDetails(t *AppliedEvent) {
 	if e.Babies != 0 {
 		n.Babies = e.Babies
 	}
-	n.Newborn = n.Newborn || e.Newborn
+	switch { // the newest event that identifies the patient decides (docs/decisions.md#newborn-or-mother)
+	case e.Newborn:
+		n.Newborn = true
+	case e.AdmissionType == admittedToDeliver:
+		n.Newborn = false
+	}
 	switch {
 	case e.Resource != "":
 		n.addSubject(e.Patient)
@@ -320,6 +325,10 @@ func (n *builder) applyDetails(t *AppliedEvent) {
 	}
 	replace(&n.MotherPatient, e.MotherPatient)
 }
+
+// admittedToDeliver is the admission type (PV1-4) of a mother, labor and delivery. A birth date in an earlier event may
+// have been a placeholder.
+const admittedToDeliver = 'L'
 
 // deleted is the text of a field whose value no longer applies. An empty text means that the field was not sent.
 const deleted = `""`

@@ -169,6 +169,8 @@ func anyEvents(t *rapid.T) []acuity.Event {
 		e.RecordedAt = e.At + acuity.Instant(rapid.IntRange(-1, 2).Draw(t, "recorded")*60_000)
 		e.ReceivedAt = e.At + acuity.Instant(rapid.IntRange(-1, 3).Draw(t, "received")*60_000)
 		e.Class = rapid.SampledFrom([]byte{0, 0, 'I', 'O'}).Draw(t, "class")
+		e.Newborn = rapid.IntRange(0, 4).Draw(t, "newborn") == 0
+		e.AdmissionType = rapid.SampledFrom([]byte{0, 0, 'L', 'R'}).Draw(t, "admission type")
 		if IsCancel(e.Type) {
 			e.Prior = spot(rapid.SampledFrom(places).Draw(t, "prior"))
 			if rapid.Bool().Draw(t, "keyed") {

@@ -17,7 +17,7 @@ func ending(s *Timeline) string {
 		return "closed " + since(s.ClosedAt)
 	}
 	place := s.Stays[len(s.Stays)-1].Place()
-	text := fmt.Sprintf("at %+v since %s, class %c, cesarean %v, birth %v", *place, since(s.PlacedAt()), s.Class, s.Cesarean, s.Birth)
+	text := fmt.Sprintf("at %+v since %s, class %c, newborn %v, cesarean %v, birth %v", *place, since(s.PlacedAt()), s.Class, s.Newborn, s.Cesarean, s.Birth)
 	for _, d := range s.Diagnoses {
 		text += fmt.Sprintf(", %s since %v", d.Code, d.Start)
 	}

@@ -3,6 +3,7 @@ package adt
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -384,4 +385,28 @@ func BenchmarkTimeline(b *testing.B) {
 			_ = s.Primary(asSent, 0, false)
 		}
 	})
+}
+
+// The newest event that identifies the patient decides whether the visit is a newborn's
+// (docs/decisions.md#newborn-or-mother). An event that identifies nobody changes nothing.
+func TestNewestEventTellsNewborn(t *testing.T) {
+	baby := func(e *acuity.Event) { e.Newborn = true }
+	mother := func(e *acuity.Event) { e.AdmissionType = 'L' }
+	both := func(e *acuity.Event) { e.Newborn, e.AdmissionType = true, 'L' }
+	routine := func(e *acuity.Event) { e.AdmissionType, e.Class = 'R', 'I' }
+	for name, tc := range map[string]struct {
+		events []acuity.Event
+		want   bool
+	}{
+		"corrected":              {[]acuity.Event{with(event("a", acuity.A04, 0, "TRI^1"), baby), with(event("b", acuity.A08, 9, ""), mother)}, false},
+		"not corrected":          {[]acuity.Event{with(event("a", acuity.A04, 0, "TRI^1"), baby), with(event("b", acuity.A08, 9, ""), routine)}, true},
+		"still the placeholder":  {[]acuity.Event{with(event("a", acuity.A04, 0, "TRI^1"), baby), with(event("b", acuity.A08, 9, ""), both)}, true},
+		"mistaken, then a baby":  {[]acuity.Event{with(event("a", acuity.A01, 0, "NBN^1"), mother), with(event("b", acuity.A08, 9, ""), baby)}, true},
+		"correction is canceled": {[]acuity.Event{with(event("a", acuity.A01, 0, "LD^1"), baby), with(event("b", acuity.A02, 9, "LD^2"), mother), cancel("c", acuity.A12, 12, 9, "LD^2")}, true},
+	} {
+		slices.Reverse(tc.events)
+		if s := Build(store(tc.events), Options{SameRoom: testRooms}); s.Newborn != tc.want || s.Newborn != (len(s.Moves) == 0) {
+			t.Errorf("%s: newborn %v, want %v; %d moves", name, s.Newborn, tc.want, len(s.Moves))
+		}
+	}
 }

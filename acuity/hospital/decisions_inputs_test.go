@@ -185,6 +185,10 @@ func message(at float64, kind acuity.EventType, words ...string) acuity.Observat
 			e.PlaceNull = true
 		case w == "alone":
 			e.ByPatient = true
+		case w == "newborn":
+			e.Newborn = true
+		case name == "type":
+			e.AdmissionType = value[0]
 		case w == "account":
 			e.Account = e.Visit
 		case name == "account":

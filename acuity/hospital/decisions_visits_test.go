@@ -357,6 +357,10 @@ func TestDecisionsVisits(t *testing.T) {
 				{55, "<MBU:3> 60 nb-stabilization/1 pp-immediate-recovery-vag/0"},
 			},
 		},
+		"a placeholder for the birth date is corrected": {
+			say:  list(message(0, acuity.A04, "LDR:A", "class=I", "newborn"), message(10, acuity.A08, "type=L"), message(20, acuity.A08, "class=I")),
+			read: []axisReading{{0, "<LDR:A> 60 nb-stabilization/1"}, {10, inA}, {20, inA}},
+		},
 		"a newborn goes with the mother": {
 			say:  append(couplet, message(10, acuity.A02, "ANTE:6"), message(20, acuity.A03)),
 			read: []axisReading{{10, "<ANTE:6> 40 ap-stable/1 nb-continuing/0"}, {20, ""}},

@@ -218,7 +218,7 @@ func (w *world) event() acuity.Event {
 		Type: pick(w.t, "type", acuity.A01, acuity.A01, acuity.A04, acuity.A02, acuity.A02, acuity.A02, acuity.A03, acuity.A08, acuity.A11, acuity.A12, acuity.A13, acuity.EventOther),
 		At:   w.ago(-3, 200), Visit: pick(w.t, "visit", "v1", "v2", "v3", "v4"), Class: pick(w.t, "class", byte(0), 'I', 'O'),
 	}
-	e.Patient = "p" + e.Visit[1:]
+	e.Patient, e.AdmissionType = "p"+e.Visit[1:], pick(w.t, "admission type", byte(0), 0, 0, 'L')
 	if pick(w.t, "evn2", false, true) {
 		e.RecordedAt = e.At.Add(time.Duration(rapid.IntRange(-10, 90).Draw(w.t, "recorded")) * time.Minute)
 	}
