@@ -11,9 +11,9 @@ import (
 	"svc/acuity/codes"
 )
 
-// lateListing returns the census of listing at the given minute, received later.
-func lateListing(at, received int, rows ...acuity.CensusRoom) acuity.Observation {
-	o := listing(clockAt(at), rows...)
+// lateListing returns a census without rooms at the given minute, received later.
+func lateListing(at, received int) acuity.Observation {
+	o := listing(clockAt(at))
 	o.ReceivedAt = clockAt(received)
 	return o
 }

@@ -2,14 +2,11 @@ package e2e
 
 import (
 	"context"
-	"crypto/x509"
 	"errors"
 	"fmt"
-	"net"
 	"net/http"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -23,12 +20,10 @@ import (
 )
 
 // redisCluster is a Redis Cluster of three primaries, each with a third of the slots and one replica. Its user svc
-// has the permissions in docs/configuration.md. Each node also accepts TLS, on port 6380, with a certificate for its own
-// address.
+// has the permissions in docs/configuration.md.
 type redisCluster struct {
 	servers []*server // the primaries, then their replicas in the same order
 	clients []*redis.Client
-	ca      string // file with the certificate of the authority that signed the certificates of the nodes
 }
 
 // startRedisCluster starts a Redis Cluster. Its replicas fail over after two seconds, even if they lag.
@@ -36,15 +31,10 @@ func startRedisCluster(t *testing.T, pool *dockertest.Pool) *redisCluster {
 	t.Helper()
 	repository, tag := image("E2E_REDIS_IMAGE", redisImage)
 	const primaries, slots = 3, 16384
-	signs, err := newAuthority()
-	c := &redisCluster{ca: filepath.Join(t.TempDir(), "ca.pem")}
-	if err = errors.Join(err, os.WriteFile(c.ca, encodeCertificate(signs.certificate.Raw), 0o600)); err != nil {
-		t.Fatal(err)
-	}
+	c := &redisCluster{}
 	for range 2 * primaries {
-		certs := t.TempDir()
 		container, err := pool.RunWithOptions(&dockertest.RunOptions{
-			Repository: repository, Tag: tag, Mounts: []string{certs + ":/certs:ro"},
+			Repository: repository, Tag: tag,
 			Cmd: []string{
 				"--save", "", "--cluster-enabled", "yes", "--cluster-node-timeout", "2000", "--cluster-replica-validity-factor", "0",
 				"--cluster-require-full-coverage", "no", // otherwise all hospitals are unreadable until the replica is promoted
@@ -67,7 +57,6 @@ func startRedisCluster(t *testing.T, pool *dockertest.Pool) *redisCluster {
 		if err := client.Do(t.Context(), user...).Err(); err != nil {
 			t.Fatal(err)
 		}
-		certify(t, signs, s, client, certs)
 		c.servers, c.clients = append(c.servers, s), append(c.clients, client)
 	}
 	ctx := t.Context()
@@ -105,30 +94,6 @@ func startRedisCluster(t *testing.T, pool *dockertest.Pool) *redisCluster {
 	return c
 }
 
-// certify gives a node a certificate for its address, which is known only once the node runs, and makes the node accept
-// TLS. certs is the directory that the node sees as /certs.
-func certify(t *testing.T, signs *authority, s *server, client *redis.Client, certs string) {
-	t.Helper()
-	pair, err := signs.sign("node", x509.Certificate{
-		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(24 * time.Hour), ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
-		IPAddresses: []net.IP{net.ParseIP(s.container.Container.NetworkSettings.IPAddress)},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	certificate, key, err := encodePair(pair)
-	for name, content := range map[string][]byte{"cert.pem": certificate, "key.pem": key, "ca.pem": encodeCertificate(signs.certificate.Raw)} {
-		err = errors.Join(err, os.WriteFile(filepath.Join(certs, name), content, 0o644)) // the user of the container reads it
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err = client.Do(t.Context(), "CONFIG", "SET", "tls-cert-file", "/certs/cert.pem", "tls-key-file", "/certs/key.pem",
-		"tls-ca-cert-file", "/certs/ca.pem", "tls-auth-clients", "no", "tls-port", "6380").Err(); err != nil {
-		t.Fatal(err)
-	}
-}
-
 // follows returns an error if a replica is not connected to its primary.
 func (c *redisCluster) follows(ctx context.Context, i int) error {
 	info, err := c.clients[i].Info(ctx, "replication").Result()
@@ -141,12 +106,6 @@ func (c *redisCluster) follows(ctx context.Context, i int) error {
 // url returns the value of --redis for the cluster.
 func (c *redisCluster) url() string { return "redis://" + c.servers[0].address + "?cluster=true" }
 
-// env returns the environment of a role that connects to the cluster with TLS, as the user svc.
-func (c *redisCluster) env() []string {
-	host := c.servers[0].container.Container.NetworkSettings.IPAddress
-	return []string{"SVC_REDIS=rediss://svc:cluster-secret@" + host + ":6380?cluster=true", "SVC_REDIS_CA=" + c.ca}
-}
-
 // wipe deletes all data.
 func (c *redisCluster) wipe(t *testing.T) {
 	t.Helper()
@@ -158,7 +117,7 @@ func (c *redisCluster) wipe(t *testing.T) {
 }
 
 // TestRedisCluster runs the conformance suites of the view and of the shared buckets on a Redis Cluster. It then runs
-// svc on the cluster with TLS, and makes one of the primaries fail over.
+// svc on the cluster, and makes one of the primaries fail over.
 func TestRedisCluster(t *testing.T) {
 	kafka, shared := needServers(t)
 	if shared.container == nil {
@@ -206,7 +165,7 @@ func undeclaredCluster(t *testing.T, kafka *server, cluster *redisCluster) {
 func failOverCluster(t *testing.T, kafka *server, cluster *redisCluster) {
 	t.Helper()
 	ctx := context.Background()
-	s := startSystemOn(t, kafka, cluster.servers[0], cluster.env(), "north", "south", "east", "center", "lake", "harbor")
+	s := startSystemOn(t, kafka, cluster.servers[0], []string{"SVC_REDIS=" + strings.Replace(cluster.url(), "//", "//svc:cluster-secret@", 1)}, "north", "south", "east", "center", "lake", "harbor")
 	s.processor("p1")
 	staffing := func(p *partner, nurses int) {
 		t.Helper()

@@ -230,8 +230,8 @@ var patterns = map[string]string{ //nolint:gosec // patterns, not credentials
 	"hl7":   `(^[\t \r\n\x0b\x1c\ufeff]*|[\r\n\x0b\x1c]\ufeff?)MSH[!-/:-@\[-` + "`" + `{-~]`,
 	"word":  `[^` + blank + `]`,
 	"phone": `^(\+[1-9][0-9]{6,14})?$`,
-	"label": `^[^\x00-\x1f\x7f]*[^` + blank + `][^\x00-\x1f\x7f]*$`,
-	"line":  `^[^\x00-\x1f\x7f]*$`,
+	"label": `^[^` + controls + `]*[^` + blank + `][^` + controls + `]*$`,
+	"line":  `^[^` + controls + `]*$`,
 	// This allows the subset of RFC 5322 that mail servers actually accept.
 	"email":   `^([A-Za-z0-9_%+-]+(\.[A-Za-z0-9_%+-]+)*@[A-Za-z0-9]+(-[A-Za-z0-9]+)*(\.[A-Za-z0-9]+(-[A-Za-z0-9]+)*)+)?$`,
 	"cursor":  `^[0-9a-zA-Z_=.:-]{1,128}$`,
@@ -246,6 +246,8 @@ const (
 	// blank matches control characters and Unicode white space. A string must have at least one other character. The
 	// characters are listed explicitly, because \s differs between regular expression dialects.
 	blank = `\x00-\x20\x7f-\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000`
+	// controls matches the characters that access.HasControls finds.
+	controls = `\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069`
 	// day matches a date in the years 1900 to 2199.
 	day = `((19|2[01])\d\d-(0[13578]|1[02])-(0[1-9]|[12]\d|3[01])` +
 		`|(19|2[01])\d\d-(0[469]|11)-(0[1-9]|[12]\d|30)|(19|2[01])\d\d-02-(0[1-9]|1\d|2[0-8])|((19|2[01])(0[48]|[2468][048]|[13579][26])|2000)-02-29)`

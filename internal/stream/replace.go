@@ -182,11 +182,13 @@ func (t *Table) overtaken(prefixes []string, seen int64) bool {
 	return false
 }
 
-// judgeEnded adds errEnded to an error that means that another process aborted the transaction.
+// judgeEnded adds errEnded to an error that means that another process aborted the transaction. A broker that loses the
+// race within itself was observed to report an unknown error (Kafka 4.3.1). The next attempt reads what is committed.
 func judgeEnded(err error) error {
 	if answer, is := errors.AsType[*kerr.Error](err); is {
 		switch answer {
-		case kerr.InvalidProducerEpoch, kerr.ProducerFenced, kerr.InvalidTxnState, kerr.ConcurrentTransactions, kerr.TransactionAbortable:
+		case kerr.InvalidProducerEpoch, kerr.ProducerFenced, kerr.InvalidTxnState, kerr.ConcurrentTransactions,
+			kerr.TransactionAbortable, kerr.UnknownServerError:
 			return fmt.Errorf("%w: %w", errEnded, err)
 		}
 	}

@@ -59,8 +59,9 @@ func newKey(t *text.Texts, areas []area) *key {
 	var out key
 	has := map[string]bool{} // by shape
 	for i := range areas {
-		for j := range areas[i].Rooms {
-			room := &areas[i].Rooms[j]
+		rooms := areas[i].Rooms
+		for j := range rooms {
+			room := &rooms[j]
 			has[room.Shape] = true
 			out.Stale = out.Stale || room.Stale
 			out.Next = out.Next || room.Next != ""
