@@ -113,7 +113,7 @@ func startAllRoles(t *testing.T, kafka, redis, prefix string) {
 		eventually(t, 30*time.Second, func() error { return ready("http://" + private + "/healthz") })
 	}
 	for i, n := range nodes {
-		eventually(t, 3*time.Minute, func() error {
+		eventually(t, 10*time.Minute, func() error {
 			select {
 			case <-n.exited:
 				t.Fatalf("%s ended:\n%s", n.name, tail(n.logged(), 20))
