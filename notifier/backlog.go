@@ -83,33 +83,12 @@ func (r *runner) dropRead(at int64) {
 
 // startRead starts reading the hospital's events from the ledger, beginning at the given offset.
 func (r *runner) startRead(from int64) {
-	if r.reading {
-		return
-	}
-	r.reading = true
-	h := r.e.h
-	owner, floor := h.owner, h.floor
-	owner.n.readConcurrently(func() {
-		list, to, err := owner.n.readEvents(owner.saving, owner.partition, h.id, from, nil, func(at int64, found int) bool {
-			return at < floor && found < keepBacklog
-		})
-		owner.n.post(func() {
-			r.reading = false
-			if owner.gone || r.e.gone {
-				return
-			}
-			if err != nil {
-				owner.n.log.Warn("backlog not read yet", "partition", owner.partition, "error", err)
-				owner.n.timers.set(&r.timer, owner.n.clock.readTime().Add(time.Second), r.schedule)
-				return
-			}
-			list, to = r.trimRead(list, to)
-			for _, w := range list {
-				owner.n.memory += w.size()
-			}
-			r.own, r.readTo = append(r.own, list...), min(to, floor)
-			r.schedule()
-		})
+	r.readLedger(from, keepBacklog, nil, func(list []*waiting, to int64) {
+		list, to = r.trimRead(list, to)
+		for _, w := range list {
+			r.e.h.owner.n.memory += w.size()
+		}
+		r.own, r.readTo = append(r.own, list...), to
 	})
 }
 
@@ -117,16 +96,28 @@ func (r *runner) startRead(from int64) {
 // offset. The event is needed for a probe. The search keeps only that event in memory, because many events that the
 // endpoint does not want may precede it.
 func (r *runner) startLookingAhead(from int64) {
+	hook := r.hook
+	r.readLedger(from, 1, func(w *waiting) bool { return wants(hook, w) }, func(list []*waiting, to int64) {
+		r.aheadTo = to
+		if len(list) > 0 {
+			r.ahead = list[0]
+		}
+	})
+}
+
+// readLedger starts reading at most the given number of events that precede those in memory. The loop calls store with
+// the result of readEvents, whose arguments are the same, and then schedules the next attempt. If a read is already in
+// progress, readLedger does nothing.
+func (r *runner) readLedger(from int64, most int, keep func(w *waiting) bool, store func(list []*waiting, to int64)) {
 	if r.reading {
 		return
 	}
 	r.reading = true
-	h, hook := r.e.h, r.hook
+	h := r.e.h
 	owner, floor := h.owner, h.floor
 	owner.n.readConcurrently(func() {
-		keep := func(w *waiting) bool { return wants(hook, w) }
 		list, to, err := owner.n.readEvents(owner.saving, owner.partition, h.id, from, keep, func(at int64, found int) bool {
-			return at < floor && found == 0
+			return at < floor && found < most
 		})
 		owner.n.post(func() {
 			r.reading = false
@@ -138,10 +129,7 @@ func (r *runner) startLookingAhead(from int64) {
 				owner.n.timers.set(&r.timer, owner.n.clock.readTime().Add(time.Second), r.schedule)
 				return
 			}
-			r.aheadTo = min(to, floor)
-			if len(list) > 0 {
-				r.ahead = list[0]
-			}
+			store(list, min(to, floor))
 			r.schedule()
 		})
 	})

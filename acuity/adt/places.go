@@ -119,7 +119,7 @@ type placeBook struct {
 	phrases map[string][]phrase // phrases by first word, longest first
 
 	cesarean  acuity.Reasons   // the hint "cesarean"
-	other     acuity.Reasons   // stands for a reason without hints
+	other     acuity.Reasons   // the set for a reason without hints
 	operation catalogue.Factor // cesarean operation; a patient whose primary factor changes from this one has had a cesarean
 }
 

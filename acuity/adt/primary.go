@@ -133,7 +133,8 @@ func (s *Timeline) Primary(find func(*acuity.Location) *CachedPlace, birth acuit
 	return p.now
 }
 
-// foldPrimary computes the primary factor after the last event. Its arguments are those of Primary.
+// foldPrimary returns the state of the computation of [Timeline.Primary] after the last event. The arguments are the
+// same.
 func (s *Timeline) foldPrimary(find func(*acuity.Location) *CachedPlace, birth acuity.Instant, cesarean bool) primaryFold {
 	p := primaryFold{timeline: s, find: find, birth: birth, cesarean: cesarean}
 	for i := range s.Events {

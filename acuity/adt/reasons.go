@@ -14,14 +14,15 @@ const (
 )
 
 // ParseReasons reduces the text of an admission reason to a set of hints. A hint that is negated ("no leaking"),
-// withdrawn ("ROM ruled out") or historical ("previous cesarean") does not count. If a text has words but no hints,
-// the result is noHints; if it has no words, the result is 0. ParseReasons does not allocate.
+// withdrawn ("ROM ruled out") or historical ("previous cesarean") does not count. The result is noHints if the text has
+// words but no hints, or if it is "" (two quotation marks), which deletes the reason. It is 0 if the text has no words.
+// ParseReasons does not allocate.
 func ParseReasons[Text string | []byte](text Text) acuity.Reasons {
 	var buffer [maxReasonText]byte
 	var words [maxReasonWords]reasonWord
 	n := splitReason(buffer[:0], words[:], text)
 	found := readReason(places(), buffer[:], words[:n])
-	if found == 0 && n > 0 {
+	if found == 0 && (n > 0 || string(text) == deleted) {
 		return noHints()
 	}
 	return found

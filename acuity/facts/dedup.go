@@ -12,9 +12,7 @@ import (
 
 // ReasonReused is the reason for refusing an input that has the identity of an earlier request but a different body.
 // The input was not applied.
-const ReasonReused = reasonReused
-
-const reasonReused = "request_reused"
+const ReasonReused = "request_reused"
 
 // Deduplication contains the identities of the events and requests received in the last 24 h.
 type Deduplication struct {

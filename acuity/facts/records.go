@@ -16,9 +16,7 @@ import (
 
 // ReasonExists is the reason for skipping a conditional create: the hospital already has the resource, so nothing
 // changed.
-const ReasonExists = reasonExists
-
-const reasonExists = "exists"
+const ReasonExists = "exists"
 
 // Record is one changelog record. It contains facts about one hospital. The kinds are [UnitState], [RoomState],
 // [VisitState], [StatementState], [ReferenceState], [DedupState], [CodeState] and [PastStaffingState]; [MappingState],

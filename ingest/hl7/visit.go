@@ -168,7 +168,7 @@ func (d *decoder) service(field []byte) string {
 func (d *decoder) reasons(field []byte) acuity.Reasons {
 	switch {
 	case d.isDeletion(field):
-		return adt.ParseReasons("none")
+		return adt.ParseReasons(deleted)
 	case isBlank(field):
 		return 0
 	}

@@ -118,10 +118,10 @@ func (t *Table) replace(ctx context.Context, prefixes []string, seen int64, entr
 	}
 	defer writer.Close()
 	if _, _, err := writer.ProducerID(ctx); err != nil {
-		return fmt.Errorf("begin: %w", judgeEnded(err))
+		return fmt.Errorf("begin: %w", judgeUncommitted(err))
 	}
 	if err := t.catchUp(ctx, partition); err != nil {
-		return err
+		return judgeUncommitted(err)
 	}
 	if t.overtaken(prefixes, seen) {
 		return ErrOvertaken
@@ -134,7 +134,7 @@ func (t *Table) replace(ctx context.Context, prefixes []string, seen int64, entr
 		records[i] = &kgo.Record{Topic: t.topic, Partition: partition, Key: []byte(e.Key), Value: e.Value}
 	}
 	if err := writer.ProduceSync(ctx, records...).FirstErr(); err != nil {
-		return errors.Join(judgeEnded(err), writer.EndTransaction(ctx, kgo.TryAbort))
+		return errors.Join(judgeUncommitted(err), writer.EndTransaction(ctx, kgo.TryAbort))
 	}
 	at := Position{partition, records[len(records)-1].Offset}
 	if err := judgeEnded(writer.EndTransaction(ctx, kgo.TryCommit)); err != nil && !errors.Is(err, errEnded) {
@@ -182,13 +182,20 @@ func (t *Table) overtaken(prefixes []string, seen int64) bool {
 	return false
 }
 
-// judgeEnded adds errEnded to an error that means that another process aborted the transaction. A broker that loses the
-// race within itself was observed to report an unknown error (Kafka 4.3.1). The next attempt reads what is committed.
+// judgeUncommitted is like judgeEnded, for an error before the commit. When processes abort each other's transactions, a
+// broker was observed to report an unknown error (Kafka 4.3.1). Nothing is committed yet, so another attempt is safe.
+func judgeUncommitted(err error) error {
+	if errors.Is(err, kerr.UnknownServerError) {
+		return fmt.Errorf("%w: %w", errEnded, err)
+	}
+	return judgeEnded(err)
+}
+
+// judgeEnded adds errEnded to an error that means that another process aborted the transaction.
 func judgeEnded(err error) error {
 	if answer, is := errors.AsType[*kerr.Error](err); is {
 		switch answer {
-		case kerr.InvalidProducerEpoch, kerr.ProducerFenced, kerr.InvalidTxnState, kerr.ConcurrentTransactions,
-			kerr.TransactionAbortable, kerr.UnknownServerError:
+		case kerr.InvalidProducerEpoch, kerr.ProducerFenced, kerr.InvalidTxnState, kerr.ConcurrentTransactions, kerr.TransactionAbortable:
 			return fmt.Errorf("%w: %w", errEnded, err)
 		}
 	}

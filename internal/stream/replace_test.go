@@ -8,6 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
@@ -232,4 +233,69 @@ func TestReplaceVerifiesCommits(t *testing.T) {
 			t.Errorf("it shows %q after %d aborts", value, aborted)
 		}
 	})
+}
+
+// A broker may answer a request of a transaction that another one aborts with an unknown error. Before the commit,
+// Replace repeats the transaction. An unknown result of the commit is reported, because the change may be committed.
+func TestReplaceAfterAnUnknownError(t *testing.T) {
+	for name, c := range map[string]struct {
+		key     kmsg.Key
+		refuse  func(kmsg.Request) kmsg.Response
+		repeats bool
+	}{
+		"at the start": {kmsg.InitProducerID, func(kmsg.Request) kmsg.Response {
+			answer := kmsg.NewPtrInitProducerIDResponse()
+			answer.ErrorCode = kerr.UnknownServerError.Code
+			return answer
+		}, true},
+		"of a record": {kmsg.Produce, refuseRecords, true},
+		"at the commit": {kmsg.EndTxn, func(kmsg.Request) kmsg.Response {
+			answer := kmsg.NewPtrEndTxnResponse()
+			answer.ErrorCode = kerr.UnknownServerError.Code
+			return answer
+		}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				r := newRig(t)
+				defer r.close()
+				table, stop := r.settings()
+				defer stop()
+				refused := 0
+				r.broker.ControlKey(int16(c.key), func(req kmsg.Request) (kmsg.Response, error, bool) {
+					if p, is := req.(*kmsg.ProduceRequest); is && p.TransactionID == nil { // a barrier
+						r.broker.KeepControl()
+						return nil, nil, false
+					}
+					refused++
+					answer := c.refuse(req)
+					answer.SetVersion(req.GetVersion())
+					return answer, nil, true
+				})
+				err := table.Replace(t.Context(), []string{"a/"}, table.Seen("a/"), Entry{"a/1", []byte("new")})
+				if refused != 1 || (err == nil) != c.repeats || !c.repeats && !errors.Is(err, kerr.UnknownServerError) {
+					t.Errorf("after %d errors: %v", refused, err)
+				}
+				if value, _ := table.Get("a/1"); c.repeats && string(value) != "new" {
+					t.Errorf("it shows %q", value)
+				}
+			})
+		})
+	}
+}
+
+// refuseRecords answers a produce request with an unknown error for each partition.
+func refuseRecords(req kmsg.Request) kmsg.Response {
+	answer := kmsg.NewPtrProduceResponse()
+	for _, topic := range req.(*kmsg.ProduceRequest).Topics { //nolint:errcheck // of the controlled key
+		refused := kmsg.NewProduceResponseTopic()
+		refused.Topic, refused.TopicID = topic.Topic, topic.TopicID
+		for _, p := range topic.Partitions {
+			one := kmsg.NewProduceResponseTopicPartition()
+			one.Partition, one.ErrorCode = p.Partition, kerr.UnknownServerError.Code
+			refused.Partitions = append(refused.Partitions, one)
+		}
+		answer.Topics = append(answer.Topics, refused)
+	}
+	return answer
 }

@@ -36,7 +36,7 @@ type place struct {
 }
 
 // raised returns every code that the feeds and the domain can raise, with its location: the literal
-// arguments of the functions in takesCode, the constants named warn… and reason…, the codes of
+// arguments of the functions in takesCode, the constants named warn…, reason… and Reason…, the codes of
 // remarks and dispositions, and the reasons of outcomes.
 func raised(t *testing.T) map[string]place {
 	t.Helper()
@@ -54,6 +54,9 @@ func raised(t *testing.T) map[string]place {
 	}
 	return all
 }
+
+// onlyForAdministrators are the constants with codes that an administrator gets, but not as warnings.
+var onlyForAdministrators = []string{"reasonDryRun", "ReasonPrecondition", "ReasonNotThere", "ReasonTooMany"}
 
 func addRaised(t *testing.T, all map[string]place, folder, file string) {
 	t.Helper()
@@ -85,10 +88,10 @@ func addRaised(t *testing.T, all map[string]place, folder, file string) {
 			}
 		case *ast.ValueSpec:
 			for i, name := range n.Names {
-				constant := strings.HasPrefix(name.Name, "warn") || strings.HasPrefix(name.Name, "reason")
+				constant := strings.HasPrefix(name.Name, "warn") || strings.HasPrefix(strings.ToLower(name.Name), "reason")
 				switch {
 				case i >= len(n.Values):
-				case constant && name.Name != "reasonDryRun": // an administrator gets this code, but no warning
+				case constant && !slices.Contains(onlyForAdministrators, name.Name):
 					add(n.Values[i])
 				case name.Name == "remarkCodes":
 					addElements(n.Values[i], add)
