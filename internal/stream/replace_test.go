@@ -263,8 +263,8 @@ func TestReplaceAfterAnUnknownError(t *testing.T) {
 				defer stop()
 				refused := 0
 				r.broker.ControlKey(int16(c.key), func(req kmsg.Request) (kmsg.Response, error, bool) {
-					if p, is := req.(*kmsg.ProduceRequest); is && p.TransactionID == nil { // a barrier
-						r.broker.KeepControl()
+					r.broker.KeepControl()
+					if p, is := req.(*kmsg.ProduceRequest); refused > 0 || is && p.TransactionID == nil { // a barrier
 						return nil, nil, false
 					}
 					refused++
