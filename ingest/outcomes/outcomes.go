@@ -131,8 +131,8 @@ func (k *kept) notices(at time.Time, c *acuity.Change) (all []feeds.Notice) {
 	}
 	for _, w := range c.Warnings {
 		if n, fresh := k.places.Notice(w); fresh {
-			about, _ := rules.ExplainWarning(w.Code)
-			n.Refused = about.Effect == rules.Refused // a signal or a census row beyond a limit of the hospital
+			about, known := rules.ExplainWarning(w.Code)
+			n.Refused = known && about.Effect == rules.Refused // a signal or a census row beyond a limit of the hospital
 			all = append(all, noticed(at, k.request, n))
 		}
 	}

@@ -277,16 +277,19 @@ func (p *writer) drawLevelMinutes(t *readapi.Trends, days int) finding {
 	return out
 }
 
-// fillGaps adds an empty hour for each hour of a period that was not recorded.
+// fillGaps adds an empty hour for each hour of a period that was not recorded. It keeps every recorded hour, even if
+// the period begins within it.
 func fillGaps(hours []shownHour, since, until time.Time) (all []shownHour) {
 	for at := since.Add(time.Hour); !at.After(until); at = at.Add(time.Hour) {
-		if len(hours) > 0 && hours[0].At.Equal(at) {
-			all, hours = append(all, hours[0]), hours[1:]
-		} else {
+		recorded := false
+		for len(hours) > 0 && !hours[0].At.After(at) {
+			all, hours, recorded = append(all, hours[0]), hours[1:], true
+		}
+		if !recorded {
 			all = append(all, shownHour{TrendHour: &readapi.TrendHour{Hour: readapi.Hour{At: at}}})
 		}
 	}
-	return all
+	return append(all, hours...)
 }
 
 // groupHours splits hours into groups of consecutive hours with the same name, for example hours of the same day.
