@@ -69,7 +69,7 @@ func liveOnServers(t *testing.T) *livedOnServers {
 	t.Helper()
 	s := startSystem(t)
 	s.front.stop() // the front has created the topics
-	client, err := kgo.NewClient(kgo.SeedBrokers(s.kafka.address), kgo.AlwaysRetryEOF(), kgo.RecordPartitioner(kgo.ManualPartitioner()))
+	client, err := kgo.NewClient(kgo.SeedBrokers(s.kafka.address), kgo.AlwaysRetryEOF(), kgo.UnknownTopicRetries(-1), kgo.RecordPartitioner(kgo.ManualPartitioner()))
 	if err != nil {
 		t.Fatal(err)
 	}

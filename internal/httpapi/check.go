@@ -82,37 +82,44 @@ func (c *checker) checkValue(path string, v reflect.Value, tag reflect.StructTag
 	}
 }
 
-// checkText checks a string that has no pattern, or the pattern label or line. Surrounding white space is ignored.
+// checkText checks a string that has no pattern, or the pattern label or line. Surrounding white space is not counted.
 func (c *checker) checkText(path, text string, tag reflect.StructTag) {
-	text = strings.TrimSpace(text)
-	least := tag.Get("minLength")
+	least, most := tag.Get("minLength"), tag.Get("maxLength")
+	rule := ""
 	switch tag.Get("pattern") {
+	case "":
+		rule = LengthRule(strings.TrimSpace(text), least, most)
+	case "line":
+		rule = LineRule(text, least, most)
 	case "label":
-		least = "1"
-	case "line", "":
-	default:
-		return
+		rule = LineRule(text, "1", most)
 	}
-	if rule := LengthRule(text, least, tag.Get("maxLength"), tag.Get("pattern") != ""); rule != "" {
-		c.unless(false, path, rule)
-	}
+	c.unless(rule == "", path, rule)
 }
 
-// LengthRule returns the rule that a string breaks: minLength, maxLength or, if oneLine is true, line. It returns ""
-// if the string satisfies all rules. The parameters least and most are the limits in characters; an empty limit does
-// not apply. If least is not empty, a blank string breaks minLength, whatever its length.
-func LengthRule(text, least, most string, oneLine bool) string {
+// LengthRule returns the rule that a string breaks, minLength or maxLength, or "" if it satisfies both. The parameters
+// least and most are the limits in characters; an empty limit does not apply. If least is not empty, a blank string
+// breaks minLength, whatever its length.
+func LengthRule(text, least, most string) string {
 	length := float64(utf8.RuneCountInString(text))
 	switch {
 	case least != "" && (!between(length, least, "") || Blank(text)):
 		return "minLength:" + least
-	case oneLine && access.HasControls(text):
-		return "line"
 	case !between(length, "", most):
 		return "maxLength:" + most
 	default:
 		return ""
 	}
+}
+
+// LineRule is like [LengthRule] for a string that must be a single line, and also returns the rule line. Surrounding
+// white space is not counted in the length, but must not contain control characters either.
+func LineRule(text, least, most string) string {
+	rule := LengthRule(strings.TrimSpace(text), least, most)
+	if !strings.HasPrefix(rule, "minLength") && access.HasControls(text) {
+		return "line"
+	}
+	return rule
 }
 
 // between reports whether a number is within two inclusive limits. An empty limit does not apply.

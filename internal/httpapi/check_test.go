@@ -36,7 +36,9 @@ func TestCheck(t *testing.T) {
 		want   string
 	}{
 		"valid":                         {func(*checkedBody) {}, ""},
-		"white space around a label":    {func(b *checkedBody) { b.Label = "  LDR 1\n" }, ""},
+		"white space around a label":    {func(b *checkedBody) { b.Label = " \u3000LDR 1 " }, ""},
+		"line break after a label":      {func(b *checkedBody) { b.Label = "LDR 1\n" }, "label line"},
+		"separator around a line":       {func(b *checkedBody) { b.Change = new("\u2028L") }, "change line"},
 		"characters, not bytes":         {func(b *checkedBody) { b.Label = "ééééé" }, ""},
 		"missing label":                 {func(b *checkedBody) { b.Label = "" }, "label minLength:1"},
 		"blank label":                   {func(b *checkedBody) { b.Label = " \t" }, "label minLength:1"},

@@ -219,7 +219,10 @@ func (p *Projector) checkHeaders(ctx context.Context) error {
 			continue
 		}
 		p.mu.Lock()
-		l := p.partitions[partition]
+		l, epoch := p.partitions[partition], 0
+		if l != nil {
+			epoch = l.epoch
+		}
 		lost := l != nil && !l.seal && (l.last == nil || !seen[i].whole || seen[i].generation != p.generation ||
 			seen[i].position < l.written || seen[i].versions < l.writtenVersions)
 		p.mu.Unlock()
@@ -233,18 +236,18 @@ func (p *Projector) checkHeaders(ctx context.Context) error {
 				return err
 			}
 		}
-		p.requestWhole(partition, -1)
+		p.requestWhole(partition, epoch)
 	}
 	return nil
 }
 
 // requestWhole drops the pending changes of a partition and requests a whole projection from its owner. It does
-// nothing if this process does not own the partition. If epoch is not negative, it also does nothing if a request is
-// pending, or if the partition has had another whole projection since that epoch.
+// nothing if this process does not own the partition, if a request is pending, or if the partition has had another
+// whole projection since the given epoch.
 func (p *Projector) requestWhole(partition int32, epoch int) {
 	p.mu.Lock()
 	l := p.partitions[partition]
-	if l == nil || epoch >= 0 && (l.epoch != epoch || l.asked) {
+	if l == nil || l.epoch != epoch || l.asked {
 		p.mu.Unlock()
 		return
 	}

@@ -137,7 +137,7 @@ func (in *layoutBody) layout(hospital string) (l *Layout, broken []httpapi.Detai
 		l.Rooms = append(l.Rooms, Place{*p.RoomID, p.X, p.Y, orOne(p.W), orOne(p.H)})
 	}
 	for _, m := range in.Landmarks {
-		l.Landmarks = append(l.Landmarks, Landmark{strings.TrimSpace(m.Label), m.X, m.Y, orOne(m.W), orOne(m.H)})
+		l.Landmarks = append(l.Landmarks, Landmark{m.Label, m.X, m.Y, orOne(m.W), orOne(m.H)})
 	}
 	return l, broken
 }
@@ -181,6 +181,9 @@ func (s *server) set(w http.ResponseWriter, r *http.Request) {
 	if broken = append(broken, l.Check()...); len(broken) > 0 {
 		httpapi.Fail(w, r, httpapi.Problem{Kind: problem.Invalid, Details: broken})
 		return
+	}
+	for i := range l.Landmarks {
+		l.Landmarks[i].Label = strings.TrimSpace(l.Landmarks[i].Label)
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), within)
 	defer cancel()

@@ -68,7 +68,7 @@ func (l *Layout) Check() (broken []httpapi.Detail) {
 	}
 	for i, m := range l.Landmarks {
 		path := "landmarks[" + strconv.Itoa(i) + "]"
-		if rule := httpapi.LengthRule(m.Label, "1", strconv.Itoa(maxLabel), true); rule != "" {
+		if rule := httpapi.LineRule(m.Label, "1", strconv.Itoa(maxLabel)); rule != "" {
 			unless(false, path+".label", rule)
 		}
 		if inside := l.inside(cells{m.X, m.Y, m.W, m.H}); !inside {

@@ -92,10 +92,10 @@ func (s *alerts) acknowledge(w http.ResponseWriter, r *http.Request) {
 	if !ok {
 		return
 	}
-	in.By = strings.TrimSpace(in.By)
 	if f := faultsOf(&in); f.answered(w, r) {
 		return
 	}
+	in.By = strings.TrimSpace(in.By)
 	all, err := s.Lists.Episodes(r.Context(), hospitalOf(r))
 	at := slices.IndexFunc(all, func(e outbound.AlertRun) bool { return e.ID == pathID(r) })
 	switch {

@@ -311,7 +311,7 @@ func secretOf(f *faults, own *string) string {
 		rand.Read(secret) // never returns an error: crypto/rand ends the program instead
 		return "whsec_" + base64.StdEncoding.EncodeToString(secret)
 	}
-	if rule := httpapi.LengthRule(*own, strconv.Itoa(leastSecret), strconv.Itoa(mostSecret), false); rule != "" {
+	if rule := httpapi.LengthRule(*own, strconv.Itoa(leastSecret), strconv.Itoa(mostSecret)); rule != "" {
 		f.unless(false, "secret", rule)
 	}
 	f.unless(!strings.ContainsFunc(*own, func(c rune) bool { return c < ' ' || c > '~' }), "secret", "ascii")

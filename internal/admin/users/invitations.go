@@ -63,7 +63,7 @@ func (s *server) invite(w http.ResponseWriter, r *http.Request) {
 	if !ok {
 		return
 	}
-	if in.Label = strings.TrimSpace(in.Label); in.TTL == "" {
+	if in.TTL == "" {
 		in.TTL = Lifetimes()[0]
 	}
 	if broken := httpapi.Check(&in); len(broken) > 0 {
@@ -73,7 +73,7 @@ func (s *server) invite(w http.ResponseWriter, r *http.Request) {
 	ctx, cancel := context.WithTimeout(r.Context(), within)
 	defer cancel()
 	caller := httpapi.Caller(r.Context())
-	link, token, err := s.Office.Invite(ctx, caller.ID, caller.Hospital, in.Label, Role(in.Role), lifetimes[in.TTL])
+	link, token, err := s.Office.Invite(ctx, caller.ID, caller.Hospital, strings.TrimSpace(in.Label), Role(in.Role), lifetimes[in.TTL])
 	switch {
 	case errors.Is(err, ErrTooMany):
 		httpapi.Fail(w, r, httpapi.Problem{
