@@ -48,13 +48,14 @@ type Options struct {
 
 // Check returns all errors in the options at once. It reads the files, but does not use the network.
 func (o *Options) Check() error {
-	_, err := o.client()
+	_, _, err := o.client()
 	return err
 }
 
-// client returns the options of franz-go. With franz-go's default timeouts, a paused broker would block an append for
-// 20 s. A broker that is starting, or a proxy, may accept a connection and close it; the client retries such a request.
-func (o *Options) client() ([]kgo.Opt, error) {
+// client returns the options of franz-go, and what they share. With franz-go's default timeouts, a paused broker would
+// block an append for 20 s. A broker that is starting, or a proxy, may accept a connection and close it; the client
+// retries such a request.
+func (o *Options) client() ([]kgo.Opt, *silentBrokers, error) {
 	var faults []error
 	within := 2 * time.Second
 	if o.Patient {
@@ -65,9 +66,11 @@ func (o *Options) client() ([]kgo.Opt, error) {
 		kgo.AlwaysRetryEOF(),
 		kgo.RequestTimeoutOverhead(within),
 		kgo.ProduceRequestTimeout(3 * time.Second),
-		kgo.DialTimeout(within),
 		kgo.RetryBackoffFn(backoff),
 		kgo.MetadataMinAge(100 * time.Millisecond), // with the default of 5 s, new topics and leaders would be found late
+		// The client repeats a request that a paused broker does not answer at the same broker, until the metadata no
+		// longer lists that broker. By default, the client asks for metadata every 5 minutes.
+		kgo.MetadataMaxAge(time.Second),
 		// A client keeps two decoded fetches in memory, at several times their encoded size. With the default of 50
 		// MiB, a notifier on a long log used half a gigabyte (BenchmarkNotifyStart).
 		kgo.FetchMaxBytes(1 << 20),
@@ -83,16 +86,12 @@ func (o *Options) client() ([]kgo.Opt, error) {
 	if o.ClientID != "" {
 		opts = append(opts, kgo.ClientID(o.ClientID))
 	}
-	if o.Dial != nil {
-		opts = append(opts, kgo.Dialer(o.Dial))
-	}
 	conf, err := o.TLSConfig()
 	if err != nil {
 		faults = append(faults, err)
 	}
-	if conf != nil {
-		opts = append(opts, kgo.DialTLSConfig(conf))
-	}
+	silent := newSilentBrokers(within, o.Log, o.dialer(conf, within))
+	opts = append(opts, kgo.Dialer(silent.connect), kgo.WithHooks(silent))
 	mechanism, err := o.mechanism()
 	if err != nil {
 		faults = append(faults, err)
@@ -100,7 +99,20 @@ func (o *Options) client() ([]kgo.Opt, error) {
 	if mechanism != nil {
 		opts = append(opts, kgo.SASL(mechanism))
 	}
-	return opts, errors.Join(faults...)
+	return opts, silent, errors.Join(faults...)
+}
+
+// dialer returns the function that opens connections, with TLS unless conf is nil.
+func (o *Options) dialer(conf *tls.Config, within time.Duration) dialer {
+	plain := &net.Dialer{Timeout: within}
+	switch {
+	case o.Dial != nil:
+		return o.Dial
+	case conf != nil:
+		return (&tls.Dialer{NetDialer: plain, Config: conf}).DialContext
+	default:
+		return plain.DialContext
+	}
 }
 
 // TLSConfig reads the certificate and key files and returns the TLS configuration, or nil if TLS is off. Other

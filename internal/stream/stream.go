@@ -64,6 +64,7 @@ type Cluster struct {
 	client *kgo.Client // client for administration and the publishers
 	admin  *kadm.Client
 	health *health
+	silent *silentBrokers
 	full   func() error // returns why the cluster accepts no records, or nil; a nil function means no check
 
 	limits sync.Map // topic -> int32: max.message.bytes, set by Ensure
@@ -78,11 +79,11 @@ type Cluster struct {
 // Dial connects and waits until the cluster responds or ctx ends, because a role may start before Kafka. If the
 // credentials are rejected, Dial returns an error immediately.
 func Dial(ctx context.Context, o Options) (*Cluster, error) {
-	opts, err := o.client()
+	opts, silent, err := o.client()
 	if err != nil {
 		return nil, err
 	}
-	c := &Cluster{opts: opts, log: o.Log, full: o.Full, exact: o.Replicas > 0, wanted: o.Replicas}
+	c := &Cluster{opts: opts, silent: silent, log: o.Log, full: o.Full, exact: o.Replicas > 0, wanted: o.Replicas}
 	if !c.exact {
 		c.wanted = min(len(slices.Compact(slices.Sorted(slices.Values(o.Brokers)))), maxReplicas)
 	}
@@ -109,6 +110,7 @@ func Dial(ctx context.Context, o Options) (*Cluster, error) {
 // Close ends all connections of the cluster; appends in progress fail.
 func (c *Cluster) Close() {
 	c.health.stop()
+	c.silent.close()
 	c.client.Close()
 }
 
