@@ -20,8 +20,8 @@ import (
 // broker again. If a connection is refused, the client uses another broker or asks which broker has taken over. All
 // clients of a cluster share one silentBrokers, which is also one of their hooks.
 //
-// A broker is silent from a timeout until it responds to any request. While it is silent, one connection waits for a
-// response. The broker is refused only if another broker has responded since the request that timed out.
+// A broker is silent from a timeout until it responds to any request. While it is silent, one connection after another
+// waits for a response. The broker is refused only if another broker has responded since the request that timed out.
 type silentBrokers struct {
 	dial   dialer
 	within time.Duration // timeout of a request
@@ -116,7 +116,7 @@ func (s *silentBrokers) recordTimeout(address string, waited time.Duration) {
 // await waits until a broker responds, or until it refuses connections by itself.
 func (s *silentBrokers) await(address string) {
 	err := s.ask(address)
-	for isTimeout(err) && s.ctx.Err() == nil { // the machine is unreachable
+	for isTimeout(err) && s.ctx.Err() == nil {
 		err = s.ask(address)
 	}
 	if err == nil {
@@ -128,7 +128,8 @@ func (s *silentBrokers) await(address string) {
 	delete(s.asked, address)
 }
 
-// ask sends a request that needs no authentication, and waits for the response without a time limit.
+// ask sends a request that needs no authentication, and waits for the response. It dials each time, because several
+// brokers may share an address.
 func (s *silentBrokers) ask(address string) error {
 	conn, err := s.dial(s.ctx, "tcp", address)
 	if err != nil {
@@ -136,6 +137,9 @@ func (s *silentBrokers) ask(address string) error {
 	}
 	defer context.AfterFunc(s.ctx, func() { conn.Close() })()
 	defer conn.Close()
+	if err = conn.SetDeadline(time.Now().Add(s.within)); err != nil {
+		return fmt.Errorf("ask a broker: %w", err)
+	}
 	request := kmsg.NewRequestFormatter().AppendRequest(nil, kmsg.NewPtrApiVersionsRequest(), 1)
 	if _, err = conn.Write(request); err != nil {
 		return fmt.Errorf("ask a broker: %w", err)

@@ -21,7 +21,7 @@ func TestSilentBroker(t *testing.T) {
 	const paused, other = "10.0.0.1:9092", "10.0.0.2:9092"
 	dialed := make(chan net.Conn, 10) // the brokers' ends of the connections
 	said := make(spoken, 10)
-	s := newSilentBrokers(time.Second, slog.New(slog.NewTextHandler(said, nil)), func(context.Context, string, string) (net.Conn, error) {
+	s := newSilentBrokers(time.Minute, slog.New(slog.NewTextHandler(said, nil)), func(context.Context, string, string) (net.Conn, error) {
 		client, broker := net.Pipe()
 		dialed <- broker
 		return client, nil
@@ -50,7 +50,7 @@ func TestSilentBroker(t *testing.T) {
 		}
 	}
 
-	read(paused, kmsg.Metadata, time.Second, os.ErrDeadlineExceeded)
+	read(paused, kmsg.Metadata, time.Minute, os.ErrDeadlineExceeded)
 	if got := <-said; !strings.Contains(got, "kafka broker does not respond") {
 		t.Error(got)
 	}
@@ -80,6 +80,34 @@ func TestSilentBroker(t *testing.T) {
 	}
 	if err := dial(paused); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestBrokersOfOneAddress: several brokers may share an address, and only one of them may be silent.
+func TestBrokersOfOneAddress(t *testing.T) {
+	const shared = "kafka:9092"
+	dialed := make(chan net.Conn)
+	said := make(spoken, 10)
+	s := newSilentBrokers(time.Millisecond, slog.New(slog.NewTextHandler(said, nil)), func(context.Context, string, string) (net.Conn, error) {
+		client, broker := net.Pipe()
+		dialed <- broker
+		return client, nil
+	})
+	defer s.close()
+	s.recordTimeout(shared, time.Second)
+	<-said
+	<-dialed // the silent broker
+	for {
+		select {
+		case responsive := <-dialed:
+			go io.Copy(io.Discard, responsive)   //nolint:errcheck // the request
+			go responsive.Write(make([]byte, 4)) //nolint:errcheck // the connection may time out before
+		case got := <-said:
+			if !strings.Contains(got, "kafka broker responds again") {
+				t.Error(got)
+			}
+			return
+		}
 	}
 }
 
