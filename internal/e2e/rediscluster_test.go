@@ -2,11 +2,14 @@ package e2e
 
 import (
 	"context"
+	"crypto/x509"
 	"errors"
 	"fmt"
+	"net"
 	"net/http"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -20,10 +23,12 @@ import (
 )
 
 // redisCluster is a Redis Cluster of three primaries, each with a third of the slots and one replica. Its user svc
-// has the permissions in docs/configuration.md.
+// has the permissions in docs/configuration.md. Each node accepts plaintext on port 6379 and TLS on port 6380, with a
+// certificate that contains only its own address. The nodes connect to each other with TLS.
 type redisCluster struct {
 	servers []*server // the primaries, then their replicas in the same order
 	clients []*redis.Client
+	ca      string // file with the certificate of the authority that signed the nodes' certificates
 }
 
 // startRedisCluster starts a Redis Cluster. Its replicas fail over after two seconds, even if they lag.
@@ -31,13 +36,22 @@ func startRedisCluster(t *testing.T, pool *dockertest.Pool) *redisCluster {
 	t.Helper()
 	repository, tag := image("E2E_REDIS_IMAGE", redisImage)
 	const primaries, slots = 3, 16384
-	c := &redisCluster{}
+	signer, err := newAuthority()
+	must(t, err)
+	c := &redisCluster{ca: signer.write(t)}
 	for range 2 * primaries {
+		certs := t.TempDir()
+		must(t, os.Chmod(certs, 0o755))
 		container, err := pool.RunWithOptions(&dockertest.RunOptions{
-			Repository: repository, Tag: tag,
+			Repository: repository, Tag: tag, Mounts: []string{certs + ":/certs:ro"},
+			// The certificate must contain the address of the container, so it can be signed only once the container runs.
+			Entrypoint: []string{"sh", "-c", `until test -e /certs/cert.pem; do sleep 0.1; done; exec redis-server "$@"`, "redis-server"},
 			Cmd: []string{
-				"--save", "", "--cluster-enabled", "yes", "--cluster-node-timeout", "2000", "--cluster-replica-validity-factor", "0",
+				"--bind", "0.0.0.0", "--protected-mode", "no", "--save", "",
+				"--cluster-enabled", "yes", "--cluster-node-timeout", "2000", "--cluster-replica-validity-factor", "0",
 				"--cluster-require-full-coverage", "no", // otherwise all hospitals are unreadable until the replica is promoted
+				"--tls-port", "6380", "--tls-cluster", "yes", "--tls-replication", "yes", "--tls-auth-clients", "no",
+				"--tls-cert-file", "/certs/cert.pem", "--tls-key-file", "/certs/key.pem", "--tls-ca-cert-file", "/certs/ca.pem",
 			},
 		})
 		if err != nil {
@@ -45,6 +59,7 @@ func startRedisCluster(t *testing.T, pool *dockertest.Pool) *redisCluster {
 		}
 		s := &server{address: container.Container.NetworkSettings.IPAddress + ":6379", pool: pool, container: container}
 		t.Cleanup(s.purge)
+		signer.certify(t, container.Container.NetworkSettings.IPAddress, certs)
 		if err := pool.Retry(s.redisAnswers); err != nil {
 			t.Fatal(err)
 		}
@@ -62,7 +77,7 @@ func startRedisCluster(t *testing.T, pool *dockertest.Pool) *redisCluster {
 	ctx := t.Context()
 	first := c.servers[0].container.Container.NetworkSettings.IPAddress
 	for i, client := range c.clients {
-		err := client.ClusterMeet(ctx, first, "6379").Err()
+		err := client.ClusterMeet(ctx, first, "6380").Err()
 		if i < primaries {
 			err = errors.Join(err, client.ClusterAddSlotsRange(ctx, i*slots/primaries, (i+1)*slots/primaries-1).Err())
 		}
@@ -94,6 +109,32 @@ func startRedisCluster(t *testing.T, pool *dockertest.Pool) *redisCluster {
 	return c
 }
 
+// write writes the certificate of the authority to a file.
+func (a *authority) write(t *testing.T) (file string) {
+	t.Helper()
+	file = filepath.Join(t.TempDir(), "ca.pem")
+	must(t, os.WriteFile(file, encodeCertificate(a.certificate.Raw), 0o600))
+	return file
+}
+
+// certify signs a certificate for a node of a Redis Cluster, and writes it to the folder that the node sees as
+// /certs. The other nodes accept it as a client certificate, too.
+func (a *authority) certify(t *testing.T, ip, certs string) {
+	t.Helper()
+	pair, err := a.sign("node", x509.Certificate{
+		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour), IPAddresses: []net.IP{net.ParseIP(ip)},
+		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth},
+	})
+	must(t, err)
+	certificate, key, err := encodePair(pair)
+	must(t, err)
+	write := func(name string, content []byte) { must(t, os.WriteFile(filepath.Join(certs, name), content, 0o644)) }
+	write("ca.pem", encodeCertificate(a.certificate.Raw))
+	write("key.pem", key)
+	write("new.pem", certificate)
+	must(t, os.Rename(filepath.Join(certs, "new.pem"), filepath.Join(certs, "cert.pem"))) // the node waits for this file
+}
+
 // follows returns an error if a replica is not connected to its primary.
 func (c *redisCluster) follows(ctx context.Context, i int) error {
 	info, err := c.clients[i].Info(ctx, "replication").Result()
@@ -103,8 +144,18 @@ func (c *redisCluster) follows(ctx context.Context, i int) error {
 	return err
 }
 
-// url returns the value of --redis for the cluster.
+// url returns the value of --redis for the cluster, without TLS.
 func (c *redisCluster) url() string { return "redis://" + c.servers[0].address + "?cluster=true" }
+
+// env returns the environment of a role that connects to the cluster with TLS as the user svc, and trusts the
+// authority whose certificate is in the file ca. The URL names only two of the nodes.
+func (c *redisCluster) env(ca string) []string {
+	var hosts []string
+	for _, s := range c.servers[:2] {
+		hosts = append(hosts, s.container.Container.NetworkSettings.IPAddress+":6380")
+	}
+	return []string{"SVC_REDIS=rediss://svc:cluster-secret@" + hosts[0] + "?cluster=true&addr=" + hosts[1], "SVC_REDIS_CA=" + ca}
+}
 
 // wipe deletes all data.
 func (c *redisCluster) wipe(t *testing.T) {
@@ -117,7 +168,7 @@ func (c *redisCluster) wipe(t *testing.T) {
 }
 
 // TestRedisCluster runs the conformance suites of the view and of the shared buckets on a Redis Cluster. It then runs
-// svc on the cluster, and makes one of the primaries fail over.
+// svc on the cluster with TLS, and makes one of the primaries fail over.
 func TestRedisCluster(t *testing.T) {
 	kafka, shared := needServers(t)
 	if shared.container == nil {
@@ -131,6 +182,7 @@ func TestRedisCluster(t *testing.T) {
 		limittest.Run(t, limittest.Server{Open: func(t *testing.T) limit.Source { return viewtest.Open(t, cluster.url()) }})
 	})
 	t.Run("undeclared", func(t *testing.T) { undeclaredCluster(t, kafka, cluster) })
+	t.Run("untrusted", func(t *testing.T) { untrustedCluster(t, kafka, cluster) })
 	t.Run("failover", func(t *testing.T) { failOverCluster(t, kafka, cluster) })
 }
 
@@ -138,25 +190,54 @@ func TestRedisCluster(t *testing.T) {
 // svc doctor must say what to add.
 func undeclaredCluster(t *testing.T, kafka *server, cluster *redisCluster) {
 	t.Helper()
-	env := []string{
-		"SVC_KAFKA=" + kafka.address, "SVC_REDIS=" + strings.TrimSuffix(cluster.url(), "?cluster=true"), "SVC_PARTITIONS=6",
-		fmt.Sprintf("SVC_TOPIC_PREFIX=cluster%d.", time.Now().UnixNano()),
-		"SVC_PSEUDONYM_KEY=0123456789abcdef0123456789abcdef", "SVC_SECRETS_KEY=0123456789abcdef0123456789abcdef",
-	}
 	const advice = "Redis is a cluster: add cluster=true to the URL in --redis"
+	log, report := misconfigured(t, kafka, advice, "SVC_REDIS="+strings.TrimSuffix(cluster.url(), "?cluster=true"))
+	if !strings.Contains(log, advice) || !strings.Contains(report, advice) {
+		t.Errorf("svc process: %s\nsvc doctor: %s", log, report)
+	}
+}
+
+// untrustedCluster starts a role that trusts a different authority than that of the cluster. The log must say so in a
+// single line that names the options, and svc doctor must name them, too.
+func untrustedCluster(t *testing.T, kafka *server, cluster *redisCluster) {
+	t.Helper()
+	other, err := newAuthority()
+	must(t, err)
+	const unavailable, cause = `"msg":"redis unavailable"`, "certificate signed by unknown authority"
+	log, report := misconfigured(t, kafka, `"msg":"view not written`, cluster.env(other.write(t))...) // after several attempts
+	_, line, _ := strings.Cut(log, unavailable)
+	line, rest, _ := strings.Cut(line, "\n")
+	if !strings.HasPrefix(line, `,"option":"--redis, --redis-ca"`) || !strings.Contains(line, cause) || strings.Contains(rest, unavailable) {
+		t.Errorf("svc process: %s", log)
+	}
+	if !strings.Contains(report, cause) || !strings.Contains(report, "--redis-ca") {
+		t.Errorf("svc doctor: %s", report)
+	}
+}
+
+// misconfigured starts a role whose options for Redis are wrong, until it logs the text want. It returns the log of the
+// role and the output of svc doctor, which must report a fault of Redis.
+func misconfigured(t *testing.T, kafka *server, want string, env ...string) (log, report string) {
+	t.Helper()
+	env = append(env,
+		"SVC_KAFKA="+kafka.address, "SVC_PARTITIONS=6", fmt.Sprintf("SVC_TOPIC_PREFIX=cluster%d.", time.Now().UnixNano()),
+		"SVC_PSEUDONYM_KEY=0123456789abcdef0123456789abcdef", "SVC_SECRETS_KEY=0123456789abcdef0123456789abcdef",
+	)
 	n := start(t, "process", []string{"process", "--instance", "p1", "--private-listen", "127.0.0.1:" + mustFreePort(t)}, env...)
 	eventually(t, time.Minute, func() error {
-		if !strings.Contains(n.logged(), advice) {
-			return fmt.Errorf("%s says nothing about the cluster", n.name)
+		if !strings.Contains(n.logged(), want) {
+			return fmt.Errorf("%s does not log %s", n.name, want)
 		}
 		return nil
 	})
-	n.stop()
 	cmd := exec.Command(binary(t), "doctor")
 	cmd.Env = append(os.Environ(), env...)
-	if out, err := cmd.CombinedOutput(); err == nil || !strings.Contains(string(out), "fault    redis") || !strings.Contains(string(out), advice) {
+	out, err := cmd.CombinedOutput()
+	if err == nil || !strings.Contains(string(out), "fault    redis") {
 		t.Errorf("svc doctor: %v\n%s", err, out)
 	}
+	n.stop()
+	return n.logged(), string(out)
 }
 
 // failOverCluster makes the replica of a primary lag, kills the primary, and waits until the replica is promoted.
@@ -165,7 +246,7 @@ func undeclaredCluster(t *testing.T, kafka *server, cluster *redisCluster) {
 func failOverCluster(t *testing.T, kafka *server, cluster *redisCluster) {
 	t.Helper()
 	ctx := context.Background()
-	s := startSystemOn(t, kafka, cluster.servers[0], []string{"SVC_REDIS=" + strings.Replace(cluster.url(), "//", "//svc:cluster-secret@", 1)}, "north", "south", "east", "center", "lake", "harbor")
+	s := startSystemOn(t, kafka, cluster.servers[0], cluster.env(cluster.ca), "north", "south", "east", "center", "lake", "harbor")
 	s.processor("p1")
 	staffing := func(p *partner, nurses int) {
 		t.Helper()

@@ -33,6 +33,8 @@ func TestFaultsOfTheConfiguration(t *testing.T) {
 		"no name at Sentinel":  {URL: "redis://sentinel:26379?master_name=&password=canary"},
 		"odd option":           {URL: "redis://sentinel:26379?master_name=svc&canary=1"},
 		"several hosts":        {URL: "redis://user:canary@host:6379?addr=other:6379"},
+		"CA, cluster, no TLS":  {URL: "redis://host:6379?cluster=true", CAFile: "ca.pem"},
+		"odd option, cluster":  {URL: "redis://host:6379?cluster=true&canary=1"},
 		"CA, Sentinel, no TLS": {URL: "redis://sentinel:26379?master_name=svc", CAFile: "ca.pem"},
 		"CA without TLS":       {URL: "redis://host:6379", CAFile: "ca.pem"},
 		"CA that is away":      {URL: "rediss://host:6379", CAFile: filepath.Join(t.TempDir(), "none.pem")},
@@ -77,6 +79,9 @@ func TestTLSAndUser(t *testing.T) {
 		"wrong password": {"rediss://svc:wrong@" + server.Addr(), file, false},
 		"no authority":   {"rediss://svc:secret@" + server.Addr(), "", false},
 		"no TLS":         {"redis://svc:secret@" + server.Addr(), "", false},
+
+		"cluster":               {"rediss://svc:secret@" + server.Addr() + "?cluster=true", file, true},
+		"cluster, no authority": {"rediss://svc:secret@" + server.Addr() + "?cluster=true", "", false},
 	} {
 		cfg := config(c.url)
 		cfg.CAFile = c.ca
