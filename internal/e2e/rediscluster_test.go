@@ -273,6 +273,11 @@ func failOverCluster(t *testing.T, kafka *server, cluster *redisCluster) {
 	if len(lost) == 0 || len(kept) == 0 {
 		t.Fatalf("the hospitals are on one side: %d are lost, %d are kept", len(lost), len(kept))
 	}
+	for i, client := range cluster.clients[:3] {
+		if keys, err := client.Keys(ctx, s.prefix+"*").Result(); err != nil || len(keys) == 0 {
+			t.Fatalf("primary %d stores nothing of the view: %v", i, err)
+		}
+	}
 	// From here on, the replica lags, because the primary refuses its password.
 	if err := cluster.clients[3].ConfigSet(ctx, "masterauth", "none").Err(); err != nil {
 		t.Fatal(err)

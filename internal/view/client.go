@@ -79,9 +79,6 @@ func (c *connection) connectSentinel(cfg *Config) error {
 	if err != nil || options.MasterName == "" {
 		return errURL
 	}
-	if options.TLSConfig != nil {
-		options.TLSConfig.ServerName = "" // the certificate of each host contains the name of that host
-	}
 	if err := cfg.secure(options.TLSConfig); err != nil {
 		return err
 	}
@@ -112,9 +109,6 @@ func (c *connection) connectCluster(cfg *Config, address *url.URL) error {
 	options, err := redis.ParseClusterURL(seeds.String())
 	if err != nil {
 		return errURL
-	}
-	if options.TLSConfig != nil {
-		options.TLSConfig.ServerName = "" // the certificate of each node contains the name of that node
 	}
 	if err := cfg.secure(options.TLSConfig); err != nil {
 		return err
@@ -154,6 +148,7 @@ var errURL = errors.New("the URL of Redis must look like redis://user:password@h
 func (cfg *Config) secure(conf *tls.Config) error {
 	if conf != nil {
 		conf.MinVersion = tls.VersionTLS12
+		conf.ServerName = "" // that of the first host in the URL; the certificate of each host contains its own name
 	}
 	if cfg.CAFile == "" {
 		return nil

@@ -130,17 +130,18 @@ func (w watched) TakeTokens(ctx context.Context, caller string, r limit.Rate, wa
 
 // testTogether sends the requests of one caller to two instances, almost without pauses. Together, the instances must
 // allow at most the burst plus the rate times the elapsed time, and at least 80% of that number. A run in which the
-// source did not respond in time does not count, because each instance then limits the caller alone.
+// source did not respond in time does not count, because each instance then limits the caller alone. Neither does a
+// run in which a busy machine sent few requests, because they might not have reached the limit.
 func testTogether(t *testing.T, s Server) {
 	for run := range 60 {
 		if shareRate(t, s, fmt.Sprint(t.Name(), run)) {
 			return
 		}
 	}
-	t.Error("the source never responded in time for a second")
+	t.Error("the source never responded in time to enough requests for a second")
 }
 
-// shareRate performs a run of testTogether. It returns false if the source did not always respond in time.
+// shareRate performs a run of testTogether. It returns false if the run does not count.
 func shareRate(t *testing.T, s Server, caller string) bool {
 	t.Helper()
 	rate := limit.Rate{PerSecond: 100, Burst: 80}
@@ -150,10 +151,11 @@ func shareRate(t *testing.T, s Server, caller string) bool {
 		limit.New(watched{s.Open(t), &failed}, time.Now), limit.New(watched{s.Open(t), &failed}, time.Now),
 	}
 	began := time.Now()
-	var allowed [2]int
+	var asked, allowed [2]int
 	for i := range instances {
 		asking.Go(func() {
 			for time.Since(began) < time.Second {
+				asked[i]++
 				if instances[i].Allow(t.Context(), caller, rate).Allowed {
 					allowed[i]++
 				}
@@ -171,6 +173,9 @@ func shareRate(t *testing.T, s Server, caller string) bool {
 	t.Logf("the instances allowed %v and %v requests in %v; limit %.0f", allowed[0], allowed[1], took, most)
 	if all > most+1 {
 		t.Errorf("%v requests allowed in %v, want at most %.0f", all, took, most)
+	}
+	if float64(asked[0]+asked[1]) < most*2 {
+		return false
 	}
 	if all < most*0.8 {
 		t.Errorf("only %v requests allowed in %v; limit %.0f", all, took, most)
