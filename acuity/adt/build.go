@@ -150,7 +150,8 @@ func (n *builder) apply(t *AppliedEvent) {
 // admit applies an admission, a registration, or a change between inpatient and outpatient.
 func (n *builder) admit(t *AppliedEvent) {
 	e := t.Event
-	repeated := n.lastMove != nil && n.lastMove.Type == e.Type && sameMoment(n.lastMove, e) && n.sameRoom(n.lastMove.Place, e.Place)
+	repeated := n.lastMove != nil && n.lastMove.Type == e.Type && sameMoment(n.lastMove, e) &&
+		(n.sameRoom(n.lastMove.Place, e.Place) || n.lastMove.NamesNoPlace(n.how.IsWard) || e.NamesNoPlace(n.how.IsWard))
 	wasOpen, converted := n.Open, n.Open && n.Class != 'I' && !repeated
 	n.applyDetails(t)
 	if e.Class == 0 && (!wasOpen || converted || e.Type == acuity.A06 || e.Type == acuity.A07) {
@@ -202,9 +203,14 @@ func (n *builder) transfer(t *AppliedEvent) {
 	if !e.Prior.IsZero() && !here.Place().IsZero() && !n.sameRoom(here.Place(), e.Prior) {
 		t.Remarks |= remarkPriorDiffers
 	}
+	// An Encounter may name its first location from a later time than its own start. The patient then comes to that
+	// location as part of the admission, which already counts.
+	arrives := e.Resource != "" && here.Place().IsZero() && here.Placing.Resource == e.Resource
 	n.applyDetails(t)
 	n.move(t)
-	n.countMove(t)
+	if !arrives {
+		n.countMove(t)
+	}
 }
 
 // discharge closes the visit and clears its diagnoses and its reasons for admission. A discharge without an admission

@@ -290,6 +290,17 @@ var visits = map[string]struct {
 		want:   "1 0 class I moves 1 a:duplicate",
 	},
 	"other event": {events: []acuity.Event{event("a", acuity.EventOther, 0, "LD^1")}, want: "closed moves 0 a:event_type"},
+	"the later first location of an Encounter is part of its admission (R12)": {
+		events: []acuity.Event{
+			with(event("a", acuity.A01, 0, ""), func(e *acuity.Event) { e.Resource = "E" }),
+			with(event("b", acuity.A02, 9, "LD^1"), func(e *acuity.Event) { e.Resource = "E" }),
+		},
+		want: "- 0 to 9 1 9 class I moves 1",
+	},
+	"an admission that another feed repeats without the place (R12)": {
+		events: []acuity.Event{event("a", acuity.A01, 0, "LD^1"), with(event("b", acuity.A01, 0, ""), func(e *acuity.Event) { e.Resource = "E" })},
+		want:   "- 0 to 0 1 0 class I moves 1",
+	},
 	"newborn makes no turnover (R12)": {
 		events: []acuity.Event{with(event("a", acuity.A01, 0, "NBN^1"), func(e *acuity.Event) { e.Newborn = true })}, want: "1 0 class I moves 0",
 	},

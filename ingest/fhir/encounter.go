@@ -89,8 +89,8 @@ var classNames = []struct {
 
 // encounter creates the events for a version of an Encounter (docs/decisions.md#encounter-versions), and reports
 // whether it created any. An Encounter in progress or finished becomes an admission or registration at the start of
-// the period and a transfer for each later location; if it is finished, a discharge at the end follows. A planned
-// Encounter becomes an update. An Encounter that never took place becomes void events.
+// the period and a transfer for each location that starts later; if it is finished, a discharge at the end follows. A
+// planned Encounter becomes an update. An Encounter that never took place becomes void events.
 func (m *mapper) encounter(r *resource) bool {
 	now, ok := stateIn(m, r, phases)
 	if !ok {

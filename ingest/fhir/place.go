@@ -39,8 +39,9 @@ const (
 )
 
 // moves returns the moves of an Encounter between its locations, in chronological order and none before the start of
-// the Encounter. If no location or only a ward is known, moves returns a single move without a room
-// (docs/decisions.md#encounter-without-location).
+// the Encounter. The first move is at the start of the Encounter. If the patient came to her first location later than
+// that, the first move has no location. If no location or only a ward is known, moves returns a single move without a
+// room (docs/decisions.md#encounter-without-location).
 func (m *mapper) moves(r *resource, e *acuity.Event, start acuity.Instant) []move {
 	stays, ward := m.stays(r)
 	if len(stays) == 0 {
@@ -62,7 +63,10 @@ func (m *mapper) moves(r *resource, e *acuity.Event, start acuity.Instant) []mov
 	// The other locations are used only if they have a time.
 	stays = slices.DeleteFunc(stays, func(s stay) bool { return s.at == 0 })
 	slices.SortStableFunc(stays, func(a, b stay) int { return cmp.Compare(max(a.at, start), max(b.at, start)) })
-	moves := make([]move, 0, len(stays))
+	moves := make([]move, 0, len(stays)+1)
+	if stays[0].moment.From > start {
+		moves = append(moves, move{at: start})
+	}
 	passed := false          // true once the loop is past the current location
 	var here acuity.Location // the current location
 	for i, s := range stays {
