@@ -45,7 +45,7 @@ func (t *Table) AddUse(l acuity.Location) bool {
 		t.own, t.slots = map[string]*ownRoom{}, map[int32]*ownRoom{}
 		t.names, t.points = map[string]int{}, map[int32]string{}
 	}
-	if n, ok := roomNumber(room); ok {
+	if n, ok := roomNumber(room); ok && l.PointOfCare != "" { // a sender without points of care may mean any of them
 		point := string(appendFolded(nil, l.PointOfCare))
 		if p, used := t.points[n]; !used {
 			t.points[n] = point

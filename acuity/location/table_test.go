@@ -67,6 +67,18 @@ func TestResolve(t *testing.T) {
 			r.AddUse(spot("MBU^312^A"))
 			r.AddUse(spot("mbu^312^B"))
 		}), spot("MBU^312"), room(312)},
+		"a number that one unit uses, and a feed without points of care (P1)": {table(func(r *Table) {
+			r.AddUse(spot("MBU^312"))
+			r.AddUse(spot("^312"))
+		}), spot("MBU^312"), room(312)},
+		"a number without a point of care that one unit uses (P1)": {table(func(r *Table) {
+			r.AddUse(spot("^312"))
+			r.AddUse(spot("MBU^312"))
+		}), spot("^312"), room(312)},
+		"a number without a point of care that two units use (P1)": {table(func(r *Table) {
+			r.AddUse(spot("MBU^312"))
+			r.AddUse(spot("AP^312"))
+		}), spot("^312"), own("", "312")},
 		"entry of a room": {table(func(r *Table) {
 			r.SetRows([]*acuity.Place{{PointOfCare: "L&D", Room: "LDR04", HasRoomID: true, RoomID: 77}})
 		}), spot("l&d^LDR04^1"), room(77)},
