@@ -107,6 +107,7 @@ var placeOfWarning = map[string]struct{ hl7, adt string }{
 	"several_open_visits":      {"PV1-19", "visitId"},
 	"time_in_future":           {"EVN", "occurredAt"},
 	"transfer_after_discharge": {"EVN", "occurredAt"},
+	"update_waiting":           {"PV1-19", "visitId"},
 	"visit_unknown":            {"PV1-19", "visitId"},
 }
 

@@ -96,6 +96,7 @@ func TestWarningsOfTheStateNameTheirField(t *testing.T) {
 		"no place any more": {admitted, later("A08", "L&D^LDR 4^01", `""`), "place_differs@PV1-3"},
 		"from elsewhere":    {admitted, later("A02", "LDR 4^01", "LDR 5^01", "|L|||", "|L||L&D^LDR 9|"), "prior_place_differs@PV1-6"},
 		"nobody leaves":     {"", later("A03"), "discharge_waiting@PV1-19"},
+		"nobody is updated": {"", later("A08"), "update_waiting@PV1-19"},
 		"nothing is ended":  {"", later("A12"), "cancel_waiting@EVN-6"},
 		"after she left":    {later("A03"), later("A02", "0000-0600\rPID", "1500-0600\rPID"), "transfer_after_discharge@EVN"},
 	} {

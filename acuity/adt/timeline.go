@@ -175,6 +175,9 @@ func (s *Timeline) CancelsWaiting(now acuity.Instant) int {
 // waitForEvent is the maximum time for which a cancel counts as waiting for the event to cancel.
 const waitForEvent = 24 * time.Hour
 
+// IsKnown reports whether the visit was ever opened or closed. Before that, an update has no effect.
+func (s *Timeline) IsKnown() bool { return s.OpenedAt != 0 || s.ClosedAt != 0 }
+
 // PlacedAt returns the start of the current stay, which may be a stay without a location, or 0 if the visit is not
 // open.
 func (s *Timeline) PlacedAt() acuity.Instant {

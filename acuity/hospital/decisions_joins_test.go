@@ -287,6 +287,15 @@ func TestDecisionsJoinsTold(t *testing.T) {
 		"one that names the patient alone": {
 			say: list(message(10, acuity.A03, "p=p1", "alone")), answers: []string{"!discharge_waiting"},
 		},
+		"an update before the admission waits for it": {
+			say:     list(message(10, acuity.A08, "O45.9"), message(11, acuity.A08, "p=p2", "alone", "O45.9"), late(message(0, acuity.A01, "LDR:A", "class=I"), 12)),
+			read:    []axisReading{{12, "<LDR:A> 120 high-hemorrhage/4 labor-standard/0"}},
+			answers: []string{"!update_waiting", "!update_waiting", "+high-hemorrhage +labor-standard"},
+		},
+		"an update of a visit that only a census knows": {
+			say:  list(census(0, holds(1, "labor-standard", "visit=v1")), message(10, acuity.A08, "O45.9")),
+			read: []axisReading{{10, "1 120 high-hemorrhage/4 labor-standard/0"}}, answers: []string{"+labor-standard", "+high-hemorrhage"},
+		},
 		"cancels that cancel nothing": {
 			say:     list(admit, message(10, acuity.A11, "p=p2", "alone"), message(10, acuity.A12, "p=p1", "alone"), message(10, acuity.A13, "p=p1", "alone")),
 			answers: []string{"!cancel_waiting", "!cancel_waiting", "!cancel_waiting"},

@@ -177,6 +177,9 @@ func (es *eventStore) answerEvents(in *registry.Intake) {
 				if t.EndsNothing() && len(v.Stays) == 0 {
 					in.Warn("discharge_waiting", in.EventPath(i))
 				}
+				if t.Event.Type == acuity.A08 && t.Event.Resource == "" && !v.Timeline.IsKnown() && len(v.Stays) == 0 {
+					in.Warn("update_waiting", in.EventPath(i))
+				}
 				for _, code := range t.Remarks.Codes() {
 					in.Warn(code, in.EventPath(i))
 				}

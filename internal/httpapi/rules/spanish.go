@@ -170,6 +170,7 @@ var spanish = map[string]string{
 	"unit":             "La unidad de medida no se admite con este código, así que el valor no se usó; envíelo en la unidad esperada.",
 	"unit_missing":     "El valor no tiene unidad de medida, así que se supuso la habitual; envíe la unidad en UCUM.",
 	"unknown_field":    "No se conoce el campo y no se usó; revise cómo está escrito u omítalo.",
+	"update_waiting":   "No se conoce el ingreso de esta actualización, así que aún no tiene efecto; envíe el ingreso.",
 	"value_unreadable": "El valor no se puede leer, así que no se usó; envíe un número o una de las palabras que admite el código.",
 	"version_older":    "Ya se aplicó una versión más reciente del recurso, así que nada cambió; no hay que hacer nada.",
 	"visit_by_patient": "Falta el número de visita, así que el mensaje se aplicó a la única visita abierta de la paciente; " +
