@@ -227,10 +227,11 @@ func (n *builder) cancelEvent(c, t *AppliedEvent, dead bool) {
 	}
 }
 
-// reissueOf reports whether o is t, or has the same type, time and location as t and is not a duplicate.
+// reissueOf reports whether o is t, or has the same type, time and location as t and is not a duplicate. An Encounter
+// that names no location at that time does not name a different one.
 func (n *builder) reissueOf(o, t *AppliedEvent) bool {
-	return o == t || (o.Event.Type == t.Event.Type && o.Event.AsSent() == t.Event.AsSent() &&
-		o.Disposition != Duplicate && n.sameRoom(o.Event.Place, t.Event.Place))
+	return o == t || (o.Event.Type == t.Event.Type && o.Event.AsSent() == t.Event.AsSent() && o.Disposition != Duplicate &&
+		(n.sameRoom(o.Event.Place, t.Event.Place) || o.Event.Resource != "" && o.Event.NamesNoPlace(n.how.IsWard)))
 }
 
 // markWaiting marks a cancel as waiting for the event it refers to.

@@ -297,6 +297,14 @@ var visits = map[string]struct {
 		},
 		want: "- 0 to 9 1 9 class I moves 1",
 	},
+	"a cancelled registration that an Encounter repeats, with its location from a minute later (R6)": {
+		events: []acuity.Event{
+			event("a", acuity.A04, 0, "TRI^1"), cancel("c", acuity.A11, 9, 0, "TRI^1"),
+			with(event("b", acuity.A04, 0, ""), func(e *acuity.Event) { e.Resource = "E" }),
+			with(event("d", acuity.A02, 1, "TRI^1"), func(e *acuity.Event) { e.Resource = "E" }),
+		},
+		want: "closed moves 0 b:cancelled a:cancelled d:admit_cancelled",
+	},
 	"an admission that another feed repeats without the place (R12)": {
 		events: []acuity.Event{event("a", acuity.A01, 0, "LD^1"), with(event("b", acuity.A01, 0, ""), func(e *acuity.Event) { e.Resource = "E" })},
 		want:   "- 0 to 0 1 0 class I moves 1",
