@@ -66,6 +66,26 @@ func TestDecisionsVisits(t *testing.T) {
 			say: list(admit, message(10, acuity.A08, "LDR:B", "O99.213")), read: []axisReading{{10, "<LDR:A> 66 high-obesity-bmi40/1 labor-standard/0"}},
 			answers: []string{"+labor-standard", "+high-obesity-bmi40 !place_differs"},
 		},
+		"the place that a message names is compared with where a census says that she is": {
+			say: list(
+				census(0, empty(1), empty(2)), message(1, acuity.A01, "#1", "class=I"), census(10, empty(1), holds(2, "visit=v1")),
+				message(20, acuity.A08, "#2", "O45.9"), message(21, acuity.A08, "#1"), message(30, acuity.A02, "#1", "from=#2"),
+				message(40, acuity.A02, "#2", "from=#2"),
+			),
+			read: []axisReading{{21, "2 120 high-hemorrhage/4 labor-standard/0"}, {30, "1 120 high-hemorrhage/4 labor-standard/0"}},
+			answers: []string{
+				"+high-hemorrhage", "!place_differs", "+high-hemorrhage +labor-standard -high-hemorrhage -labor-standard",
+				"+high-hemorrhage +labor-standard -high-hemorrhage -labor-standard !prior_place_differs",
+			},
+		},
+		"the prior place of a newborn who moved with the mother": {
+			say: list(
+				message(0, acuity.A01, "LDR:A", "class=I"), message(5, acuity.A01, "v=baby", "mother=v1", "LDR:A"), message(60, acuity.A02, "MBU:3"),
+				message(70, acuity.A02, "v=baby", "NICU:9", "from=MBU:3"),
+			),
+			read:    []axisReading{{70, "<MBU:3> 60 pp-immediate-recovery-vag/0; <NICU:9> 60 nb-intensive/2"}},
+			answers: []string{"+nb-intensive -nb-stabilization"},
+		},
 		"A11 as if never placed": {
 			say: list(admit, message(10, acuity.A11, "LDR:A", "cancels=0")), read: []axisReading{{10, ""}},
 		},

@@ -164,10 +164,10 @@ func (es *eventStore) answerEvents(in *registry.Intake) {
 				switch reason := t.Disposition.Reason(); {
 				case t.Disposition == adt.Duplicate:
 					item.Outcome = acuity.Duplicate
-				case t.Disposition == adt.SameRoom && (in.Events[i].Left && r != nil || t.Event.Resource != ""):
-					// The event counts as applied, although the visit's room is the same: the transfer ends an
-					// absence that a census reported (docs/decisions.md#census-among-adt), or the event belongs to a
-					// FHIR resource.
+				case t.Disposition == adt.SameRoom && (in.Events[i].Left && r != nil || t.Event.Resource != "" || arrivesAt(v, t.At)):
+					// The event counts as applied, although the visit's room is the same according to its events: the
+					// transfer ends an absence that a census reported (docs/decisions.md#census-among-adt), it returns
+					// the patient from the room that a census reported, or the event belongs to a FHIR resource.
 				case reason != "":
 					item.Outcome, item.Reason = acuity.Ignored, reason
 				}
@@ -181,6 +181,11 @@ func (es *eventStore) answerEvents(in *registry.Intake) {
 					in.Warn("update_waiting", in.EventPath(i))
 				}
 				for _, code := range t.Remarks.Codes() {
+					if code != warnPlace && code != warnPrior {
+						in.Warn(code, in.EventPath(i))
+					}
+				}
+				if code := es.differingPlace(v, t); code != "" {
 					in.Warn(code, in.EventPath(i))
 				}
 			}
@@ -199,6 +204,44 @@ func (es *eventStore) answerEvents(in *registry.Intake) {
 	if len(in.Events) > 0 {
 		es.spare = facts.Emptied(in.Events)
 	}
+}
+
+// arrivesAt reports whether the visit came to its room at t, although its events alone had placed it there before.
+func arrivesAt(v *registry.Visit, t acuity.Instant) bool {
+	return slices.ContainsFunc(v.Spans, func(s registry.LocationSpan) bool { return s.From == t && s.Kind == location.InRoom }) &&
+		!slices.ContainsFunc(v.Timeline.Stays, func(s adt.Stay) bool { return s.From == t })
+}
+
+const (
+	warnPlace = "place_differs"
+	warnPrior = "prior_place_differs"
+)
+
+// differingPlace returns the warning about an update that names a location where the patient is not, or about a
+// transfer that names a prior location where she was not; "" if there is none. The timeline compares only with the
+// visit's other events. A census may have moved the patient since, and a newborn moves with the mother.
+func (es *eventStore) differingPlace(v *registry.Visit, t *adt.AppliedEvent) string {
+	remarks := t.Remarks.Codes()
+	code, named, at := warnPlace, t.Event.Place, t.At
+	if t.Event.Type == acuity.A02 {
+		code, named, at = warnPrior, t.Event.Prior, t.At-1
+	}
+	differs := slices.Contains(remarks, code)
+	compared := t.Disposition == adt.Applied && (t.Event.Type == acuity.A02 || t.Event.Type == acuity.A08) && t.Event.Resource == ""
+	for _, s := range v.Spans {
+		if (compared || differs) && !named.IsZero() && s.Kind == location.InRoom && s.Holds(at) {
+			differs = es.locations.Table.Placement(named) != s.Placement
+		}
+	}
+	if m := v.Mother; differs && m != nil && v.Timeline.Newborn {
+		differs = !slices.ContainsFunc(m.Spans, func(s registry.LocationSpan) bool {
+			return s.Kind == location.InRoom && s.Holds(at) && s.Placement == es.locations.Table.Placement(named)
+		})
+	}
+	if differs {
+		return code
+	}
+	return ""
 }
 
 // answerRoom sets the room in an event's result to r, the visit's room after the event. If r is nil, the visit is not
