@@ -79,7 +79,7 @@ func readJSON(w http.ResponseWriter, r *http.Request, atMost int64, v any, optio
 	}
 	if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
 		refusal.Message = ""
-		refusal.Details = []Detail{{Path: wrong.Field, Rule: "type:" + typeOf(wrong.Type)}}
+		refusal.Details = []Detail{{Path: listIndex.ReplaceAllString(wrong.Field, "[$1]"), Rule: "type:" + typeOf(wrong.Type)}}
 	}
 	if errors.Is(err, errNoObject) {
 		refusal.Message = ""
@@ -105,6 +105,10 @@ func Unread(err error) Problem {
 		Kind: problem.Invalid, Message: "The body ended early; send it again.", Details: []Detail{{Path: "", Rule: "complete"}},
 	}
 }
+
+// listIndex matches the index of a list in the path of a [json.UnmarshalTypeError], such as the .0 in rooms.0.roomId.
+// No field has a number as its name.
+var listIndex = regexp.MustCompile(`\.(\d+)\b`)
 
 // typeOf returns the JSON name of a type.
 func typeOf(t reflect.Type) string {

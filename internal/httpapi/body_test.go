@@ -91,6 +91,8 @@ func TestBodiesOfAdministrators(t *testing.T) {
 		"more behind":             {`{} {}`, "json", 400},
 		"a bracket too many":      {`{}}`, "json", 400},
 		"another type":            {`{"name":7}`, "name type:string", 400},
+		"another type in a list":  {`{"name":"x","scopes":["a",7]}`, "scopes[1] type:string", 400},
+		"another type below":      {`{"parts":[{"op":"a"},{"op":7}]}`, "parts[1].op type:string", 400},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if got, status := read(t, strings.NewReader(test.body)); status != test.status || got != test.want {
