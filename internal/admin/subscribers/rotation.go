@@ -102,7 +102,7 @@ func (s *webhooks) rotate(w http.ResponseWriter, r *http.Request) {
 	put := func(ctx context.Context) error { return s.Store.PutWebhook(ctx, seen, &hook) }
 	if s.perform(w, r, actWebhookRotate, hook.ID, old.Version, hook.Version, put) {
 		answer(w, r, hook.Version, rotated{
-			s.webhookRow(r.Context(), &hook), secret, httpapi.Time(cut(now.Add(overlap / 2))), httpapi.Time(cut(now.Add(overlap))),
+			s.changedRow(r.Context(), &hook), secret, httpapi.Time(cut(now.Add(overlap / 2))), httpapi.Time(cut(now.Add(overlap))),
 			warnings,
 		})
 	}

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"svc/internal/httpapi"
 	"svc/internal/httpapi/access"
@@ -169,8 +170,29 @@ func (s *webhooks) webhookRow(ctx context.Context, w *subscriber.Webhook) webhoo
 		row.Status, row.Reason = some(health.Status), some(health.Reason)
 		row.FailingSince, row.Waiting = httpapi.Time(health.FailingSince), &health.Waiting
 	}
-	if !w.Enabled {
+	switch {
+	case !w.Enabled:
 		row.Status, row.Reason = some("disabled"), some("paused")
+	case row.Status != nil && *row.Status == "disabled" && row.Reason == nil: // the notifier does not know yet that the pause has ended
+		row.enable()
+	}
+	return row
+}
+
+// enable changes the status of a disabled webhook to the one that it has as soon as the notifier has enabled it.
+func (r *webhookRow) enable() {
+	r.Status, r.Reason = some("active"), nil
+	if !time.Time(r.FailingSince).IsZero() {
+		r.Status = some("failing")
+	}
+}
+
+// changedRow returns a webhook after a change. The change also enables a webhook that svc has disabled, although its
+// health in the lists still precedes the change.
+func (s *webhooks) changedRow(ctx context.Context, w *subscriber.Webhook) webhookRow {
+	row := s.webhookRow(ctx, w)
+	if w.Enabled && row.Status != nil && *row.Status == "disabled" {
+		row.enable()
 	}
 	return row
 }
@@ -270,7 +292,7 @@ func (s *webhooks) changeWebhook(w http.ResponseWriter, r *http.Request) {
 	}
 	put := func(ctx context.Context) error { return s.Store.PutWebhook(ctx, seen, &hook) }
 	if s.perform(w, r, actWebhookChange, hook.ID, old.Version, hook.Version, put) {
-		answer(w, r, hook.Version, changedWebhook{s.webhookRow(r.Context(), &hook), warnings})
+		answer(w, r, hook.Version, changedWebhook{s.changedRow(r.Context(), &hook), warnings})
 	}
 }
 

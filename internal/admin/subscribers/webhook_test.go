@@ -6,8 +6,10 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"svc/internal/httpapi/access"
+	"svc/internal/outbound"
 	"svc/internal/outbound/subscriber"
 )
 
@@ -65,6 +67,37 @@ func TestLifeOfAWebhook(t *testing.T) {
 	}
 	if want := "[webhook.create >1 webhook.change 1>2 webhook.change 2>3 webhook.delete 3>]"; fmt.Sprint(acts) != want {
 		t.Errorf("audit %v\nwant %s", acts, want)
+	}
+}
+
+// TestStatusAfterAChange: the response to a change that enables a webhook does not call it disabled, even if the lists
+// do not contain the effect of the change yet.
+func TestStatusAfterAChange(t *testing.T) {
+	for name, test := range map[string]struct {
+		health outbound.Health
+		want   string
+	}{
+		"paused":             {outbound.Health{Status: "disabled"}, "active"},
+		"paused and failing": {outbound.Health{Status: "disabled", FailingSince: time.Unix(1, 0)}, "failing"},
+		"gone":               {outbound.Health{Status: "disabled", Reason: "gone", FailingSince: time.Unix(1, 0)}, "failing"},
+		"failed":             {outbound.Health{Status: "disabled", Reason: "failing", FailingSince: time.Unix(1, 0)}, "failing"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := open(t)
+			id := h.ask("admin", "POST", hooks, `{"url":"https://partner.example/svc"}`, 200).Data.ID
+			h.lists.health = map[string]outbound.Health{id: test.health}
+			if test.health.Reason != "" {
+				if d := h.ask("admin", "GET", hooks+"/"+id, "", 200).Data; d.Status != "disabled" || d.Reason != test.health.Reason {
+					t.Errorf("before: %s %s", d.Status, d.Reason)
+				}
+			}
+			if d := h.ask("admin", "PATCH", hooks+"/"+id, `{"enabled":true}`, 200).Data; d.Status != test.want || d.Reason != "" {
+				t.Errorf("changed: %s %s", d.Status, d.Reason)
+			}
+			if d := h.ask("admin", "POST", hooks+"/"+id+"/rotate", `{}`, 200).Data; d.Status != test.want || d.Reason != "" {
+				t.Errorf("rotated: %s %s", d.Status, d.Reason)
+			}
+		})
 	}
 }
 
