@@ -121,7 +121,7 @@ func TestDocumentIsStable(t *testing.T) {
 			t.Fatal("another document", err)
 		}
 	}
-	for _, want := range []string{`"x-scope": "ingest:adt"`, `"openapi": "3.1.0"`, `"version": "1.1.0"`, `"operationId": "sendThing"`, `"forbidden_scope"`} {
+	for _, want := range []string{`"x-scope": "ingest:adt"`, `"openapi": "3.1.0"`, `"version": "1.1.0"`, `"operationId": "sendThing"`, `"forbidden_scope"`, `"identifier": "Apache-2.0"`} {
 		if !strings.Contains(string(first), want) {
 			t.Errorf("no %s", want)
 		}

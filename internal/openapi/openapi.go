@@ -43,7 +43,7 @@ func documentOf(operations []contract.Operation, docs string) ([]byte, error) {
 		OpenAPI: "3.1.0",
 		Info: &huma.Info{
 			Title: "svc: maternity acuity and staffing", Version: documentVersion, Description: about,
-			License: &huma.License{Name: "Proprietary", Identifier: "LicenseRef-proprietary"},
+			License: &huma.License{Name: "Apache License 2.0", Identifier: "Apache-2.0"},
 		},
 		Servers: []*huma.Server{{URL: "/"}},
 		Components: &huma.Components{
