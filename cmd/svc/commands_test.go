@@ -76,6 +76,10 @@ func TestFaultsOfACommandLine(t *testing.T) {
 			[]string{"export", "--data", nowhere, "--topic", "verdicts", "--out", nowhere, "--from", "2026-03-02", "--to", "2026-03-01"},
 			[]string{"--to: must be after --from", "--kafka"},
 		},
+		"a wrong topic": {[]string{"export", "--data", nowhere, "--topic", "facts", "--out", nowhere}, []string{"--topic: must be", "--kafka"}},
+		"lifetime of a link": {
+			[]string{"admin", "link", "--data", nowhere, "--hospital", "h", "--ttl", "2d"}, []string{"--ttl: must be a duration", "--kafka"},
+		},
 		"two keys": {
 			[]string{"status", "--api", "http://127.0.0.1:1", "--key", "svc_1", "--key-file", nowhere},
 			[]string{"--key, --key-file: give only one", "--key-file"},

@@ -136,7 +136,7 @@ func (f *frame) prepare(c *cobra.Command) {
 			return
 		}
 		flag.Usage += " [" + variables(flag) + "]"
-		flag.Value = &checkedValue{Value: flag.Value, from: "--" + flag.Name, faults: &f.faults}
+		flag.Value = &checkedValue{Value: flag.Value, from: "--" + flag.Name, preset: flag.DefValue, faults: &f.faults}
 	})
 	for _, below := range c.Commands() {
 		f.prepare(below)

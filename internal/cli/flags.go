@@ -104,13 +104,17 @@ func (v *oneOf) Set(text string) error {
 type checkedValue struct {
 	pflag.Value
 	from   string // what supplied the value: the flag or an environment variable
+	preset string // the default
+	wrong  bool   // whether a value had an error
 	faults *[]error
 }
 
 // Set implements [pflag.Value].
 func (v *checkedValue) Set(text string) error {
 	if err := v.Value.Set(text); err != nil {
+		v.wrong = true
 		*v.faults = append(*v.faults, fmt.Errorf("%s: %w", v.from, ruleOf(v.Type(), err)))
+		v.Value.Set(v.preset) //nolint:errcheck // some types keep a zero, in which the command would find a second error
 	}
 	return nil
 }
@@ -149,7 +153,8 @@ func (f *frame) flagFaults(flags *pflag.FlagSet) []error {
 		case !slices.Contains(given, other):
 			f.fromEnvironment(flags, flag)
 		}
-		if annotation(flag, noteRequired) != "" && flag.Value.String() == "" {
+		checked, ours := flag.Value.(*checkedValue)
+		if annotation(flag, noteRequired) != "" && flag.Value.String() == "" && !(ours && checked.wrong) {
 			f.faults = append(f.faults, fmt.Errorf("--%s: required", flag.Name))
 		}
 	})
