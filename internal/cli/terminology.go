@@ -52,6 +52,7 @@ var listPath = regexp.MustCompile(`^mappings\[(\d+)\]\.?`)
 type imported struct {
 	DryRun    bool     `json:"dryRun"`
 	Rows      int      `json:"rows"`
+	Imported  int      `json:"imported"`
 	Activated int      `json:"activated"`
 	Expired   int      `json:"expired"`
 	Faults    []string `json:"faults"`
@@ -81,7 +82,10 @@ func importMappings(ctx context.Context, c *client) error {
 		sum.Activated, sum.Expired = 0, 0
 		for chunk := range slices.Chunk(rows, chunkRows) {
 			if err := c.sendMappings(ctx, chunk, dry, &sum); err != nil {
-				return err
+				return fmt.Errorf("%s: %w", sum.extent(), err)
+			}
+			if !dry && len(sum.Faults) > 0 { // the map has changed since the dry run, or the rows together exceed its limit
+				break
 			}
 		}
 		if len(sum.Faults) > 0 {
@@ -89,6 +93,14 @@ func importMappings(ctx context.Context, c *client) error {
 		}
 	}
 	return c.printImported(&sum)
+}
+
+// extent says how many rows were imported.
+func (i *imported) extent() string {
+	if i.Imported == 0 {
+		return "nothing was imported"
+	}
+	return fmt.Sprintf("only %d of %d rows were imported", i.Imported, i.Rows)
 }
 
 // sendMappings sends some rows, and adds the results to sum. Errors in rows name the line in the file.
@@ -115,6 +127,9 @@ func (c *client) sendMappings(ctx context.Context, rows []sheets.Line[sheets.Map
 	if err != nil {
 		return err
 	}
+	if !dry {
+		sum.Imported += len(rows)
+	}
 	sum.Activated += len(answer.Activated)
 	sum.Expired += len(answer.Expired)
 	return nil
@@ -132,7 +147,7 @@ func (c *client) printImported(sum *imported) error {
 		}
 	}
 	if len(sum.Faults) > 0 {
-		return fmt.Errorf("nothing was imported; errors: %d", len(sum.Faults))
+		return fmt.Errorf("%s; errors: %d", sum.extent(), len(sum.Faults))
 	}
 	if c.json {
 		return nil
