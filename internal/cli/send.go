@@ -170,8 +170,15 @@ func (s *sending) run(ctx context.Context, t target) error {
 		return fmt.Errorf("%w; continue with --from %d", err, s.nextOpen())
 	case s.refused > 0:
 		return fmt.Errorf("%d refused", s.refused)
+	case s.from > 1 && s.from >= s.next:
+		return beyondEnd(s.from)
 	}
 	return nil
+}
+
+// beyondEnd is the error of a command whose --from exceeds the number of items.
+func beyondEnd(from int) error {
+	return fmt.Errorf("--from: nothing was sent, because there is no number %d", from)
 }
 
 // read reads the payloads and passes them to the queue at the requested rate. It skips the payloads before --from.

@@ -1,6 +1,8 @@
 package cli
 
 import (
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -92,6 +94,23 @@ func TestWhatAnAnswerToFHIRSays(t *testing.T) {
 		got := fhirOutcome([]byte(tt.body))
 		if got.String() != tt.says || got.refused == (tt.says == "HTTP 200") {
 			t.Errorf("%s: %+v", name, got)
+		}
+	}
+}
+
+// TestFromBeyondTheEnd: a command that has nothing to send, because --from exceeds the number of items, does not
+// report success.
+func TestFromBeyondTheEnd(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "adt.hl7")
+	if err := os.WriteFile(file, []byte("MSH|^~\\&|A|B|C|D|20260301120000||ADT^A01|M1|P|2.5.1\r"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, args := range [][]string{
+		{"send", file, "--to", "http://127.0.0.1:1", "--key", "svc_1", "--from", "2"},
+		{"simulate", "--profile", "census-only", "--for", "1h", "--from", "1000"},
+	} {
+		if code, stdout, stderr := say(t, args...); code != 1 || !strings.Contains(stderr, "--from: nothing was sent") {
+			t.Errorf("%v: code %d, says %q and %q", args, code, stdout, stderr)
 		}
 	}
 }

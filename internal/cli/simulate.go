@@ -165,6 +165,9 @@ func (o *simulateOptions) print(ctx context.Context, requests iter.Seq[simulate.
 	}
 	shown.End()
 	fmt.Fprintf(w.Stderr, "%d lines in %.1f s\n", written, w.Now().Sub(began).Seconds())
+	if o.to.from > 1 && n < o.to.from && ctx.Err() == nil {
+		return beyondEnd(o.to.from)
+	}
 	return nil
 }
 
