@@ -14,11 +14,14 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"svc/internal/httpapi/rules"
 )
 
 // client contains the parts of a command that sends requests to a server: the address, the key and the output format.
@@ -152,7 +155,16 @@ func (r rule) String() string {
 	case "unique":
 		return "is listed twice"
 	}
+	word, _, _ := strings.Cut(string(r), ":")
+	if said, known := rules.Explain(string(r)); known && !slices.Contains(plainRules, word) {
+		return string(r) + " (" + strings.TrimSuffix(said.About, ".") + ")"
+	}
 	return string(r)
+}
+
+// plainRules are rules whose name and bound say what to do.
+var plainRules = []string{
+	"required", "type", "enum", "minLength", "maxLength", "minItems", "maxItems", "items", "min", "max", "range", "integer", "one_of",
 }
 
 // Error implements error.

@@ -15,10 +15,12 @@ import (
 func TestRulesAreSaidToPeople(t *testing.T) {
 	var no refusal
 	if err := json.Unmarshal([]byte(`{"message":"See details.","details":[
-		{"path":"readerKeyIds[0]","rule":"key"},{"path":"mappings[1]","rule":"unique"},{"path":"ackMinutes","rule":"range:0-1440"}]}`), &no); err != nil {
+		{"path":"readerKeyIds[0]","rule":"key"},{"path":"mappings[1]","rule":"unique"},{"path":"ackMinutes","rule":"range:0-1440"},
+		{"path":"url","rule":"scheme_refused"}]}`), &no); err != nil {
 		t.Fatal(err)
 	}
-	if got := no.Error(); got != "See details: readerKeyIds[0] not found: key; mappings[1] is listed twice; ackMinutes range:0-1440" {
+	if got := no.Error(); got != "See details: readerKeyIds[0] not found: key; mappings[1] is listed twice; ackMinutes range:0-1440; "+
+		"url scheme_refused (Use an https URL)" {
 		t.Error(got)
 	}
 }

@@ -297,7 +297,7 @@ func TestReadRules(t *testing.T) {
 		"csv":             {"factorId,line,text,comment\nhigh-mag,floor,1,x\nhigh-mag,class,3,\n", ""},
 		"unknown factor":  {`{"factorId":"nonsense","values":{"floor":"1"}}`, `factor "nonsense" is not in the catalogue`},
 		"unknown line":    {"factorId,line,text\nhigh-mag,colour,red\n", "enum:"},
-		"bad value":       {`{"factorId":"high-mag","values":{"floor":"many"}}`, "catalogue"},
+		"bad value":       {`{"factorId":"high-mag","values":{"floor":"many"}}`, "catalogue (Use a format such as 1 until 60m"},
 		"twice":           {`[{"factorId":"high-mag","values":{"floor":"1"}},{"factorId":"high-mag","values":{"floor":"1"}}]`, "appears more than once"},
 		"nothing":         {`[]`, "no rule"},
 		"another object":  {`{"rulesVersion":"1"}`, "neither a rule"},

@@ -14,6 +14,7 @@ import (
 	"svc/acuity/catalogue"
 	"svc/acuity/facts"
 	"svc/acuity/hospital"
+	"svc/internal/httpapi/rules"
 	"svc/schemas"
 )
 
@@ -185,7 +186,8 @@ func (e *ruleEntry) toRule() (catalogue.Rule, error) {
 	slices.SortFunc(rule.Lines, catalogue.RuleLine.Compare)
 	var faults []error
 	for _, f := range rule.Faults() {
-		faults = append(faults, fmt.Errorf("factor %s, line %q: %s", e.FactorID, f.Line, f.Rule))
+		said, _ := rules.Explain(f.Rule) // every rule of a catalogue line has an explanation
+		faults = append(faults, fmt.Errorf("factor %s, line %q: %s (%s)", e.FactorID, f.Line, f.Rule, strings.TrimSuffix(said.About, ".")))
 	}
 	return rule, errors.Join(faults...)
 }
