@@ -85,6 +85,58 @@ func TestRetryIsTheSame(t *testing.T) {
 	})
 }
 
+// TestRetryOfAPendingDelivery: a retry that fails does not end a delivery that svc still retries by itself, and svc does
+// not send an event again that a retry has delivered.
+func TestRetryOfAPendingDelivery(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		r.hook("north", "whk_1")
+		r.start()
+		r.receiver.set("whk_1", always(status(500)))
+		id := r.change("north")[0]
+		next := r.change("north")[0]
+		r.settle(10 * time.Second)
+		delivery := event.DeliveryID(id, "whk_1", subscriber.ChannelWebhook)
+		before := r.lists.deliveries[delivery]
+		if before.State != outbound.Pending || before.NextAttemptAt.IsZero() {
+			t.Fatalf("%+v", before)
+		}
+		r.order(outbound.Command{ID: "cmd_1", Hospital: "north", Verb: outbound.VerbRetry, Delivery: delivery})
+		r.settle(time.Second)
+		if p := r.lists.progress["cmd_1"]; !p.Done || p.Failed != 1 {
+			t.Errorf("%+v", p)
+		}
+		after := r.lists.deliveries[delivery]
+		if after.State != outbound.Pending || !after.NextAttemptAt.Equal(before.NextAttemptAt) || len(after.Attempts) != len(before.Attempts)+1 {
+			t.Errorf("after a retry that failed: %+v", after)
+		}
+		r.settle(time.Minute) // svc retries by itself
+		count := len(r.lists.deliveries[delivery].Attempts)
+		if count <= len(after.Attempts) {
+			t.Errorf("%d attempts", count)
+		}
+		r.receiver.set("whk_1", always(ok()))
+		r.order(outbound.Command{ID: "cmd_2", Hospital: "north", Verb: outbound.VerbRetry, Delivery: delivery})
+		r.settle(time.Hour)
+		r.end()
+		r.start()
+		r.settle(time.Hour)
+		d := r.lists.deliveries[delivery]
+		if d.State != outbound.Delivered || len(d.Attempts) != count+1 || r.lists.progress["cmd_2"].Delivered != 1 {
+			t.Errorf("after a retry that succeeded: %+v", d)
+		}
+		for i, a := range d.Attempts {
+			if a.N != i+1 {
+				t.Errorf("attempt %d is number %d", i+1, a.N)
+			}
+		}
+		all := r.receiver.of("whk_1")
+		if len(all) != count+2 || all[count].event != id || all[count+1].event != next {
+			t.Errorf("%d requests, want %d: %+v", len(all), count+2, all)
+		}
+		r.end()
+	})
+}
+
 func TestReplay(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		r.hook("north", "whk_1")

@@ -2,6 +2,7 @@ package notifier
 
 import (
 	"math/rand/v2"
+	"slices"
 	"time"
 
 	"svc/internal/outbound"
@@ -231,7 +232,15 @@ func (r *runner) handleResult(w *waiting, began time.Time, result sending.Result
 	} else {
 		r.tries = tries
 	}
-	switch {
+	switch main := &r.e.main; {
+	case r.second() && v.State == outbound.Failed && main.mustSend(w):
+		main.keep(w, tries)
+		r.forget(w, v.State)
+	case r.second() && v.State == outbound.Delivered && main.head != nil && main.head.at == w.at && !main.busy && !main.queued:
+		main.queue.Skip(w.at)
+		main.end(main.head, withRetry(main.tries, a), v.State, "")
+		r.forget(w, v.State)
+		main.schedule()
 	case v.Passed:
 		r.end(r.head, r.tries, outbound.Poison, "passed")
 		r.end(w, r.tries, outbound.Delivered, "")
@@ -269,9 +278,42 @@ func (r *runner) line(w *waiting, a *sending.Attempt) {
 		"class", a.Class, "status", a.Status, "ms", a.Took.Milliseconds(), "next_at", r.queue.NextAt)
 }
 
+// mustSend reports whether the queue still has to send an event that a retry has sent.
+func (r *runner) mustSend(w *waiting) bool {
+	return w.Command == "" && w.at > r.queue.Cursor && !r.e.gone
+}
+
+// keep adds the failed attempt of a retry to a delivery that the queue still has to send. The delivery stays pending,
+// because the queue has not given up. tries are the attempts that the retry knows of.
+func (r *runner) keep(w *waiting, tries []sending.Attempt) {
+	a := tries[len(tries)-1]
+	switch {
+	case r.head != nil && r.head.at == w.at:
+		w, r.tries = r.head, withRetry(r.tries, a)
+		tries = r.tries
+	case r.probe != nil && r.probe.at == w.at:
+		w, r.probeTries = r.probe, withRetry(r.probeTries, a)
+		tries = r.probeTries
+	case r.resumedAt == w.at: // not picked since the restart
+		r.resumed = tries
+	}
+	r.storePending(w, tries)
+}
+
+// withRetry adds the attempt of a retry to the attempts of a queue, which may have made another one in the meantime.
+func withRetry(tries []sending.Attempt, a sending.Attempt) []sending.Attempt {
+	a.N = nextAttempt(tries)
+	return kept(append(slices.Clip(tries), a))
+}
+
 // end stores the final state of the head or the probe. If there was a probe, end makes it the new head.
 func (r *runner) end(w *waiting, tries []sending.Attempt, state outbound.State, reason string) {
 	r.storeFinal(w, tries, state, reason)
+	r.forget(w, state)
+}
+
+// forget removes the head or the probe, whose state is final. If there was a probe, forget makes it the new head.
+func (r *runner) forget(w *waiting, state outbound.State) {
 	r.head, r.tries = r.probe, r.probeTries
 	if r.head == w {
 		r.head, r.tries = nil, nil
