@@ -153,6 +153,20 @@ func TestRosterFacts(t *testing.T) {
 	}
 }
 
+// TestNurseListedTwice: a roster with two entries of one nurse, such as one per assignment, has one nurse. Nurses
+// without an id are different nurses.
+func TestNurseListedTwice(t *testing.T) {
+	d := open(t)
+	a := d.post(t, "roster", `{"nurses":[{"externalId":"N1","assignedRoomIds":[4,5]},{},{},{"externalId":"N1","skillLevel":2,"assignedRoomIds":[5,6]}]}`)
+	r := d.wantApplied(t, a).Roster
+	if len(r.Nurses) != 3 || r.Nurses[0].Skill != 2 || fmt.Sprint(r.Nurses[0].Rooms) != "[4 5 6]" || a.Data.Nurses != 3 {
+		t.Errorf("%+v", r)
+	}
+	if got := a.warnings(); got != "nurse_twice@nurses[3]" {
+		t.Errorf("warnings %s", got)
+	}
+}
+
 func TestADTFacts(t *testing.T) {
 	d := open(t)
 	a := d.post(t, "adt", adtBody)

@@ -1,7 +1,9 @@
 package ingest
 
 import (
+	"cmp"
 	"net/http"
+	"slices"
 	"time"
 
 	"svc/acuity"
@@ -125,10 +127,33 @@ func (r *reader) roster(body []byte) *acuity.Roster {
 	defer b.close()
 	roster := &acuity.Roster{AsOf: b.asOf()}
 	list, _ := b.list("nurses")
+	listed := map[string]int{} // index of each nurse by external id
 	for in := range b.each("nurses", list) {
-		roster.Nurses = append(roster.Nurses, in.nurse())
+		n := in.nurse()
+		if i, again := listed[n.ExternalID]; again && n.ExternalID != "" {
+			in.warn("nurse_twice", in.path)
+			addEntry(&roster.Nurses[i], &n)
+			continue
+		}
+		listed[n.ExternalID] = len(roster.Nurses)
+		roster.Nurses = append(roster.Nurses, n)
 	}
 	return roster
+}
+
+// addEntry adds a further entry of the same nurse, such as that for another assignment. Counted as two nurses, they
+// could hide that a nurse is missing.
+func addEntry(n, further *acuity.RosterNurse) {
+	for _, room := range further.Rooms {
+		if !slices.Contains(n.Rooms, room) {
+			n.Rooms = append(n.Rooms, room)
+		}
+	}
+	n.JobCode = cmp.Or(n.JobCode, further.JobCode)
+	n.HiredDays = cmp.Or(n.HiredDays, further.HiredDays)
+	if n.Skill < 0 {
+		n.Skill = further.Skill
+	}
 }
 
 // asOf returns the time of a snapshot or, if that time is missing or in the future, the time of receipt. The result

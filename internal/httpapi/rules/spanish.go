@@ -98,6 +98,8 @@ var spanish = map[string]string{
 		"envíe las pruebas a otro hospital o active productionOnly en esta clave.",
 	"not_used": "Ningún otro recurso de la solicitud se refiere a este, " +
 		"así que se guardó para más adelante; haga referencia a él u omítalo.",
+	"nurse_twice": "La lista de turno repite a la enfermera, así que se contó una vez; " +
+		"incluya a cada enfermera una vez.",
 	"operation_not_supported": "No se admiten operaciones ni búsquedas, así que la entrada no se usó; " +
 		"envíe los recursos con POST o PUT.",
 	"outside_unit": "La ubicación está fuera de la unidad, así que no se asignó a la paciente ninguna de sus habitaciones; " +

@@ -234,6 +234,7 @@ var Warnings = []Warning{
 		"not_used", Used, ByFHIR,
 		"No other resource in the body refers to this one, so it was stored for later requests; refer to it, or omit it.",
 	},
+	{"nurse_twice", Used, ByJSON, "The roster lists the nurse more than once, so the nurse was counted once; list each nurse once."},
 	{
 		"operation_not_supported", Refused, ByFHIR,
 		"Operations and searches are not supported, so the entry was not used; send resources with POST or PUT.",
