@@ -38,7 +38,8 @@ func localSettingsRoutes() []contract.Route[*Reads] {
 		}, Serve: (*Reads).serveTerminology},
 		{Operation: contract.Operation{
 			Path: "/api/admin/terminology/worklist", ID: "listWorklist", Summary: "List unmapped codes with suggested factors",
-			About: "The most frequent code is first. A code that is mapped or ignored remains in the list with that status.",
+			About: "The most frequent code is first, so codes can move to another page while data arrives. " +
+				"A code that is mapped or ignored remains in the list with that status.",
 			Parameters: []contract.Parameter{
 				{Name: "status", In: "query", About: "Only codes with this status.", Values: []string{codeUnmapped, codeIgnored, codeMapped}},
 				{Name: "code", In: "query", About: "Only this code, of any system and kind.", Example: "TRAY_COUNT"},
