@@ -7,12 +7,6 @@ import (
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/redis/go-redis/v9"
-
-	"svc/internal/httpapi/limit"
-	"svc/internal/httpapi/limit/limittest"
-	"svc/internal/view/viewtest"
 )
 
 func TestFeedsToVerdict(t *testing.T) {
@@ -113,7 +107,8 @@ func TestRedisStops(t *testing.T) {
 // TestKafkaStops kills the broker, restarts it, and then freezes it. While Kafka is down, writes return 503, and
 // reads are refused, because newer input cannot be ruled out. No acknowledged write is lost.
 func TestKafkaStops(t *testing.T) {
-	s := startSystem(t, "north", "south")
+	kafka, redis := ownKafka(t)
+	s := startSystemOn(t, kafka, redis, nil, "north", "south")
 	s.processor("p1")
 	l := feed(t, 60, s.partners...)
 	l.awaitMore(t, 60)
@@ -169,25 +164,4 @@ func TestKafkaStops(t *testing.T) {
 		t.Errorf("a 503 took %v", l.slow503)
 	}
 	s.verify(acked)
-}
-
-// TestLimitsOnRedis runs the conformance suite of the shared buckets on a real Redis.
-func TestLimitsOnRedis(t *testing.T) {
-	t.Parallel()
-	_, server := needServers(t)
-	limittest.Run(t, limittest.Server{Open: func(t *testing.T) limit.Source { return viewtest.Open(t, "redis://"+server.address) }})
-}
-
-// TestViewOnRedis runs the conformance suite of the view on a real Redis. Without SVC_E2E, `go test` runs the suite on
-// an embedded Redis.
-func TestViewOnRedis(t *testing.T) {
-	_, server := ownRedis(t)
-	client := redis.NewClient(&redis.Options{Addr: server.address})
-	t.Cleanup(func() { client.Close() })
-	viewtest.Run(t, viewtest.Server{URL: "redis://" + server.address, Wipe: func(t *testing.T) {
-		t.Helper()
-		if err := client.FlushAll(context.Background()).Err(); err != nil {
-			t.Fatal(err)
-		}
-	}})
 }

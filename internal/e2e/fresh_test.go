@@ -39,7 +39,7 @@ func TestFreshBrokers(t *testing.T) {
 func startBrokers(t *testing.T, pool *dockertest.Pool) (addresses string) {
 	t.Helper()
 	var all []string
-	for _, s := range startThreeBrokers(t, pool, func(int, *dockertest.RunOptions) {}) {
+	for _, s := range startThreeBrokers(t, pool, func(_ int, o *dockertest.RunOptions) { o.Env = append(o.Env, shortJava) }) {
 		all = append(all, s.address)
 	}
 	return strings.Join(all, ",")

@@ -228,9 +228,9 @@ func TestDerivedReadsDuringFaults(t *testing.T) {
 // TestDerivedReadsDuringFaultsOnServers pauses Kafka, makes Redis a replica, and then causes the faults of
 // [derivedReads.faults], all on real servers.
 func TestDerivedReadsDuringFaultsOnServers(t *testing.T) {
-	needServers(t)
+	kafka, redis := ownServers(t)
 	side := receive(t, "north")
-	x := startDerivedReads(t, startSystemWith(t, side.env, "north"), side.address)
+	x := startDerivedReads(t, startSystemOn(t, kafka, redis, side.env, "north"), side.address)
 	t.Run("Kafka stands still", func(t *testing.T) {
 		x.kafka.pause(t)
 		thaw := sync.OnceFunc(func() { x.kafka.unpause(t) })

@@ -216,9 +216,15 @@ func complete(seen []gotten, ids []string, bodies map[string]string) (repeats in
 // startNotified starts a system with two endpoints for each hospital.
 func startNotified(t testing.TB, hospitals ...string) (*system, *partnerSide) {
 	t.Helper()
-	needServers(t)
+	kafka, redis := needServers(t)
+	return startNotifiedOn(t, kafka, redis, hospitals...)
+}
+
+// startNotifiedOn is like startNotified, but uses the given servers.
+func startNotifiedOn(t testing.TB, kafka, redis *server, hospitals ...string) (*system, *partnerSide) {
+	t.Helper()
 	p := receive(t, hospitals...)
-	s := startSystemWith(t, p.env, hospitals...)
+	s := startSystemOn(t, kafka, redis, p.env, hospitals...)
 	for _, h := range hospitals {
 		p.hook(t, s, h, "/"+h+"/a")
 		p.hook(t, s, h, "/"+h+"/b")

@@ -72,7 +72,8 @@ func (n *node) owns(partitions int) {
 // and the process is not ready. Once Kafka is back, the remaining events are sent in order.
 func TestMatrixKafkaAway(t *testing.T) {
 	const most = 8
-	s, p := startNotified(t, "north", "south")
+	kafka, redis := ownKafka(t)
+	s, p := startNotifiedOn(t, kafka, redis, "north", "south")
 	s.processor("p1")
 	n, private := s.watched("n1")
 	paths := []string{"/north/a", "/north/b", "/south/a", "/south/b"}

@@ -82,6 +82,43 @@ func ownRedis(t *testing.T) (kafka, own *server) {
 	return kafka, own
 }
 
+// ownKafka is like ownRedis, but for a test that stops Kafka. The test gets its own broker.
+func ownKafka(t *testing.T) (own, redis *server) {
+	t.Helper()
+	own, redis = needServers(t)
+	if own.container == nil {
+		return own, redis
+	}
+	t.Parallel()
+	return startOwnKafka(t, own.pool), redis
+}
+
+// ownServers is like ownRedis, but for a test that stops both servers. The test gets its own servers unless the
+// environment names one of them.
+func ownServers(t *testing.T) (kafka, redis *server) {
+	t.Helper()
+	if kafka, redis = needServers(t); kafka.container == nil || redis.container == nil {
+		return kafka, redis
+	}
+	_, redis = ownRedis(t)
+	return startOwnKafka(t, kafka.pool), redis
+}
+
+// startOwnKafka starts a broker with additional settings, and removes it when the test ends.
+func startOwnKafka(t *testing.T, pool *dockertest.Pool, settings ...string) *server {
+	t.Helper()
+	own, err := startKafka(pool, append([]string{shortJava}, settings...)...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(own.purge)
+	return own
+}
+
+// shortJava makes Java leave out its second compiler, which takes half of the processor time that a broker uses in its
+// first minute. A broker that is measured, or runs for long, keeps it.
+const shortJava = "JAVA_TOOL_OPTIONS=-XX:TieredStopAtLevel=1"
+
 func startServers() (stop func(), err error) {
 	var started []*server
 	stop = func() {

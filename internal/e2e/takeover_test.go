@@ -91,20 +91,16 @@ func (w *witness) applied(since time.Time, partners []*partner) error {
 }
 
 // patientKafka starts a broker that does not end timed-out transactions, so a reader that waits for the end of an
-// open transaction waits forever. The broker has the default backoff between transactions.
+// open transaction waits forever. The broker has the default backoff between transactions. The test runs in parallel.
 func patientKafka(t *testing.T) *server {
 	t.Helper()
 	kafka, _ := needServers(t)
 	if kafka.container == nil {
 		t.Skip("needs a broker with settings of its own: run without E2E_KAFKA and E2E_REDIS")
 	}
-	own, err := startKafka(kafka.pool, "KAFKA_ADD_PARTITIONS_TO_TXN_RETRY_BACKOFF_MS=20",
+	t.Parallel()
+	return startOwnKafka(t, kafka.pool, "KAFKA_ADD_PARTITIONS_TO_TXN_RETRY_BACKOFF_MS=20",
 		"KAFKA_TRANSACTION_ABORT_TIMED_OUT_TRANSACTION_CLEANUP_INTERVAL_MS=3600000")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(own.purge)
-	return own
 }
 
 // freezeInTransaction freezes a processor while it has an open transaction at the coordinator.
@@ -194,6 +190,7 @@ func TestTakeOver(t *testing.T) {
 
 // TestRollingUpdate restarts two processors in succession under load, and logs the longest wait.
 func TestRollingUpdate(t *testing.T) {
+	t.Parallel()
 	for name, env := range map[string][]string{"they keep their partitions": nil, "they leave": {"SVC_LEAVE=true"}} {
 		t.Run(name, func(t *testing.T) {
 			s := startSystemWith(t, env, everyPartition()...)

@@ -284,7 +284,8 @@ func TestOnlyTheTruthIsRead(t *testing.T) {
 // TestOnlyTheTruthIsReadOnServers repeats TestOnlyTheTruthIsRead on real servers. Redis refuses writes because it is
 // full, and later because it is a replica. The test also pauses Kafka.
 func TestOnlyTheTruthIsReadOnServers(t *testing.T) {
-	x := startTruth(t, startSystem(t, "north", "south"))
+	kafka, redis := ownServers(t)
+	x := startTruth(t, startSystemOn(t, kafka, redis, nil, "north", "south"))
 	client := x.redisClient()
 	ctx := context.Background()
 	command := func(args ...any) func() {
