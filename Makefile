@@ -42,7 +42,8 @@ RACES := Tour|DevWebhooks|DevAdministration|ReadHoldsWrite$$|ResendInDev
 
 # Tests that `make race` omits. CI runs each package once: concurrent ones with the race detector, these without.
 unraced:
-	@$(MAKE) --no-print-directory test PACKAGES="$$(go list ./... | grep -E 'svc/($(ALONE)|internal/e2e)$$' | xargs)"
+	@$(MAKE) --no-print-directory test SKIP='$(subst $$,$$$$,$(RACES))' \
+		PACKAGES="$$(go list ./... | grep -E 'svc/($(ALONE)|internal/e2e)$$' | xargs)"
 	@go list $(VOLUMES) | GOTESTSUM_JSONFILE=$(GOTESTSUM_JSONFILE:.json=-volume.json) internal/testkit/run -timeout 60m -run '^($(VOLUME))$$'
 
 race: export CGO_ENABLED := 1

@@ -101,23 +101,22 @@ func TestDevListensOnLoopbackOnly(t *testing.T) {
 	}
 }
 
-// TestReadHoldsWrite alternates writes and reads, 2,000 times or, with SVC_E2E, 10,000 times. Each read must contain
-// the effect of the preceding write.
+// TestReadHoldsWrite alternates writes and reads, 2,000 times or SVC_READS. Each read must contain the effect of the
+// preceding write.
 func TestReadHoldsWrite(t *testing.T) {
 	t.Parallel()
 	d := startDev(t, t.TempDir(), "--ephemeral")
-	times := 2000
-	if os.Getenv("SVC_E2E") != "" {
-		times = 10_000
-	}
+	times, _ := howOften(t, "SVC_READS", readsOfDev)
 	readHoldsWrite(t, newPartner(d.BaseURL, d.HospitalID, d.APIKey), times)
 }
 
+// TestReadHoldsWriteOnServers repeats TestReadHoldsWrite on real servers, 4,000 times or SVC_READS.
 func TestReadHoldsWriteOnServers(t *testing.T) {
 	t.Parallel()
+	times, _ := howOften(t, "SVC_READS", readsOfRoles)
 	s := startSystem(t, "north")
 	s.processor("p1")
-	readHoldsWrite(t, s.partners[0], 10_000)
+	readHoldsWrite(t, s.partners[0], times)
 }
 
 func readHoldsWrite(t *testing.T, p *partner, times int) {

@@ -8,7 +8,6 @@ import (
 	"io"
 	"math/rand/v2"
 	"net/http/httptest"
-	"os"
 	"os/exec"
 	"strings"
 	"testing"
@@ -121,18 +120,14 @@ func TestTwoProcessors(t *testing.T) {
 	s.verify(l.finish())
 }
 
-// TestKillDev kills svc dev 6 times (30 in make e2e, or SVC_KILLS), sometimes during its restore, while three writers
-// send without a pause. Afterwards, the log must contain each acknowledged input and exactly one change for each
+// TestKillDev kills svc dev 10 times (or SVC_KILLS), sometimes during its restore, while three writers send without a
+// pause. Afterwards, the log must contain each acknowledged input and exactly one change for each
 // input, and svc verify must succeed. An export must contain each change once, and the webhook must have received all
 // events in order.
 func TestKillDev(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	few := 6
-	if os.Getenv("SVC_E2E") != "" {
-		few = 30
-	}
-	kills, _ := howOften(t, "SVC_KILLS", few)
+	kills, _ := howOften(t, "SVC_KILLS", killsOfDev)
 	d := startDev(t, dir)
 	port := d.BaseURL[len("http://"):]
 	partners := []*partner{newPartner(d.BaseURL, d.HospitalID, d.APIKey)}

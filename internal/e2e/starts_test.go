@@ -15,17 +15,22 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 )
 
-// The number of starts in these tests can be set with environment variables:
+// The number of starts, kills and reads in these tests can be set with environment variables:
 //
 //	SVC_STARTS=200   starts of svc dev, and of each role on real servers. Each process gets
 //	                 a signal at a random moment of its first two seconds. If SVC_STARTS is
 //	                 set, the process must exit within 2 s. Otherwise, the limit is 20 s,
 //	                 because the machine may be busy; a process that hangs exceeds any limit.
 //	SVC_FRESH=100    starts of all roles at once on three brokers (TestFreshBrokers).
+//	SVC_KILLS=30     kills of svc dev (TestKillDev).
+//	SVC_READS=10000  reads after a write (TestReadHoldsWrite, TestReadHoldsWriteOnServers).
 const (
 	startsOfDev   = 16
 	startsOfRoles = 6 // of each role
 	startsFresh   = 2
+	killsOfDev    = 10
+	readsOfDev    = 2000
+	readsOfRoles  = 4000
 	startWithin   = 2 * time.Second // the signal is sent within this time
 )
 
