@@ -10,13 +10,15 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"svc/internal/testkit/runtimes"
 )
 
 // releaseHeading matches the heading of a release in the changelog.
 var releaseHeading = regexp.MustCompile(`(?m)^## (\d+\.\d+\.\d+) `)
 
-// buildBefore builds svc from an earlier commit, and returns the path of the program and the commit. E2E_BEFORE names
-// the commit. If E2E_BEFORE is not set, the commit is the one that added the latest release to the changelog.
+// buildBefore returns the path of svc built from an earlier commit, and the commit. E2E_BEFORE names the commit. If
+// E2E_BEFORE is not set, the commit is the one that added the latest release to the changelog.
 func buildBefore(t *testing.T) (program, commit string) {
 	t.Helper()
 	commit = os.Getenv("E2E_BEFORE")
@@ -32,25 +34,11 @@ func buildBefore(t *testing.T) (program, commit string) {
 		}
 		commit = first
 	}
-	dir := t.TempDir()
-	archive := filepath.Join(dir, "source.tar")
-	if out, err := git("archive", "--output", archive, commit); err != nil {
-		t.Fatalf("%v: %s", err, out)
+	hash, err := git("rev-parse", "--verify", commit+"^{commit}")
+	if err != nil {
+		t.Fatalf("%v: %s", err, hash)
 	}
-	source := filepath.Join(dir, "source")
-	if err := os.Mkdir(source, 0o700); err != nil {
-		t.Fatal(err)
-	}
-	program = filepath.Join(dir, "svc")
-	for _, command := range [][]string{
-		{"tar", "-xf", archive, "-C", source},
-		{"go", "build", "-C", source, "-o", program, "./cmd/svc"},
-	} {
-		if out, err := exec.Command(command[0], command[1:]...).CombinedOutput(); err != nil {
-			t.Fatalf("%s: %v\n%s", strings.Join(command, " "), err, out)
-		}
-	}
-	return program, commit
+	return runtimes.Commit(t, filepath.Join("..", ".."), hash, "svc"), hash
 }
 
 func newestRelease() (string, error) {

@@ -127,6 +127,24 @@ func Compose(t testing.TB, module string) (env []string) {
 	return []string{"DOCKER_CONFIG=" + folder}
 }
 
+// Commit returns the path of a program of this project, built from an earlier commit. repository is the folder of the
+// repository, hash names the commit in full, and name is a folder in cmd.
+func Commit(t testing.TB, repository, hash, name string) (program string) {
+	t.Helper()
+	folder := installed(t, "commit", []string{name, hash}, name, func(folder string) [][]string {
+		source, archive := filepath.Join(folder, "source"), filepath.Join(folder, "source.tar")
+		return [][]string{
+			{"rm", "-rf", folder},
+			{"mkdir", "-p", source},
+			{"git", "-C", repository, "archive", "--output", archive, hash},
+			{"tar", "-xf", archive, "-C", source},
+			{"go", "build", "-C", source, "-o", filepath.Join(folder, name), "./cmd/" + name},
+			{"rm", "-rf", source, archive},
+		}
+	})
+	return filepath.Join(folder, name)
+}
+
 // patience is the time limit for an installation. The packages of the analysts' notebook need half a minute; Compose
 // needs minutes on a busy machine.
 const patience = 20 * time.Minute

@@ -193,3 +193,33 @@ func TestBuiltOnce(t *testing.T) {
 		t.Error("a changed project is not built anew")
 	}
 }
+
+// TestCommitIsBuiltOnce: a program is built once for each commit, from that commit.
+func TestCommitIsBuiltOnce(t *testing.T) {
+	machine(t, map[string]string{
+		"rm": `exec rm "$@"`, "mkdir": `exec mkdir "$@"`,
+		"git": `echo "$2 $6" >"$5"`,       // git -C repository archive --output archive commit
+		"tar": `exec cp "$2" "$4/origin"`, // tar -xf archive -C source
+		"go":  `exec cp "$3/origin" "$5"`, // go build -C source -o program package
+	})
+	built := func(program string) string {
+		content, err := os.ReadFile(program)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(content)
+	}
+	first := Commit(t, "repository", "aaa", "svc")
+	if got := built(first); got != "repository aaa\n" {
+		t.Errorf("built from %q", got)
+	}
+	if err := os.WriteFile(first, []byte("kept"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if again := Commit(t, "repository", "aaa", "svc"); again != first || built(again) != "kept" {
+		t.Errorf("%s, then %s from %q", first, again, built(again))
+	}
+	if got := built(Commit(t, "repository", "bbb", "svc")); got != "repository bbb\n" {
+		t.Errorf("another commit is built from %q", got)
+	}
+}
