@@ -264,10 +264,14 @@ func (v *view) content() (html string) {
 	return html
 }
 
-// shoot saves a screenshot in the folder that pictures returns.
+// shoot saves a screenshot in the folder that pictures returns, if someone wants to see it: with SVC_PICTURES or
+// -update-pictures.
 func (v *view) shoot(name string) {
 	v.t.Helper()
-	v.do("shot", map[string]any{"path": filepath.Join(pictures(v.t), name+".png"), "full": false}, nil)
+	if os.Getenv("SVC_PICTURES") == "" && !*updatePictures {
+		return
+	}
+	v.do("shot", map[string]any{"path": filepath.Join(pictures(v.t), name+".png")}, nil)
 }
 
 // pictures returns the folder of all screenshots: SVC_PICTURES, or a temporary folder that the next

@@ -144,7 +144,8 @@ const commands = {
   },
   async back({ page }) { await page.goBack({ waitUntil: "load" }); },
   async look({ page, width, height, theme, forced }) {
-    await page.setViewportSize({ width, height });
+    const now = page.viewportSize();
+    if (now.width !== width || now.height !== height) await page.setViewportSize({ width, height });
     await page.emulateMedia({ colorScheme: theme, reducedMotion: "reduce", forcedColors: forced ? "active" : "none" });
   },
   async eval({ page, code }) { return await page.evaluate(code) ?? null; },
@@ -155,7 +156,7 @@ const commands = {
       const holds = await page.evaluate(code).catch(e => /context was destroyed|navigat/.test(e.message) ? false : Promise.reject(e));
       if (holds) return performance.now() - began;
       if (performance.now() - began > timeout) throw new Error(`not within ${timeout} ms`);
-      await new Promise(again => setTimeout(again, 20));
+      await new Promise(again => setTimeout(again, 50));
     }
   },
   async click({ page, selector }) { await page.click(selector); },
@@ -164,7 +165,7 @@ const commands = {
   async type({ page, text }) { await page.keyboard.type(text); },
   async loaded({ page }) { await page.waitForLoadState("load"); return page.url(); },
   async content({ page }) { return await page.content(); },
-  async shot({ page, path, full }) { await page.screenshot({ path, fullPage: full, animations: "disabled" }); },
+  async shot({ page, path, clip }) { await page.screenshot({ path, clip, fullPage: !!clip, animations: "disabled" }); },
   async media({ page, media }) { await page.emulateMedia({ media }); },
   // pdf prints the page, and returns the number of sheets.
   async pdf({ page, path, format }) {
