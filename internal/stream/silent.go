@@ -7,6 +7,7 @@ import (
 	"io"
 	"log/slog"
 	"net"
+	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -135,8 +136,8 @@ func (s *silentBrokers) ask(address string) error {
 	if err != nil {
 		return err
 	}
-	defer context.AfterFunc(s.ctx, func() { conn.Close() })()
-	defer conn.Close()
+	defer conn.Close()                                        //nolint:errcheck // the connection has served its purpose
+	defer context.AfterFunc(s.ctx, func() { conn.Close() })() //nolint:errcheck // ends the wait for the response
 	if err = conn.SetDeadline(time.Now().Add(s.within)); err != nil {
 		return fmt.Errorf("ask a broker: %w", err)
 	}
@@ -157,10 +158,5 @@ func isTimeout(err error) bool {
 
 // isLongPoll reports whether a broker may answer a request late on purpose.
 func isLongPoll(key int16) bool {
-	switch kmsg.Key(key) {
-	case kmsg.Fetch, kmsg.JoinGroup, kmsg.SyncGroup:
-		return true
-	default:
-		return false
-	}
+	return slices.Contains([]kmsg.Key{kmsg.Fetch, kmsg.JoinGroup, kmsg.SyncGroup}, kmsg.Key(key))
 }

@@ -36,7 +36,10 @@ func TestSilentBroker(t *testing.T) {
 		return err
 	}
 	read := func(address string, key kmsg.Key, waited time.Duration, err error) {
-		host, _, _ := net.SplitHostPort(address)
+		host, _, fault := net.SplitHostPort(address)
+		if fault != nil {
+			t.Fatal(fault)
+		}
 		s.OnBrokerRead(kgo.BrokerMetadata{Host: host, Port: 9092}, key.Int16(), 0, waited, 0, err)
 	}
 	for name, event := range map[string]func(){
