@@ -7,7 +7,6 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -113,46 +112,65 @@ func keepPictures(t *testing.T) {
 	}
 }
 
+// checkedLook is a window size and theme in which inspect checks a page.
+type checkedLook struct {
+	viewing
+	rules string // rules of axe to apply, in the driver's words
+}
+
 // looks returns the window sizes and themes in which inspect checks a page: each size in the light theme, and one
 // size in the dark theme, which depends on the name of the page. With SVC_LOOKS=all, it returns each size in both
 // themes. A translated page is checked only in the sizes of a desktop and a phone, because it differs from the
 // English page only in the length of its text.
-func (v *view) looks(name string) []viewing {
-	all := slices.Clone(windows)
-	for _, as := range windows {
-		as.dark = true
-		all = append(all, as)
+//
+// axe applies all its rules in the widest window. In the others, it judges only what may have another result there;
+// with SVC_LOOKS=all, all elements again.
+func (v *view) looks(name string) (all []checkedLook) {
+	every := os.Getenv("SVC_LOOKS") == "all"
+	for i, as := range windows {
+		if v.translated && !every && i == 0 {
+			continue
+		}
+		for _, as.dark = range []bool{false, true} {
+			rules := "undecided"
+			switch {
+			case every && (as.dark || i == 1):
+				rules = "look"
+			case every || i == 0 && !as.dark:
+				rules = "all"
+			case i == len(windows)-1 && !as.dark:
+				rules = "changed"
+			}
+			if !as.dark || every || !v.translated && i == len(name)%len(windows) {
+				all = append(all, checkedLook{as, rules})
+			}
+		}
 	}
-	switch {
-	case os.Getenv("SVC_LOOKS") == "all":
-		return all
-	case v.translated:
-		return windows[1:]
-	}
-	return append(slices.Clone(windows), all[len(windows)+len(name)%len(windows)])
+	return all
 }
 
 // inspect checks the current page, in several window sizes and themes, against the rules for all pages.
 func (v *view) inspect(name string) {
 	v.t.Helper()
 	for _, as := range v.looks(name) {
-		v.look(as)
+		v.look(as.viewing)
 		where := fmt.Sprintf("%s %d %s", name, as.width, as.theme())
-		var violations []string
-		with := map[string]any{}
-		if as.dark || as.width == 1280 {
-			with["rules"] = ofLook
+		var found struct {
+			Violations, Misplaced []string
+			Wide                  int
 		}
-		v.do("axe", with, &violations)
-		for _, found := range violations {
-			v.t.Errorf("%s: %s", where, found)
+		// The layout does not depend on the theme.
+		v.do("inspect", map[string]any{"rules": as.rules, "placed": !as.dark}, &found)
+		for _, fault := range append(found.Violations, found.Misplaced...) {
+			v.t.Errorf("%s: %s", where, fault)
 		}
-		var wide int
-		if v.do("wide", nil, &wide); wide > 0 {
-			v.t.Errorf("%s: can be scrolled sideways by %d px", where, wide)
+		if found.Wide > 0 {
+			v.t.Errorf("%s: can be scrolled sideways by %d px", where, found.Wide)
 		}
-		if !as.dark { // the layout does not depend on the theme
-			v.checkLayout(where)
+		if !as.dark {
+			for _, text := range ask[[]string](v, crampedLabels) {
+				v.t.Errorf("%s: %s", where, text)
+			}
 		}
 		if !v.quick {
 			v.shoot(strings.ReplaceAll(where, " ", "-"))
@@ -161,7 +179,7 @@ func (v *view) inspect(name string) {
 	for _, fault := range v.complaints() {
 		v.t.Errorf("%s: %s", name, fault)
 	}
-	html := v.content()
+	html := ask[string](v, "document.documentElement.outerHTML")
 	if strings.Contains(html, canary) {
 		v.t.Errorf("%s: shows the number of a visit", name)
 	}
@@ -169,21 +187,6 @@ func (v *view) inspect(name string) {
 		v.t.Errorf("%s: texts are missing: %s", name, keys)
 	}
 }
-
-// checkLayout expects no text to overlap other text or to extend beyond its figure, no text to be cut off, no word to
-// be broken, and no cramped label on a floor plan.
-func (v *view) checkLayout(where string) {
-	v.t.Helper()
-	var misplaced []string
-	v.do("layout", nil, &misplaced)
-	for _, text := range append(misplaced, ask[[]string](v, crampedLabels)...) {
-		v.t.Errorf("%s: %s", where, text)
-	}
-}
-
-// ofLook are the axe rules that depend on the theme and the width. All other rules are checked only in the widest and
-// the narrowest windows.
-var ofLook = []string{"color-contrast", "target-size", "scrollable-region-focusable", "link-in-text-block"}
 
 // bareKeys matches the placeholder that a page shows for a missing translation.
 var bareKeys = regexp.MustCompile(`\[[a-z]+(\.[a-z0-9-]+)*\]`)

@@ -160,7 +160,7 @@ func marksStale(t *testing.T, _ *ward, v *view) {
 	for _, as := range []viewing{windows[1], {width: 1280, height: 800, dark: true}, windows[2]} {
 		v.look(as)
 		var violations []string
-		v.do("axe", map[string]any{"rules": ofLook}, &violations)
+		v.do("axe", map[string]any{"look": true}, &violations)
 		var wide int
 		if v.do("wide", nil, &wide); wide > 0 || len(violations) > 0 {
 			t.Errorf("%d %s: %d px too wide, %q", as.width, as.theme(), wide, violations)

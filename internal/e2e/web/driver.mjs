@@ -7,6 +7,7 @@ import { readFileSync } from "node:fs";
 const require = createRequire(process.env.MODULES + "/node_modules/");
 const { chromium } = require("playwright-core");
 const { layout } = await import("./layout.mjs");
+const { undecided, visible } = await import("./undecided.mjs");
 const axe = readFileSync(require.resolve("axe-core/axe.min.js"), "utf8");
 
 const browser = await chromium.launch({
@@ -15,6 +16,29 @@ const browser = await chromium.launch({
 });
 
 const open = new Map(); // by name: {context, page, faults}
+
+// ofLook are the axe rules that depend on the theme or the width.
+const ofLook = ["color-contrast", "target-size", "scrollable-region-focusable", "link-in-text-block"];
+const tags = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"];
+
+// survey is a script that returns what inspect needs to know of the page in the current window.
+const survey = `((others, placed) => {
+  const layout = ${layout}, undecided = ${undecided}, visible = ${visible};
+  const found = undecided(), rules = Object.keys(found).filter(rule => found[rule].length > 0), shown = visible();
+  const same = window.judged === shown;
+  if (others) window.judged = shown;
+  window.undecided = [...new Set(rules.flatMap(rule => found[rule]))];
+  return { rules, same, wide: document.documentElement.scrollWidth - document.documentElement.clientWidth, misplaced: placed ? layout() : [] };
+})`;
+
+// violations executes axe on the page, or on the elements that survey found.
+async function violations(page, options, undecided) {
+  if (!await page.evaluate("typeof axe === 'object'")) await page.evaluate(axe);
+  return await page.evaluate(async ([options, undecided]) => {
+    const r = await axe.run(undecided ? { include: window.undecided } : document, { ...options, resultTypes: ["violations"] });
+    return r.violations.map(v => `${v.id}: ${v.help}: ${v.nodes.slice(0, 3).map(n => n.target.join(" ") + " " + (n.any[0] ?? n.all[0] ?? n.none[0])?.message).join(" | ")} (${v.nodes.length})`);
+  }, [options, undecided]);
+}
 
 // Errors and warnings of the browser, and its requests to other origins.
 function watch(page, faults, origin) {
@@ -182,17 +206,22 @@ const commands = {
     const r = await context.request.fetch(url, { method, headers, maxRedirects: 0 });
     return { status: r.status(), url: r.headers().location ?? "", body: await r.text() };
   },
-  // axe returns the accessibility faults of the page by all rules, or by the given ones.
-  async axe({ page, rules }) {
-    if (!await page.evaluate("typeof axe === 'object'")) await page.evaluate(axe);
-    return await page.evaluate(async rules => {
-      const tags = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"];
-      const r = await axe.run(document, { runOnly: rules ?? tags, resultTypes: ["violations"] });
-      return r.violations.map(v => `${v.id}: ${v.help}: ${v.nodes.slice(0, 3).map(n => n.target.join(" ") + " " + (n.any[0] ?? n.all[0] ?? n.none[0])?.message).join(" | ")} (${v.nodes.length})`);
-    }, rules);
+  // axe returns the accessibility faults of the page by all rules, or only by those that depend on the look.
+  async axe({ page, look }) { return await violations(page, { runOnly: look ? ofLook : tags }); },
+  // inspect returns the accessibility faults of the page, the distance by which it can be scrolled horizontally, and, if
+  // placed is set, the faults of the layout; see layout.mjs. rules names the rules of axe: "all" for all rules, "look" for
+  // those that depend on the look, "changed" for all rules that may have another result than in the previous look, and
+  // "undecided" for those of them that depend on the look. For the last two, see undecided.mjs.
+  async inspect({ page, rules, placed }) {
+    const others = rules === "all" || rules === "changed", found = [];
+    const at = await page.evaluate(`${survey}(${others}, ${placed})`);
+    if (rules === "all" || rules === "look") found.push(...await commands.axe({ page, look: rules === "look" }));
+    else if (at.rules.length > 0) found.push(...await violations(page, { runOnly: at.rules }, true));
+    if (rules === "changed" && !at.same) {
+      found.push(...await violations(page, { runOnly: tags, rules: Object.fromEntries(ofLook.map(rule => [rule, { enabled: false }])) }));
+    }
+    return { violations: found, wide: at.wide, misplaced: at.misplaced };
   },
-  // layout returns the faults of the layout; see layout.mjs.
-  async layout({ page }) { return await page.evaluate(layout); },
   // wide returns the distance by which the page can be scrolled horizontally.
   async wide({ page }) { return await page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth"); },
   async faults({ faults }) { return faults.splice(0); },
