@@ -20,6 +20,8 @@ var faulty = []struct{ rule, name, part string }{
 	{"color-contrast", "translucent element", `<div style="opacity:.4"><p>translucent</p></div>`},
 	{"color-contrast", "translucent box", `<div style="background:#fff"><p style="background:rgba(0,0,0,.5);color:#333">translucent</p></div>`},
 	{"color-contrast", "mixed color", `<p style="color:color-mix(in srgb,#000 40%,#fff)">mixed</p>`},
+	{"color-contrast", "fill color", `<p style="-webkit-text-fill-color:#999">too pale</p>`},
+	{"color-contrast", "on a sibling below", `<div style="position:relative"><div style="background:#222;height:40px"></div><p style="position:absolute;top:0;margin:0;color:#000">black</p></div>`},
 	{"color-contrast", "in a scroller", `<div tabindex="0" style="overflow:auto;width:80px;background:#eee"><p style="width:900px;text-align:right;color:#aaa">scrolled out</p></div>`},
 	{"color-contrast", "large, but pale", `<p style="font-size:30px;color:#aaa">large</p>`},
 	{"color-contrast", "field", `<label>Field <input value="text" style="color:#bbb;background:#fff"></label>`},
@@ -31,6 +33,7 @@ var faulty = []struct{ rule, name, part string }{
 	{"link-in-text-block", "not underlined", `<p>Some text with <a href="#x" style="text-decoration:none;color:#111">a link</a> in it, which is not underlined.</p>`},
 	{"", "right", `<p>Text with <a href="#x">a link</a></p><button style="width:40px;height:30px">Save</button><table><tr><td>cell</td></tr></table>`},
 	{"", "right, but large", `<p style="font-size:30px;color:#888">large</p>`},
+	{"", "right, over a sibling", `<div style="position:relative"><div style="background:#222;height:40px"></div><p style="position:absolute;top:0;margin:0;color:#000;background:#fff">black</p></div>`},
 	{"", "right, in a colored box", `<div style="background:#000"><p style="color:#fff">white</p></div>`},
 }
 

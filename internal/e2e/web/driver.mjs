@@ -22,13 +22,15 @@ const ofLook = ["color-contrast", "target-size", "scrollable-region-focusable", 
 const tags = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"];
 
 // survey is a script that returns what inspect needs to know of the page in the current window.
-const survey = `((others, placed) => {
+const survey = `((rules, placed) => {
   const layout = ${layout}, undecided = ${undecided}, visible = ${visible};
-  const found = undecided(), rules = Object.keys(found).filter(rule => found[rule].length > 0), shown = visible();
-  const same = window.judged === shown;
-  if (others) window.judged = shown;
-  window.undecided = [...new Set(rules.flatMap(rule => found[rule]))];
-  return { rules, same, wide: document.documentElement.scrollWidth - document.documentElement.clientWidth, misplaced: placed ? layout() : [] };
+  const found = rules === "undecided" || rules === "changed" ? undecided() : {}, same = rules === "changed" && window.judged === visible();
+  if (rules === "all") window.judged = visible();
+  window.undecided = [...new Set(Object.values(found).flat())];
+  return {
+    same, wide: document.documentElement.scrollWidth - document.documentElement.clientWidth,
+    undecided: Object.keys(found).filter(rule => found[rule].length > 0), misplaced: placed ? layout() : [],
+  };
 })`;
 
 // violations executes axe on the page, or on the elements that survey found.
@@ -189,6 +191,7 @@ const commands = {
   async type({ page, text }) { await page.keyboard.type(text); },
   async loaded({ page }) { await page.waitForLoadState("load"); return page.url(); },
   async content({ page }) { return await page.content(); },
+  // shot saves a picture of the window, or of a part of the page.
   async shot({ page, path, clip }) { await page.screenshot({ path, clip, fullPage: !!clip, animations: "disabled" }); },
   async media({ page, media }) { await page.emulateMedia({ media }); },
   // pdf prints the page, and returns the number of sheets.
@@ -213,10 +216,9 @@ const commands = {
   // those that depend on the look, "changed" for all rules that may have another result than in the previous look, and
   // "undecided" for those of them that depend on the look. For the last two, see undecided.mjs.
   async inspect({ page, rules, placed }) {
-    const others = rules === "all" || rules === "changed", found = [];
-    const at = await page.evaluate(`${survey}(${others}, ${placed})`);
+    const at = await page.evaluate(`${survey}(${JSON.stringify(rules)}, ${placed})`), found = [];
     if (rules === "all" || rules === "look") found.push(...await commands.axe({ page, look: rules === "look" }));
-    else if (at.rules.length > 0) found.push(...await violations(page, { runOnly: at.rules }, true));
+    else if (at.undecided.length > 0) found.push(...await violations(page, { runOnly: at.undecided }, true));
     if (rules === "changed" && !at.same) {
       found.push(...await violations(page, { runOnly: tags, rules: Object.fromEntries(ofLook.map(rule => [rule, { enabled: false }])) }));
     }

@@ -13,7 +13,9 @@ export function undecided() {
   const meet = (a, b) => ({ left: Math.max(a.left, b.left), top: Math.max(a.top, b.top), right: Math.min(a.right, b.right), bottom: Math.min(a.bottom, b.bottom) });
   const touch = (a, b, by = 0) => a.left < b.right + by && b.left < a.right + by && a.top < b.bottom + by && b.top < a.bottom + by;
   const holds = (a, b) => a.left <= b.left + 1 && a.top <= b.top + 1 && a.right >= b.right - 1 && a.bottom >= b.bottom - 1;
-  const all = [...document.body.querySelectorAll("*")].filter(e => e.checkVisibility({ visibilityProperty: true }));
+  // An element with display: contents has no box, but may have visible text.
+  const shown = e => e.checkVisibility({ visibilityProperty: true }) || getComputedStyle(e).display === "contents" && shown(e.parentElement);
+  const all = [...document.body.querySelectorAll("*")].filter(shown);
   const known = new Map(); // by element
   const of = el => {
     if (!known.has(el)) known.set(el, { style: getComputedStyle(el), box: el.getBoundingClientRect() });
@@ -33,11 +35,15 @@ export function undecided() {
   const ratio = (a, b) => (x => Math.max(...x) / Math.min(...x))([luminance(a), luminance(b)]);
 
   const noTarget = "[role=region], [role=search], [role=group], [role=img], [role=status], [role=alert], [role=note], [role=list], [role=listitem], [role=presentation]";
-  const replaced = "img, svg, canvas, video, iframe, object, input, select, textarea, progress, meter";
-  const painted = all.filter(e => !(e instanceof SVGElement && e.ownerSVGElement) && (e.matches(replaced) || of(e).style.backgroundImage !== "none" || parse(of(e).style.backgroundColor)?.a !== 0));
-  painted.sort((a, b) => of(a).box.top - of(b).box.top);
-  const tops = painted.map(e => of(e).box.top), bottoms = []; // bottoms[i]: the lowest edge of the boxes up to the ith
-  painted.forEach((e, i) => bottoms.push(Math.max(of(e).box.bottom, bottoms[i - 1] ?? -Infinity)));
+  const painted = []; // boxes with a color, from the top; axe does not judge text on images
+  for (const e of all) {
+    const { style, box } = of(e);
+    if (style.display === "contents" || style.backgroundImage !== "none" || parse(style.backgroundColor)?.a === 0) continue;
+    for (const r of style.display === "inline" ? e.getClientRects() : [box]) painted.push({ e, r });
+  }
+  painted.sort((a, b) => a.r.top - b.r.top);
+  const bottoms = []; // bottoms[i]: the lowest edge of the boxes up to the ith
+  painted.forEach(({ r }, i) => bottoms.push(Math.max(r.bottom, bottoms[i - 1] ?? -Infinity)));
   const first = y => { // the first painted box that can reach below y
     let low = 0, high = bottoms.length;
     while (low < high) {
@@ -49,34 +55,43 @@ export function undecided() {
   };
   // clear reports whether the contrast of the element's texts is certainly sufficient.
   const clear = (el, texts) => {
-    const { style } = of(el), color = parse(style.color);
+    const { style } = of(el), color = parse(style.webkitTextFillColor);
     if (color?.a !== 1 || style.textShadow !== "none" || parseFloat(style.webkitTextStrokeWidth) > 0) return false;
     const layers = []; // the colors behind the text, from the top
-    let seen = texts, opaque = false, image = false;
+    const clipped = []; // texts that a scroller hides, each with its scroller
+    let seen = texts, ground, image = false; // ground: the element whose opaque color is behind the text
     for (let at = el; at; at = at.parentElement) {
       const { style, box } = of(at), root = at === document.body || at === document.documentElement;
       if (style.opacity !== "1" || style.filter !== "none" || style.mixBlendMode !== "normal" || style.backdropFilter !== "none") return false;
-      if (opaque || image) continue;
+      if (ground || image || style.display === "contents") continue;
       if (!root && (style.overflowX !== "visible" || style.overflowY !== "visible")) {
-        seen = seen.map(r => touch(r, box) ? meet(r, box) : box); // what is scrolled out is judged on the scroller
+        const hides = r => !touch(r, box);
+        clipped.push(...seen.filter(hides).map(r => [r, at]));
+        seen = seen.map(r => hides(r) ? Object.assign({ beyond: at }, meet(box, box)) : { beyond: r.beyond, ...meet(r, box) });
       }
       const back = parse(style.backgroundColor);
       image = style.backgroundImage !== "none";
       if (image || back?.a === 0) continue;
       if (!back || !root && !seen.every(r => holds(box, r))) return false;
       layers.push(back);
-      opaque = back.a === 1;
+      if (back.a === 1) ground = at;
     }
-    if (!opaque && !image) return false;
+    if (!ground && !image) return false;
     const size = parseFloat(style.fontSize), large = size > 24 || size > 18.7 && style.fontWeight >= 700;
     // axe does not judge text on images.
     if (!image && ratio(color, layers.reduceRight(over)) < (large ? 3.1 : 4.6)) return false;
-    return seen.every(r => {
-      for (let i = first(r.top); i < painted.length && tops[i] < r.bottom; i++) {
-        if (painted[i] !== el && touch(of(painted[i]).box, r, -1) && !painted[i].contains(el)) return false;
+    // above reports whether the ground is certainly painted over a box: it is positioned, and the box is a sibling before it.
+    const above = e => e.parentElement === ground?.parentElement && of(e).style.position === "static" && of(ground).style.position !== "static" &&
+      !(of(ground).style.zIndex < 0) && e.compareDocumentPosition(ground) & Node.DOCUMENT_POSITION_FOLLOWING;
+    const covered = (text, counts) => {
+      for (let i = first(text.top); i < painted.length && painted[i].r.top < text.bottom; i++) {
+        const { e, r } = painted[i];
+        if (e !== el && touch(r, text, -1) && !e.contains(el) && !above(e) && counts(e)) return true;
       }
-      return true;
-    });
+      return false;
+    };
+    // Text that is scrolled out of sight is judged among the content of its scroller, and then at the scroller's place.
+    return !clipped.some(([r, scroller]) => covered(r, e => scroller.contains(e))) && !seen.some(r => covered(r, e => !r.beyond?.contains(e)));
   };
   const range = document.createRange();
   for (const el of all) {
@@ -120,11 +135,14 @@ export function undecided() {
 
 // visible runs in a page. It returns the elements with their attributes, and whether each is hidden, without a size, beside
 // the window, or visible. A rule of axe that depends neither on the width nor on the theme depends on nothing else but text.
+// Only for links within the page, such as that past the navigation, is it important whether they are beside the window.
 export function visible() {
   return [...document.querySelectorAll("*")].map(e => {
     const is = [e.localName, ...[...e.attributes].map(a => a.name + "=" + a.value)].join(" ");
-    if (!e.checkVisibility({ visibilityProperty: true })) return is + " -";
+    if (getComputedStyle(e).display === "contents") return is + " visible"; // if its content is
+    if (!e.checkVisibility({ visibilityProperty: true })) return is + " hidden";
     const { left, right, bottom, width, height } = e.getBoundingClientRect();
-    return is + (width === 0 || height === 0 ? " 0" : right <= 0 || bottom <= 0 || left >= innerWidth ? " beside" : " visible");
+    if (width === 0 || height === 0) return is + " without a size";
+    return is + (e.matches("a[href^='#']") && (right <= 0 || bottom <= 0 || left >= innerWidth) ? " beside" : " visible");
   }).join("\n");
 }
