@@ -96,21 +96,21 @@ func TestRetryOfAPendingDelivery(t *testing.T) {
 		next := r.change("north")[0]
 		r.settle(10 * time.Second)
 		delivery := event.DeliveryID(id, "whk_1", subscriber.ChannelWebhook)
-		before := r.lists.deliveries[delivery]
+		before := r.lists.delivery(delivery)
 		if before.State != outbound.Pending || before.NextAttemptAt.IsZero() {
 			t.Fatalf("%+v", before)
 		}
 		r.order(outbound.Command{ID: "cmd_1", Hospital: "north", Verb: outbound.VerbRetry, Delivery: delivery})
 		r.settle(time.Second)
-		if p := r.lists.progress["cmd_1"]; !p.Done || p.Failed != 1 {
+		if p := r.lists.progressOf("cmd_1"); !p.Done || p.Failed != 1 {
 			t.Errorf("%+v", p)
 		}
-		after := r.lists.deliveries[delivery]
+		after := r.lists.delivery(delivery)
 		if after.State != outbound.Pending || !after.NextAttemptAt.Equal(before.NextAttemptAt) || len(after.Attempts) != len(before.Attempts)+1 {
 			t.Errorf("after a retry that failed: %+v", after)
 		}
 		r.settle(time.Minute) // svc retries by itself
-		count := len(r.lists.deliveries[delivery].Attempts)
+		count := len(r.lists.delivery(delivery).Attempts)
 		if count <= len(after.Attempts) {
 			t.Errorf("%d attempts", count)
 		}
@@ -120,8 +120,8 @@ func TestRetryOfAPendingDelivery(t *testing.T) {
 		r.end()
 		r.start()
 		r.settle(time.Hour)
-		d := r.lists.deliveries[delivery]
-		if d.State != outbound.Delivered || len(d.Attempts) != count+1 || r.lists.progress["cmd_2"].Delivered != 1 {
+		d := r.lists.delivery(delivery)
+		if d.State != outbound.Delivered || len(d.Attempts) != count+1 || r.lists.progressOf("cmd_2").Delivered != 1 {
 			t.Errorf("after a retry that succeeded: %+v", d)
 		}
 		for i, a := range d.Attempts {

@@ -40,6 +40,20 @@ func (s *deliveryList) Progress(p outbound.Progress) {
 
 func (s *deliveryList) AlertRun(outbound.AlertRun) {}
 
+// delivery returns a delivery while the notifier may run.
+func (s *deliveryList) delivery(id string) outbound.Delivery {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.deliveries[id]
+}
+
+// progressOf returns the progress of a command while the notifier may run.
+func (s *deliveryList) progressOf(command string) outbound.Progress {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.progress[command]
+}
+
 // states returns the number of deliveries to whk_1 by state.
 func (s *deliveryList) states() map[outbound.State]int {
 	s.mu.Lock()
