@@ -43,10 +43,7 @@ var Warnings = []Warning{
 		"AE 102", Refused, ByHL7,
 		"A limit is exceeded; send at most 1,000 messages in a body, 1,000 segments in a message and 64 KiB in a field.",
 	},
-	{
-		"AE 207", Refused, ByHL7,
-		"The hospital has reached a limit; send the message again later, or ask the operator of the service.",
-	},
+	{"AE 207", Refused, ByHL7, "The hospital has reached a limit; send the message again later, or ask the operator of the service."},
 	{"AR 200", Refused, ByHL7, "The message is not an ADT message; send only ADT messages to this endpoint."},
 	{"AR 201", Refused, ByHL7, "MSH-9 has no trigger event; send it in the second component, such as ADT^A01."},
 	{"AR 202", Refused, ByHL7, "MSH-11 is not P, and this key accepts only production messages; send P, or use another key for tests."},
