@@ -164,6 +164,10 @@ func request(random *rand.Rand, worker, n int) (path, body string) {
 	at := func(ago time.Duration) string { return now.Add(-ago).Format("2006-01-02T15:04:05.000Z07:00") }
 	soon := time.Duration(random.IntN(4000)) * time.Millisecond // time until the timer ends
 	room := 1 + random.IntN(rooms)
+	if k := n % 24; k < 2 { // an admission and its update; an update without an admission only causes a warning
+		return "adt", fmt.Sprintf(`{"eventId":"u%d-%d","eventType":%q,"occurredAt":%q,"visitId":"U%d-%d","roomId":%d,"patientClass":"I","diagnoses":[{"system":"ICD-10-CM","code":"O14.13"}]}`,
+			worker, n, []string{"A01", "A08"}[k], at(time.Duration(2-k)*time.Second), worker, n/24, room)
+	}
 	switch kind := random.IntN(20); {
 	case kind < 6: // magnesium: 1:1 for the first 60 minutes
 		return "clinical", fmt.Sprintf(`{"roomId":%d,"signals":[{"kind":"medication","system":"RxNorm","code":"6585","status":"active","startedAt":%q}]}`,
@@ -180,7 +184,7 @@ func request(random *rand.Rand, worker, n int) (path, body string) {
 		return "staffing", fmt.Sprintf(`{"nursesOnDuty":%d,"callStaffAvailable":%t}`, 2+random.IntN(9), random.IntN(2) == 0)
 	case kind < 17: // ADT events of a visit, from registration to a canceled admission
 		visit := fmt.Sprintf("V%d-%d", worker, n/8)
-		event := []string{"A04", "A01", "A02", "A08", "A02", "A03", "A13", "A11"}[n%8]
+		event := []string{"A04", "A01", "A02", "A02", "A02", "A03", "A13", "A11"}[n%8]
 		return "adt", fmt.Sprintf(`{"eventId":"%d-%d","eventType":%q,"occurredAt":%q,"visitId":%q,"roomId":%d,"patientClass":"I","diagnoses":[{"system":"ICD-10-CM","code":%q}]}`,
 			worker, n, event, at(time.Duration(random.IntN(60000))*time.Millisecond), visit, room,
 			[]string{"O14.13", "O72.1", "O15.1", "O30.0", "Z37.0", "J45"}[random.IntN(6)])

@@ -159,8 +159,11 @@ func (o *Options) mechanism() (sasl.Mechanism, error) {
 // backoff returns the pause before a retry. The first pauses are short, because usually the broker is still writing the
 // markers of a transaction. The later ones are short enough that a request that was retried while Kafka elected new
 // leaders is soon sent to one of them.
-func backoff(tries int) time.Duration {
-	return min(5*time.Millisecond<<min(max(tries-1, 0), 10), 250*time.Millisecond)
+func backoff(tries int) time.Duration { return doubled(tries, 250*time.Millisecond) }
+
+// doubled returns 5 ms before the first retry and twice as much before each further one, but at most the given pause.
+func doubled(tries int, most time.Duration) time.Duration {
+	return min(5*time.Millisecond<<min(max(tries-1, 0), 10), most)
 }
 
 // quiet logs the errors of franz-go as warnings, because an operator can act on them, and the warnings of franz-go as

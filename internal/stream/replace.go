@@ -55,7 +55,7 @@ func (t *Table) Replace(ctx context.Context, prefixes []string, seen int64, entr
 			return fmt.Errorf("replace in %s: %w", t.topic, err)
 		}
 		select {
-		case <-time.After(rand.N(2 * backoff(tries+replaceCrowd))): //nolint:gosec // the pause is not a secret
+		case <-time.After(rand.N(2 * doubled(tries+replaceCrowd, time.Second))): //nolint:gosec // the pause is not a secret
 		case <-ctx.Done():
 			return fmt.Errorf("replace in %s: %w", t.topic, context.Cause(ctx))
 		}
