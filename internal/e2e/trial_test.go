@@ -123,6 +123,7 @@ func (c *composed) asDocumented() (base, key string) {
 	}
 	block = strings.Replace(block, "make image\n", "", 1) // the image exists under another name
 	block = strings.Replace(block, ":8080", ":$API_PORT", 1)
+	block = strings.ReplaceAll(block, "export KEY=$(", "KEY=$(") // the status of export is not that of the command
 	out := shell(c.t, "set -e; cd ../..\n"+block+`printf '%s %s' "$SVC" "$KEY"`, c.env...)
 	last := strings.TrimSpace(out[strings.LastIndexByte(out, '\n')+1:])
 	base, key, _ = strings.Cut(last, " ")

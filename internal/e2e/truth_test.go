@@ -85,9 +85,10 @@ func healthy(t *testing.T, private string) map[string]string {
 }
 
 // expectRefusals repeatedly reads the level, the unit, the forecast and the settings of each hospital after the
-// fault. At the latest once truthWithin has passed, each read must be refused with the documented message.
-// expectRefusals returns once all reads were refused for a second.
-func (x *truth) expectRefusals(t *testing.T, fault stopwatch, partners ...*partner) {
+// fault. At the latest once truthWithin has passed, each read must be refused with the documented message, because
+// processing is behind or, except the level, because Redis is full. expectRefusals returns once all reads were refused
+// for a second.
+func (x *truth) expectRefusals(t *testing.T, fault stopwatch, full bool, partners ...*partner) {
 	t.Helper()
 	var all sync.WaitGroup
 	for _, p := range partners {
@@ -119,14 +120,15 @@ func (x *truth) expectRefusals(t *testing.T, fault stopwatch, partners ...*partn
 							return
 						}
 						rule := body.Error.Details[0].Rule
-						if away := path != "/api/v1/level" && rule == "view_away"; rule != "processing_behind" && !away { // a full Redis refuses reads, too
+						behind := rule == "processing_behind" || full && rule == "view_away" && path != "/api/v1/level"
+						if !behind && (late || rule != "view_away") { // on a busy machine, Redis may respond too late for a moment
 							t.Errorf("%s is refused because of %s", path, rule)
 							return
 						}
-						if since.IsZero() {
+						if behind && since.IsZero() {
 							since = asked
 						}
-						if time.Since(since) > time.Second {
+						if behind && time.Since(since) > time.Second {
 							return
 						}
 					case late || !since.IsZero():
@@ -180,7 +182,7 @@ func (x *truth) faults(t *testing.T) {
 		ok := t.Run(f.name, func(t *testing.T) {
 			f.make()
 			fault := startWatch()
-			x.expectRefusals(t, fault, x.partners...)
+			x.expectRefusals(t, fault, false, x.partners...)
 			x.expectNotReady(t)
 			x.staff(t)
 			f.mend()
@@ -242,7 +244,7 @@ func (x *truth) refusing(t *testing.T, refuse, allow func(), says string) {
 	refuse()
 	fault := startWatch()
 	x.staff(t)
-	x.expectRefusals(t, fault, x.partners...)
+	x.expectRefusals(t, fault, true, x.partners...)
 	x.expectNotReady(t)
 	if err := ready(x.private + "/readyz"); err == nil || !strings.Contains(err.Error(), "view: ") || !strings.Contains(err.Error(), says) {
 		t.Errorf("the processor is ready: %v", err)
@@ -307,7 +309,7 @@ func TestOnlyTheTruthIsReadOnServers(t *testing.T) {
 		x.kafka.pause(t)
 		thaw := sync.OnceFunc(func() { x.kafka.unpause(t) })
 		defer thaw()
-		x.expectRefusals(t, startWatch(), x.partners...)
+		x.expectRefusals(t, startWatch(), false, x.partners...)
 		if err := ready(x.private + "/readyz"); err == nil || !strings.Contains(err.Error(), "processing: ") {
 			t.Errorf("the processor is ready: %v", err)
 		}

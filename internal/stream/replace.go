@@ -106,20 +106,15 @@ var errEnded = errors.New("ended by another transaction")
 const replaceTimeout = 2 * appendTimeout
 
 func (t *Table) replace(ctx context.Context, prefixes []string, seen int64, entries []Entry) error {
-	partition := t.partition(entries[0].Key)
-	writer, err := t.cluster.producer(
-		kgo.TransactionalID(t.topic),
-		kgo.TransactionTimeout(replaceTimeout),
-		kgo.ProducerLinger(0),
-		kgo.RecordDeliveryTimeout(appendTimeout),
-	)
-	if err != nil {
-		return err
+	if t.overtaken(prefixes, seen) { // no need to abort another process's transaction
+		return ErrOvertaken
 	}
-	defer writer.Close()
-	if _, _, err := writer.ProducerID(ctx); err != nil {
+	partition := t.partition(entries[0].Key)
+	writer, err := t.replacer(ctx)
+	if err != nil {
 		return fmt.Errorf("begin: %w", judgeUncommitted(err))
 	}
+	defer writer.Close()
 	if err := t.catchUp(ctx, partition); err != nil {
 		return judgeUncommitted(err)
 	}
@@ -138,7 +133,12 @@ func (t *Table) replace(ctx context.Context, prefixes []string, seen int64, entr
 	}
 	at := Position{partition, records[len(records)-1].Offset}
 	if err := judgeEnded(writer.EndTransaction(ctx, kgo.TryCommit)); err != nil && !errors.Is(err, errEnded) {
-		return err
+		// It is unknown whether the transaction is committed, aborted or still open. Then the next one ends it.
+		next, fault := t.replacer(ctx)
+		if fault != nil {
+			return errors.Join(err, fault)
+		}
+		next.Close()
 	}
 	// Do not rely on the reported result of the commit. After a lost response, the client repeats the request, although
 	// the transaction has already ended. Also, when a client has just learned of the topic, its first transaction is
@@ -150,6 +150,25 @@ func (t *Table) replace(ctx context.Context, prefixes []string, seen int64, entr
 		return errEnded
 	}
 	return nil
+}
+
+// replacer returns a client whose start ended the previous transaction of any process: if the broker had begun to commit
+// that transaction, it is committed, otherwise it is aborted.
+func (t *Table) replacer(ctx context.Context) (*kgo.Client, error) {
+	writer, err := t.cluster.producer(
+		kgo.TransactionalID(t.topic),
+		kgo.TransactionTimeout(replaceTimeout),
+		kgo.ProducerLinger(0),
+		kgo.RecordDeliveryTimeout(appendTimeout),
+	)
+	if err != nil {
+		return nil, err
+	}
+	if _, _, err := writer.ProducerID(ctx); err != nil {
+		writer.Close()
+		return nil, fmt.Errorf("initialize the producer id: %w", err)
+	}
+	return writer, nil
 }
 
 // catchUp returns once the table contains everything that is committed at the time of the call.

@@ -235,25 +235,34 @@ func TestReplaceVerifiesCommits(t *testing.T) {
 	})
 }
 
-// A broker may answer a request of a transaction that another one aborts with an unknown error. Before the commit,
-// Replace repeats the transaction. An unknown result of the commit is reported, because the change may be committed.
+// A broker may answer a request of a transaction that another one aborts with an unknown error. Replace repeats the
+// transaction, unless it is committed.
 func TestReplaceAfterAnUnknownError(t *testing.T) {
+	refuseEnd := func(*rig, kmsg.Request) kmsg.Response {
+		answer := kmsg.NewPtrEndTxnResponse()
+		answer.ErrorCode = kerr.UnknownServerError.Code
+		return answer
+	}
 	for name, c := range map[string]struct {
-		key     kmsg.Key
-		refuse  func(kmsg.Request) kmsg.Response
-		repeats bool
+		key    kmsg.Key
+		refuse func(*rig, kmsg.Request) kmsg.Response
+		writes int // number of produce requests in transactions, including the refused one
 	}{
-		"at the start": {kmsg.InitProducerID, func(kmsg.Request) kmsg.Response {
+		"at the start": {kmsg.InitProducerID, func(*rig, kmsg.Request) kmsg.Response {
 			answer := kmsg.NewPtrInitProducerIDResponse()
 			answer.ErrorCode = kerr.UnknownServerError.Code
 			return answer
-		}, true},
-		"of a record": {kmsg.Produce, refuseRecords, true},
-		"at the commit": {kmsg.EndTxn, func(kmsg.Request) kmsg.Response {
-			answer := kmsg.NewPtrEndTxnResponse()
-			answer.ErrorCode = kerr.UnknownServerError.Code
-			return answer
-		}, false},
+		}, 1},
+		"of a record":            {kmsg.Produce, refuseRecords, 2},
+		"of a commit that fails": {kmsg.EndTxn, refuseEnd, 2},
+		"of a commit that succeeds": {kmsg.EndTxn, func(r *rig, req kmsg.Request) kmsg.Response {
+			r.broker.SleepControl(func() {
+				if _, err := r.cluster.client.Request(r.t.Context(), req); err != nil {
+					r.t.Error(err)
+				}
+			})
+			return refuseEnd(r, req)
+		}, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -261,23 +270,26 @@ func TestReplaceAfterAnUnknownError(t *testing.T) {
 				defer r.close()
 				table, stop := r.settings()
 				defer stop()
-				refused := 0
-				r.broker.ControlKey(int16(c.key), func(req kmsg.Request) (kmsg.Response, error, bool) {
+				refused, writes := 0, 0
+				r.broker.Control(func(req kmsg.Request) (kmsg.Response, error, bool) {
 					r.broker.KeepControl()
-					if p, is := req.(*kmsg.ProduceRequest); refused > 0 || is && p.TransactionID == nil { // a barrier
+					if transactional(req) {
+						writes++
+					}
+					barrier := req.Key() == int16(kmsg.Produce) && !transactional(req)
+					if refused > 0 || req.Key() != int16(c.key) || barrier {
 						return nil, nil, false
 					}
 					refused++
-					answer := c.refuse(req)
+					answer := c.refuse(r, req)
 					answer.SetVersion(req.GetVersion())
 					return answer, nil, true
 				})
-				err := table.Replace(t.Context(), []string{"a/"}, table.Seen("a/"), Entry{"a/1", []byte("new")})
-				if refused != 1 || (err == nil) != c.repeats || !c.repeats && !errors.Is(err, kerr.UnknownServerError) {
-					t.Errorf("after %d errors: %v", refused, err)
+				if err := table.Replace(t.Context(), []string{"a/"}, table.Seen("a/"), Entry{"a/1", []byte("new")}); err != nil {
+					t.Fatal(err)
 				}
-				if value, _ := table.Get("a/1"); c.repeats && string(value) != "new" {
-					t.Errorf("it shows %q", value)
+				if value, _ := table.Get("a/1"); string(value) != "new" || refused != 1 || writes != c.writes {
+					t.Errorf("it shows %q after %d errors and %d writes, want %d", value, refused, writes, c.writes)
 				}
 			})
 		})
@@ -285,7 +297,7 @@ func TestReplaceAfterAnUnknownError(t *testing.T) {
 }
 
 // refuseRecords answers a produce request with an unknown error for each partition.
-func refuseRecords(req kmsg.Request) kmsg.Response {
+func refuseRecords(_ *rig, req kmsg.Request) kmsg.Response {
 	answer := kmsg.NewPtrProduceResponse()
 	for _, topic := range req.(*kmsg.ProduceRequest).Topics { //nolint:errcheck // of the controlled key
 		refused := kmsg.NewProduceResponseTopic()
