@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"fmt"
+	"net/netip"
 	"strings"
 	"testing"
 	"time"
@@ -61,12 +62,19 @@ func startThreeBrokers(t *testing.T, pool *dockertest.Pool, adjust func(i int, o
 	})
 	repository, tag := image("E2E_KAFKA_IMAGE", kafkaImage)
 	name := func(i int) string { return fmt.Sprintf("fk%d-%d", i, stamp) }
+	// A broker that looks up the name of a stopped container waits for the DNS server of the machine, ten seconds if
+	// that one does not respond. Until then, the brokers elect no leaders.
+	addresses := firstAddresses(t, pool, network)
+	var hosts []string
+	for i := 1; i <= 3; i++ {
+		hosts = append(hosts, name(i)+":"+addresses[i-1])
+	}
 	voters := fmt.Sprintf("1@%s:9093,2@%s:9093,3@%s:9093", name(1), name(2), name(3))
 	for i := 1; i <= 3; i++ {
 		port := mustFreePort(t)
 		options := &dockertest.RunOptions{
 			Repository: repository, Tag: tag, Hostname: name(i), Name: name(i),
-			NetworkID: network.Network.ID,
+			NetworkID: network.Network.ID, ExtraHosts: hosts,
 			Env: append(kafkaEnvironment(port),
 				fmt.Sprintf("KAFKA_NODE_ID=%d", i), "KAFKA_CONTROLLER_QUORUM_VOTERS="+voters,
 				"KAFKA_ADVERTISED_LISTENERS=HOST://127.0.0.1:"+port+",INTERNAL://"+name(i)+":19092",
@@ -80,11 +88,33 @@ func startThreeBrokers(t *testing.T, pool *dockertest.Pool, adjust func(i int, o
 		if err != nil {
 			t.Fatal(err)
 		}
+		if got := container.GetIPInNetwork(network); got != addresses[i-1] {
+			t.Errorf("%s has the address %s, and the others expect %s", name(i), got, addresses[i-1])
+		}
 		s := &server{address: "127.0.0.1:" + port, pool: pool, container: container}
 		s.answers = s.kafkaAnswers
 		t.Cleanup(s.purge)
 		t.Cleanup(func() { s.logs(t) })
 		all = append(all, s)
+	}
+	return all
+}
+
+// firstAddresses returns the addresses of the first three containers in an empty network. The gateway is before them.
+func firstAddresses(t *testing.T, pool *dockertest.Pool, network *dockertest.Network) (all [3]string) {
+	t.Helper()
+	info, err := pool.Client.NetworkInfo(network.Network.ID)
+	if err != nil || len(info.IPAM.Config) == 0 {
+		t.Fatalf("%v %+v", err, info)
+	}
+	subnet, err := netip.ParsePrefix(info.IPAM.Config[0].Subnet)
+	if err != nil {
+		t.Fatal(err)
+	}
+	address := subnet.Masked().Addr().Next() // the gateway
+	for i := range all {
+		address = address.Next()
+		all[i] = address.String()
 	}
 	return all
 }

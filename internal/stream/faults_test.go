@@ -132,6 +132,28 @@ func TestRestoreEndsWhileAway(t *testing.T) {
 	})
 }
 
+// A new leader does not know the end of its log at first. The restore waits for it, and the member does not rejoin the
+// group.
+func TestRestoreWaitsForTheEnd(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		r := newRig(t)
+		defer r.close()
+		r.send(5)
+		unknown := r.broker.Fault(kfake.Fault{Keys: []kmsg.Key{kmsg.ListOffsets}, Topic: inTopic, Err: kerr.OffsetNotAvailable, Count: 5})
+		defer unknown.Remove()
+		joins := r.broker.Fault(kfake.Fault{Keys: []kmsg.Key{kmsg.SyncGroup}, Observe: true, Count: -1})
+		defer joins.Remove()
+		stop := r.process(r.cluster, Config{})
+		r.await("applied", 5, r.applied)
+		if err := stop(); err != nil {
+			t.Fatal(err)
+		}
+		if unknown.Hits() != 5 || joins.Hits() != 1 {
+			t.Errorf("the end was unknown %d times, and the member joined %d times", unknown.Hits(), joins.Hits())
+		}
+	})
+}
+
 func TestKilledInstanceIsReplaced(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		r := newRig(t)

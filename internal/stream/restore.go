@@ -5,6 +5,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -71,9 +73,14 @@ func (l *loop) restore(ctx context.Context, want map[int32]start) (map[int32]*pa
 	l.cfg.Stats.Restoring.CompareAndSwap(0, began.UnixMilli())
 	defer l.cfg.Stats.Restoring.Store(0)
 	l.log.DebugContext(ctx, "restoring partitions", "partitions", len(want))
-	ends, err := listed(l.cluster.admin.ListEndOffsets(ctx, l.cfg.Input))
+	var ends map[int32]int64
+	// A new leader does not know the end until its followers have caught up. The member keeps its place in the group.
+	err := l.cluster.persist(ctx, "restore", func() (err error) {
+		ends, err = l.cluster.Ends(ctx, l.cfg.Input, slices.Collect(maps.Keys(want)))
+		return err
+	})
 	if err != nil {
-		return nil, fmt.Errorf("restore: list end offsets: %w", err)
+		return nil, err
 	}
 	parts := make(map[int32]*part, len(want))
 	from := make(map[int32]int64, len(want))
@@ -90,8 +97,7 @@ func (l *loop) restore(ctx context.Context, want map[int32]start) (map[int32]*pa
 		if from[n] == 0 {
 			p.mark = mark{log: l.generation} // the mark is beyond the end, so the records that it refers to were lost
 		}
-		end, _ := ends.Lookup(l.cfg.Input, n)
-		err = l.begin(ctx, p, n, want[n].committed, end.Offset)
+		err = l.begin(ctx, p, n, want[n].committed, ends[n])
 	}
 	if err != nil {
 		for _, p := range parts {
