@@ -99,7 +99,8 @@ func (r *runner) schedule() {
 	}
 }
 
-// pick returns the event to send next: the head or, as a probe, the event after the head.
+// pick returns the event to send next: the head or, as a probe, the event after the head. It returns nil if there is no
+// event, or while the event is being read.
 func (r *runner) pick() *waiting {
 	if r.head == nil {
 		if r.head = r.after(nil); r.head == nil {
@@ -120,11 +121,20 @@ func (r *runner) pick() *waiting {
 			r.probeTries = r.jobs[0].tries[r.probe.at]
 		}
 	}
-	if r.probe == nil {
+	switch {
+	case r.probe != nil:
+		return r.probe
+	case r.isReading(): // the end of the read schedules the attempt
+		return nil
+	default:
 		r.queue.CancelProbe()
 		return r.head
 	}
-	return r.probe
+}
+
+// isReading reports whether events that may follow the head are being read from the ledger.
+func (r *runner) isReading() bool {
+	return r.reading || r.second() && len(r.jobs) > 0 && r.jobs[0].reading
 }
 
 func (r *runner) rate() float64 {

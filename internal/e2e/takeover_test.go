@@ -123,8 +123,8 @@ func (s *system) freezeInTransaction(t *testing.T, n *node) {
 	t.Helper()
 	for range 500 {
 		n.freeze()
-		// Ask twice, because an in-flight request may still change the state of the transaction.
-		if s.hasTransaction(t, n) && s.hasTransaction(t, n) {
+		first := s.hasTransaction(t, n)
+		if second := s.hasTransaction(t, n); first && second { // an in-flight request may change the state in between
 			return
 		}
 		n.thaw()
