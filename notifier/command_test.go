@@ -246,9 +246,9 @@ func TestReplayIsStoppedAndResumed(t *testing.T) {
 	})
 }
 
-// TestReplayPassesPoison: an event that always gets 5xx does not hold up a replay for more than 42 minutes (half an
-// hour, the wait in which it ends, and the wait before the probe), no matter at which position of the replay the event
-// is. Before the probe of the event after number 63, the replay reads that event from the ledger.
+// TestReplayPassesPoison: an event that always gets 5xx holds up a replay for at most 42 minutes: a probe is due after
+// half an hour, the next attempt of the event follows within 6 minutes, and the probe within another 6. The position of
+// the event does not matter, although the event after number 63 must first be read from the ledger.
 func TestReplayPassesPoison(t *testing.T) {
 	for _, at := range []int{3, 63, 64} { // a replay keeps 64 events in memory
 		bubble(t, func(t *testing.T, r *rig) {

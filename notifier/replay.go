@@ -17,9 +17,8 @@ type job struct {
 	tries   map[int64][]sending.Attempt // earlier attempts to send its events, by ledger offset of the event
 	stopped bool
 
-	events  []*waiting // events in memory
-	list    []int64    // ledger offsets of the events that follow those in events
-	reading bool
+	events []*waiting // events in memory
+	list   []int64    // ledger offsets of the events that follow those in events
 }
 
 // replay sends events of a time window again. It leaves out events after the cursor of the main queue, because the
@@ -143,10 +142,10 @@ func (r *runner) nextOfJob(before *waiting) *waiting {
 
 // read reads the next events of the job from the ledger.
 func (j *job) read(r *runner) {
-	if j.reading {
+	if r.reading {
 		return
 	}
-	j.reading = true
+	r.reading = true
 	owner := r.e.h.owner
 	some := j.list[:min(len(j.list), keepBacklog)]
 	last := some[len(some)-1]
@@ -155,7 +154,7 @@ func (j *job) read(r *runner) {
 			return at <= last
 		})
 		owner.n.post(func() {
-			j.reading = false
+			r.reading = false
 			if owner.gone {
 				return
 			}

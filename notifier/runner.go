@@ -100,7 +100,7 @@ func (r *runner) schedule() {
 }
 
 // pick returns the event to send next: the head or, as a probe, the event after the head. It returns nil if there is no
-// event, or while the event is being read.
+// event, or while the event is being read from the ledger.
 func (r *runner) pick() *waiting {
 	if r.head == nil {
 		if r.head = r.after(nil); r.head == nil {
@@ -124,17 +124,12 @@ func (r *runner) pick() *waiting {
 	switch {
 	case r.probe != nil:
 		return r.probe
-	case r.isReading(): // the end of the read schedules the attempt
+	case r.reading: // the end of the read schedules the attempt
 		return nil
 	default:
 		r.queue.CancelProbe()
 		return r.head
 	}
-}
-
-// isReading reports whether events that may follow the head are being read from the ledger.
-func (r *runner) isReading() bool {
-	return r.reading || r.second() && len(r.jobs) > 0 && r.jobs[0].reading
 }
 
 func (r *runner) rate() float64 {

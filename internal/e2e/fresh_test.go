@@ -62,8 +62,8 @@ func startThreeBrokers(t *testing.T, pool *dockertest.Pool, adjust func(i int, o
 	})
 	repository, tag := image("E2E_KAFKA_IMAGE", kafkaImage)
 	name := func(i int) string { return fmt.Sprintf("fk%d-%d", i, stamp) }
-	// A broker that looks up the name of a stopped container waits for the DNS server of the machine, ten seconds if
-	// that one does not respond. Until then, the brokers elect no leaders.
+	// Docker forwards a lookup of a stopped container's name to the DNS server of the machine. If that server does not
+	// respond, the broker waits for 10 s, and no leaders are elected in that time.
 	addresses := firstAddresses(t, pool, network)
 	var hosts []string
 	for i := 1; i <= 3; i++ {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -15,14 +16,21 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 )
 
-// brokerSettings are settings of brokers that determine how long hospitals wait after a failure.
-var brokerSettings = map[string][]string{
-	"default": nil,
-	"recommended": { // by docs/configuration.md#brokers
-		"KAFKA_BROKER_SESSION_TIMEOUT_MS=3000", "KAFKA_BROKER_HEARTBEAT_INTERVAL_MS=667",
-		"KAFKA_SOCKET_CONNECTION_SETUP_TIMEOUT_MS=1000", "KAFKA_SOCKET_CONNECTION_SETUP_TIMEOUT_MAX_MS=2000",
-		"KAFKA_REQUEST_TIMEOUT_MS=3000",
-	},
+// recommendedSettings returns the broker settings that docs/configuration.md recommends, as environment variables of the
+// Kafka image.
+func recommendedSettings(t *testing.T) (env []string) {
+	t.Helper()
+	page, err := os.ReadFile("../../docs/configuration.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, row := range regexp.MustCompile("(?m)^\\| `([a-z.]+\\.ms)` \\| (\\d+) \\| \\d+ \\|").FindAllStringSubmatch(string(page), -1) {
+		env = append(env, "KAFKA_"+strings.ToUpper(strings.ReplaceAll(row[1], ".", "_"))+"="+row[2])
+	}
+	if len(env) == 0 {
+		t.Fatal("docs/configuration.md recommends no broker settings")
+	}
+	return env
 }
 
 // TestBrokerFailover measures, on three brokers with replication factor 3, how long hospitals wait for a verdict when a
@@ -33,8 +41,12 @@ func TestBrokerFailover(t *testing.T) {
 	if name == "" {
 		t.Skip("measures for minutes: SVC_FAILOVER=default or recommended")
 	}
-	settings, is := brokerSettings[name]
-	if !is {
+	var settings []string
+	switch name {
+	case "default":
+	case "recommended":
+		settings = recommendedSettings(t)
+	default:
 		t.Fatalf("SVC_FAILOVER is %q", name)
 	}
 	kafka, view := needServers(t)
@@ -49,26 +61,16 @@ func TestBrokerFailover(t *testing.T) {
 		eventually(t, 5*time.Minute, b.answers)
 		all = append(all, b.address)
 	}
+	kill := func(i int) error { return errors.Join(brokers[i].killNow(), refuse("-A", brokers, i)) }
+	restart := func(i int) error { return errors.Join(refuse("-D", brokers, i), brokers[i].run()) }
 	for _, row := range []struct {
 		name  string
 		lasts time.Duration
 		begin func(n *node) error
 		end   func(n *node) error
 	}{
-		{
-			"broker 1 killed", 40 * time.Second,
-			func(*node) error { return errors.Join(brokers[0].killNow(), refuse("-A", brokers[0], brokers[1:]...)) },
-			func(*node) error { return errors.Join(refuse("-D", brokers[0], brokers[1:]...), brokers[0].run()) },
-		},
-		{
-			"broker 2 killed", 40 * time.Second,
-			func(*node) error {
-				return errors.Join(brokers[1].killNow(), refuse("-A", brokers[1], brokers[0], brokers[2]))
-			},
-			func(*node) error {
-				return errors.Join(refuse("-D", brokers[1], brokers[0], brokers[2]), brokers[1].run())
-			},
-		},
+		{"broker 1 killed", 40 * time.Second, func(*node) error { return kill(0) }, func(*node) error { return restart(0) }},
+		{"broker 2 killed", 40 * time.Second, func(*node) error { return kill(1) }, func(*node) error { return restart(1) }},
 		{"machine of broker 2 lost", 40 * time.Second, func(*node) error { return brokers[1].killNow() }, func(*node) error { return brokers[1].run() }},
 		{"broker 3 paused", 25 * time.Second, func(*node) error { return brokers[2].freeze() }, func(*node) error { return brokers[2].thaw() }},
 		{"processor paused", 30 * time.Second, func(n *node) error { n.freeze(); return nil }, func(n *node) error { n.thaw(); return nil }},
@@ -107,12 +109,14 @@ func TestBrokerFailover(t *testing.T) {
 	}
 }
 
-// refuse adds (-A) or deletes (-D) a rule by which connections of other brokers to a killed broker are refused, as on a
-// machine that still runs. The address of a killed container does not respond at all.
-func refuse(how string, killed *server, others ...*server) (err error) {
-	for _, network := range killed.container.Container.NetworkSettings.Networks {
-		for _, other := range others {
-			err = errors.Join(err, other.inNetwork("iptables", "-w", how, "OUTPUT", "-d", network.IPAddress, "-p", "tcp", "-j", "REJECT", "--reject-with", "tcp-reset"))
+// refuse adds (-A) or deletes (-D) a rule that makes the other brokers' connections to a killed broker fail at once, as
+// if its machine still ran. The address of a killed container does not respond at all.
+func refuse(how string, brokers []*server, killed int) (err error) {
+	for _, network := range brokers[killed].container.Container.NetworkSettings.Networks {
+		for i, other := range brokers {
+			if i != killed {
+				err = errors.Join(err, other.inNetwork("iptables", "-w", how, "OUTPUT", "-d", network.IPAddress, "-p", "tcp", "-j", "REJECT", "--reject-with", "tcp-reset"))
+			}
 		}
 	}
 	return err

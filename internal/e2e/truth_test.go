@@ -120,15 +120,15 @@ func (x *truth) expectRefusals(t *testing.T, fault stopwatch, full bool, partner
 							return
 						}
 						rule := body.Error.Details[0].Rule
-						behind := rule == "processing_behind" || full && rule == "view_away" && path != "/api/v1/level"
-						if !behind && (late || rule != "view_away") { // on a busy machine, Redis may respond too late for a moment
+						expected := rule == "processing_behind" || full && rule == "view_away" && path != "/api/v1/level"
+						if !expected && (late || rule != "view_away") { // on a busy machine, Redis may respond too late for a moment
 							t.Errorf("%s is refused because of %s", path, rule)
 							return
 						}
-						if behind && since.IsZero() {
+						if expected && since.IsZero() {
 							since = asked
 						}
-						if behind && time.Since(since) > time.Second {
+						if expected && time.Since(since) > time.Second {
 							return
 						}
 					case late || !since.IsZero():

@@ -106,11 +106,11 @@ var errEnded = errors.New("ended by another transaction")
 const replaceTimeout = 2 * appendTimeout
 
 func (t *Table) replace(ctx context.Context, prefixes []string, seen int64, entries []Entry) error {
-	if t.overtaken(prefixes, seen) { // no need to abort another process's transaction
+	if t.overtaken(prefixes, seen) { // checked early, so as not to abort another process's transaction in vain
 		return ErrOvertaken
 	}
 	partition := t.partition(entries[0].Key)
-	writer, err := t.replacer(ctx)
+	writer, err := t.startWriter(ctx)
 	if err != nil {
 		return fmt.Errorf("begin: %w", judgeUncommitted(err))
 	}
@@ -133,8 +133,8 @@ func (t *Table) replace(ctx context.Context, prefixes []string, seen int64, entr
 	}
 	at := Position{partition, records[len(records)-1].Offset}
 	if err := judgeEnded(writer.EndTransaction(ctx, kgo.TryCommit)); err != nil && !errors.Is(err, errEnded) {
-		// It is unknown whether the transaction is committed, aborted or still open. Then the next one ends it.
-		next, fault := t.replacer(ctx)
+		// The transaction may be committed, aborted or still open. Another start of a writer ends it either way.
+		next, fault := t.startWriter(ctx)
 		if fault != nil {
 			return errors.Join(err, fault)
 		}
@@ -152,9 +152,9 @@ func (t *Table) replace(ctx context.Context, prefixes []string, seen int64, entr
 	return nil
 }
 
-// replacer returns a client whose start ended the previous transaction of any process: if the broker had begun to commit
-// that transaction, it is committed, otherwise it is aborted.
-func (t *Table) replacer(ctx context.Context) (*kgo.Client, error) {
+// startWriter returns a client with a new producer epoch. Kafka has then ended the previous transaction of any process:
+// a transaction whose commit had begun is committed, and any other is aborted.
+func (t *Table) startWriter(ctx context.Context) (*kgo.Client, error) {
 	writer, err := t.cluster.producer(
 		kgo.TransactionalID(t.topic),
 		kgo.TransactionTimeout(replaceTimeout),
