@@ -106,9 +106,6 @@ var errEnded = errors.New("ended by another transaction")
 const replaceTimeout = 2 * appendTimeout
 
 func (t *Table) replace(ctx context.Context, prefixes []string, seen int64, entries []Entry) error {
-	if t.overtaken(prefixes, seen) { // checked early, so as not to abort another process's transaction in vain
-		return ErrOvertaken
-	}
 	partition := t.partition(entries[0].Key)
 	writer, err := t.startWriter(ctx)
 	if err != nil {
