@@ -43,6 +43,12 @@ type answer struct {
 	}
 }
 
+// refusedBy reports whether a read was refused for now, because of the given rule.
+func (a *answer) refusedBy(rule string) bool {
+	return a.status == http.StatusServiceUnavailable && a.header.Get("Retry-After") != "" && a.Error.Code == "internal" &&
+		len(a.Error.Details) == 1 && a.Error.Details[0].Rule == rule
+}
+
 // ingested contains the fields that all ingest responses share.
 type ingested struct {
 	Applied            bool

@@ -43,7 +43,7 @@ type Command struct {
 }
 
 // Within is the timeout for an administrative command.
-const Within = 20 * time.Second
+const Within = 30 * time.Second
 
 // New returns a command with the configuration options that it needs.
 func New(w cli.Env, needs config.Need) *Command {
@@ -112,7 +112,9 @@ func (c *Command) Connected(ctx context.Context, do func(context.Context, *setti
 	if err := registry.Use(ctx, c.Config.Registry, c.Config.TopicPrefix, log); err != nil {
 		return err
 	}
-	cluster, err := stream.Dial(ctx, c.Config.Cluster(log))
+	options := c.Config.Cluster(log)
+	options.Patient = true
+	cluster, err := stream.Dial(ctx, options)
 	if err != nil {
 		return err
 	}

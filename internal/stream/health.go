@@ -57,6 +57,21 @@ func (h *health) since() time.Time {
 	return time.Time{}
 }
 
+// awaitReached returns [ErrAway] if no broker responds. A patient cluster first waits for a broker until ctx ends.
+func (c *Cluster) awaitReached(ctx context.Context) error {
+	for c.health.away.Load() != 0 {
+		if !c.patient {
+			return ErrAway
+		}
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-time.After(pingEvery):
+		}
+	}
+	return nil
+}
+
 // OnBrokerConnect is called by the client after each dial.
 func (h *health) OnBrokerConnect(_ kgo.BrokerMetadata, _ time.Duration, _ net.Conn, err error) {
 	if err != nil {
@@ -84,6 +99,9 @@ func (h *health) suspect() {
 	})
 }
 
+// pingEvery is the pause between pings while no broker responds.
+const pingEvery = 100 * time.Millisecond
+
 // probe pings the brokers until one responds. From the first ping without a response on, the cluster counts as
 // unavailable.
 func (h *health) probe(client *kgo.Client) {
@@ -103,7 +121,7 @@ func (h *health) probe(client *kgo.Client) {
 		select {
 		case <-h.ctx.Done():
 			return
-		case <-time.After(100 * time.Millisecond):
+		case <-time.After(pingEvery):
 		}
 	}
 	if since := h.away.Swap(0); since != 0 {

@@ -42,9 +42,13 @@ type Options struct {
 	// Full itself is nil.
 	Full func() error
 
-	// Patient gives each request 30 s instead of 2 s, for commands that may run at the machine's lowest priority.
+	// Patient gives each request, append and replacement 30 s, for commands: they may run at the machine's lowest
+	// priority, or beside a cluster that has just started. Otherwise a request has 2 s and an append 5 s.
 	Patient bool
 }
+
+// patience is the timeout of a request, an append or an attempt of a replacement if Patient is set.
+const patience = 30 * time.Second
 
 // Check returns all errors in the options at once. It reads the files, but does not use the network.
 func (o *Options) Check() error {
@@ -59,7 +63,7 @@ func (o *Options) client() ([]kgo.Opt, *silentBrokers, error) {
 	var faults []error
 	within := 2 * time.Second
 	if o.Patient {
-		within = 30 * time.Second
+		within = patience
 	}
 	opts := []kgo.Opt{
 		kgo.SeedBrokers(o.Brokers...),

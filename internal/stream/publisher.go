@@ -45,18 +45,18 @@ func (p *Publisher) Append(ctx context.Context, key, value []byte, partition int
 //
 // If the record is larger than its topic allows, AppendTraced returns [ErrTooLarge]. If Kafka does not acknowledge
 // the record within 5 s, it returns [ErrAway]; if the cluster is known to be unavailable or full, it does so
-// immediately. After ErrAway, or if ctx has ended, the record may have been stored nevertheless.
+// immediately (but see [Options.Patient]). After ErrAway, or if ctx has ended, the record may have been stored nevertheless.
 func (p *Publisher) AppendTraced(ctx context.Context, key, value []byte, partition int32, traceparent string) (Position, error) {
-	if p.cluster.health.away.Load() != 0 {
-		return Position{}, fmt.Errorf("append to %s: %w", p.topic, ErrAway)
+	ctx, cancel := context.WithTimeoutCause(ctx, p.cluster.within, ErrAway)
+	defer cancel()
+	if err := p.cluster.awaitReached(ctx); err != nil {
+		return Position{}, fmt.Errorf("append to %s: %w", p.topic, err)
 	}
 	if p.cluster.full != nil {
 		if err := p.cluster.full(); err != nil {
 			return Position{}, fmt.Errorf("append to %s: %w: %w", p.topic, ErrAway, err)
 		}
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, appendTimeout, ErrAway)
-	defer cancel()
 	// Each call has its own record, because the client may still use the record after this method has returned.
 	rec := &kgo.Record{Topic: p.topic, Partition: partition, Key: key, Value: value, Headers: traceHeaders(traceparent)}
 	err := p.send(ctx, rec)

@@ -61,6 +61,45 @@ func TestAppendsThatHang(t *testing.T) {
 	})
 }
 
+// TestPatientWrites: no broker responds for 20 seconds. A command stores its record and replaces its value nevertheless,
+// also if it starts while the cluster counts as unavailable.
+func TestPatientWrites(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		defer r.close()
+		patient := r.dialWith(Options{Patient: true})
+		table, stop := r.settingsOn(patient)
+		defer stop()
+		began := time.Now()
+		r.broker.Control(func(kmsg.Request) (kmsg.Response, error, bool) {
+			r.broker.KeepControl()
+			if left := 20*time.Second - time.Since(began); left > 0 {
+				r.broker.SleepControl(func() { time.Sleep(left) })
+			}
+			return nil, nil, false
+		})
+		patient.health.suspect()
+		store := func(key string) {
+			if _, err := patient.Publisher(inTopic).Append(t.Context(), nil, []byte("x"), 0); err != nil {
+				t.Errorf("append: %v", err)
+			}
+			if err := table.Replace(t.Context(), []string{key}, table.Seen(key), Entry{key, []byte("x")}); err != nil {
+				t.Errorf("replace: %v", err)
+			}
+		}
+		var all sync.WaitGroup
+		all.Go(func() { store("a/1") })
+		for patient.Away().IsZero() {
+			time.Sleep(100 * time.Millisecond) // virtual time
+		}
+		all.Go(func() { store("a/2") })
+		all.Wait()
+		if took := time.Since(began); took < 20*time.Second {
+			t.Errorf("stored after %v", took)
+		}
+	})
+}
+
 // TestASenderWhoLeaves: the broker refuses records for a while, and the sender of the first record gives up. The other
 // senders' records in the partition are stored nevertheless.
 func TestASenderWhoLeaves(t *testing.T) {

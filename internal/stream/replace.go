@@ -41,11 +41,11 @@ func (t *Table) Seen(key string) int64 {
 // was aborted retries after a random pause. A process that dies in a transaction delays readers until the next
 // transaction starts.
 func (t *Table) Replace(ctx context.Context, prefixes []string, seen int64, entries ...Entry) error {
-	if t.cluster.health.away.Load() != 0 {
-		return fmt.Errorf("replace in %s: %w", t.topic, ErrAway)
-	}
-	ctx, cancel := context.WithTimeoutCause(ctx, replaceWithin, ErrAway)
+	ctx, cancel := context.WithTimeoutCause(ctx, replaceAttempts*t.cluster.within, ErrAway)
 	defer cancel()
+	if err := t.cluster.awaitReached(ctx); err != nil {
+		return fmt.Errorf("replace in %s: %w", t.topic, err)
+	}
 	for tries := 1; ; tries++ {
 		err := t.attempt(ctx, prefixes, seen, entries)
 		switch {
@@ -63,9 +63,9 @@ func (t *Table) Replace(ctx context.Context, prefixes []string, seen int64, entr
 }
 
 const (
-	// replaceWithin is the timeout of Replace, including its retries. It exceeds appendTimeout, the timeout of one
-	// attempt, because an attempt that another process's transaction aborted does not mean that Kafka is unavailable.
-	replaceWithin = 4 * appendTimeout
+	// replaceAttempts is the timeout of Replace, as a multiple of the timeout of one attempt, because an attempt that
+	// another process's transaction aborted does not mean that Kafka is unavailable.
+	replaceAttempts = 4
 	// replaceCrowd is added to the number of attempts when the pause is computed, so that even the first pause is as
 	// long as several transactions. Pauses are random, because processes that retry at the same time would repeatedly
 	// abort each other's transactions.
@@ -74,7 +74,7 @@ const (
 
 // attempt tries once to replace the values. errEnded means that another process aborted the transaction.
 func (t *Table) attempt(ctx context.Context, prefixes []string, seen int64, entries []Entry) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, appendTimeout, ErrAway)
+	ctx, cancel := context.WithTimeoutCause(ctx, t.cluster.within, ErrAway)
 	defer cancel()
 	select {
 	case <-t.writing: // one at a time, because concurrent attempts would abort each other
@@ -156,7 +156,7 @@ func (t *Table) startWriter(ctx context.Context) (*kgo.Client, error) {
 		kgo.TransactionalID(t.topic),
 		kgo.TransactionTimeout(replaceTimeout),
 		kgo.ProducerLinger(0),
-		kgo.RecordDeliveryTimeout(appendTimeout),
+		kgo.RecordDeliveryTimeout(t.cluster.within),
 	)
 	if err != nil {
 		return nil, err

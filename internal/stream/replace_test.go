@@ -14,9 +14,10 @@ import (
 )
 
 // settings opens the table of the topic "settings" through a separate client, as another process would.
-func (r *rig) settings() (table *Table, stop func()) {
+func (r *rig) settings() (table *Table, stop func()) { return r.settingsOn(r.dial()) }
+
+func (r *rig) settingsOn(cluster *Cluster) (table *Table, stop func()) {
 	r.t.Helper()
-	cluster := r.dial()
 	if err := cluster.Ensure(r.t.Context(), Topic{Name: "settings", Partitions: 1, Compact: true}); err != nil {
 		r.t.Fatal(err)
 	}

@@ -82,9 +82,13 @@ func newRig(t *testing.T) *rig {
 	return r
 }
 
-func (r *rig) dial() *Cluster {
+func (r *rig) dial() *Cluster { return r.dialWith(Options{}) }
+
+// dialWith opens a connection with the given options, apart from those of the network.
+func (r *rig) dialWith(o Options) *Cluster {
 	r.t.Helper()
-	c, err := Dial(r.t.Context(), Options{Brokers: []string{"localhost:9092"}, Log: r.log, Dial: r.net.DialContext})
+	o.Brokers, o.Log, o.Dial = []string{"localhost:9092"}, r.log, r.net.DialContext
+	c, err := Dial(r.t.Context(), o)
 	if err != nil {
 		r.t.Fatal(err)
 	}

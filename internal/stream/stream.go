@@ -59,13 +59,15 @@ func recordOf(r *kgo.Record) Record {
 
 // Cluster is a connection to a Kafka cluster. It is safe for concurrent use.
 type Cluster struct {
-	opts   []kgo.Opt // options of every client
-	log    *slog.Logger
-	client *kgo.Client // client for administration and the publishers
-	admin  *kadm.Client
-	health *health
-	silent *silentBrokers
-	full   func() error // returns why the cluster accepts no records, or nil; a nil function means no check
+	opts    []kgo.Opt // options of every client
+	log     *slog.Logger
+	client  *kgo.Client // client for administration and the publishers
+	admin   *kadm.Client
+	health  *health
+	silent  *silentBrokers
+	patient bool
+	within  time.Duration // timeout of an append or of an attempt of a replacement
+	full    func() error  // returns why the cluster accepts no records, or nil; a nil function means no check
 
 	limits sync.Map // topic -> int32: max.message.bytes, set by Ensure
 
@@ -83,7 +85,10 @@ func Dial(ctx context.Context, o Options) (*Cluster, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &Cluster{opts: opts, silent: silent, log: o.Log, full: o.Full, exact: o.Replicas > 0, wanted: o.Replicas}
+	c := &Cluster{opts: opts, silent: silent, log: o.Log, within: appendTimeout, full: o.Full, exact: o.Replicas > 0, wanted: o.Replicas}
+	if o.Patient {
+		c.patient, c.within = true, patience
+	}
 	if !c.exact {
 		c.wanted = min(len(slices.Compact(slices.Sorted(slices.Values(o.Brokers)))), maxReplicas)
 	}
@@ -92,7 +97,7 @@ func Dial(ctx context.Context, o Options) (*Cluster, error) {
 		kgo.WithHooks(c.health),
 		kgo.RecordPartitioner(kgo.ManualPartitioner()),
 		kgo.ProducerLinger(0),
-		kgo.RecordDeliveryTimeout(appendTimeout),
+		kgo.RecordDeliveryTimeout(c.within),
 		kgo.ProducerBatchMaxBytesFn(c.limit),
 	)...)
 	if err != nil {
