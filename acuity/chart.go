@@ -79,6 +79,9 @@ type PatientChart struct {
 	// UnnamedFetus reports whether, in a multiple gestation, several statements about a fetus do not identify the
 	// fetus. Only the newest of these statements counts, although the others may be about other fetuses.
 	UnnamedFetus bool
+	// Unborn reports whether, in a multiple gestation, fewer births than fetuses are known. After the birth, a report
+	// about a fetus then counts nevertheless.
+	Unborn bool
 
 	Evidence []Evidence
 }
@@ -96,8 +99,8 @@ func (r *RoomChart) CountEvidence() int {
 func (r *RoomChart) Equal(o *RoomChart) bool {
 	return r.ID == o.ID && r.Status == o.Status && r.Listed == o.Listed && r.NewestSignal == o.NewestSignal &&
 		r.Label == o.Label && r.Area == o.Area && slices.EqualFunc(r.Patients, o.Patients, func(a, b PatientChart) bool {
-		return a.Visit == b.Visit && a.Arrived == b.Arrived && a.Birth == b.Birth && a.Mother == b.Mother && a.UnnamedFetus == b.UnnamedFetus &&
-			slices.Equal(a.Evidence, b.Evidence)
+		return a.Visit == b.Visit && a.Arrived == b.Arrived && a.Birth == b.Birth && a.Mother == b.Mother &&
+			a.UnnamedFetus == b.UnnamedFetus && a.Unborn == b.Unborn && slices.Equal(a.Evidence, b.Evidence)
 	})
 }
 

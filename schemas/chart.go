@@ -51,6 +51,7 @@ func patientChartFields(c *Coder, p *acuity.PatientChart) {
 	c.Bool(&p.Mother)
 	List(c, &p.Evidence, evidenceFields)
 	c.Bool(&p.UnnamedFetus)
+	c.Bool(&p.Unborn)
 }
 
 func evidenceFields(c *Coder, e *acuity.Evidence) {

@@ -44,6 +44,7 @@ var released = []*Schema{
 	{"room-chart", 1, 1400001101},
 	{"room-chart", 2, 1400001102},
 	{"room-chart", 3, 1400001103},
+	{"room-chart", 4, 1400001104},
 	{"room-state", 1, 1400001201},
 	{"room-state", 2, 1400001202},
 	{"visit-state", 1, 1400001301},

@@ -257,12 +257,12 @@ func (f *form) parseWindow(l line) (err error) {
 	return err
 }
 
-// parseEnds parses "birth" and "birth by diagnosis".
+// parseEnds parses "birth", "birth by diagnosis" and "birth of the fetus".
 func (f *form) parseEnds(l line) error {
 	e := f.requirement()
-	e.endsBirth, e.birthDiagnosis = true, l.text == "birth by diagnosis"
-	if l.text != "birth" && !e.birthDiagnosis {
-		return errors.New("must be \"birth\" or \"birth by diagnosis\"")
+	e.endsBirth, e.birthDiagnosis, e.birthOfFetus = true, l.text == "birth by diagnosis", l.text == "birth of the fetus"
+	if l.text != "birth" && !e.birthDiagnosis && !e.birthOfFetus {
+		return errors.New("must be \"birth\", \"birth by diagnosis\" or \"birth of the fetus\"")
 	}
 	return nil
 }

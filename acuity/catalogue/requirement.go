@@ -96,6 +96,7 @@ type Requirement struct {
 	exceptDiagnosis bool          // whether window does not apply to evidence from a diagnosis
 	endsBirth       bool
 	birthDiagnosis  bool // whether endsBirth applies only to evidence from a diagnosis
+	birthOfFetus    bool // whether a later report counts while a fetus may be unborn
 
 	stale         codes.Instant // age at which evidence becomes doubtful; 0: never
 	staleFromLast bool
@@ -119,7 +120,8 @@ type floorRule struct {
 
 // Situation is the part of a patient's state at one instant on which requirements depend.
 type Situation struct {
-	Birth    codes.Instant // time of birth, which ends some requirements; 0: no birth yet
+	Birth    codes.Instant // time of the first birth, which ends some requirements; 0: no birth yet
+	Unborn   bool          // whether a further fetus may be unborn after the birth
 	Sections Sections      // sections of the patient's primary factors
 	Traits   Traits        // traits of all the patient's evidence
 
@@ -151,7 +153,7 @@ func (e *Requirement) Judge(s *Situation, start, last codes.Instant, byDiagnosis
 	if end != 0 && now >= end {
 		return Judged{}, false
 	}
-	if e.endsBirth && s.Birth != 0 && (!e.birthDiagnosis || byDiagnosis) {
+	if e.EndsAtBirth(s, last, byDiagnosis) {
 		off := s.Birth
 		if e.PerBaby > 0 && s.Delivering {
 			off = max(off, s.Delivery) // the evidence counts until the end of the birth in progress
@@ -183,6 +185,12 @@ func (e *Requirement) Judge(s *Situation, start, last codes.Instant, byDiagnosis
 		o.Add = e.add
 	}
 	return o, true
+}
+
+// EndsAtBirth reports whether the birth, if it is known, ends evidence whose newest assertion was at the time last.
+func (e *Requirement) EndsAtBirth(s *Situation, last codes.Instant, byDiagnosis bool) bool {
+	ofUnborn := e.birthOfFetus && s.Unborn && !byDiagnosis && last > s.Birth
+	return e.endsBirth && s.Birth != 0 && (!e.birthDiagnosis || byDiagnosis) && !ofUnborn
 }
 
 // StaleAt returns when evidence becomes doubtful, or 0 if it never does. The arguments start and last are the times

@@ -73,7 +73,7 @@ func listRequirements(c *Catalogue, f Factor) []string {
 		e := c.Requirement(f, uint8(v))
 		all = append(all, rendered([]any{
 			e.Need, e.needIn, len(e.floors), e.track, e.withMother, e.trackFloor, e.add, e.addIn, e.addUntilBirth, e.window, e.fromLast,
-			e.exceptDiagnosis, e.endsBirth, e.stale, e.Silent, e.Becomes, e.PerBaby, e.Boarder, e.Twin,
+			e.exceptDiagnosis, e.endsBirth, e.birthOfFetus, e.stale, e.Silent, e.Becomes, e.PerBaby, e.Boarder, e.Twin,
 		}))
 	}
 	return all

@@ -107,8 +107,10 @@ func (m *Builder) admit(r *registry.Room, v *registry.Visit, arrived acuity.Inst
 		birth, cesarean = known.Birth(), known.Cesarean || known.TellsCesarean()
 	}
 	birth, cesarean = codes.Soonest(birth, bornBy), cesarean || cesareanBy
+	born := 0 // number of newborns whose birth is known
 	for _, n := range v.Babies {
 		if n.Timeline.OpenedAt != 0 {
+			born++
 			birth = codes.Soonest(birth, n.Timeline.OpenedAt) // docs/decisions.md#birth
 			e.Babies = max(e.Babies, n.Timeline.Babies, n.BirthOrder)
 		}
@@ -121,9 +123,18 @@ func (m *Builder) admit(r *registry.Room, v *registry.Visit, arrived acuity.Inst
 		p.Birth = codes.Soonest(p.Birth, chosen.Since)
 	}
 	m.addBabies(r, e, v, known)
-	p.Evidence = append(p.Evidence[:0], evidence.Fold(e, &m.Matcher.Reader)...)
-	p.UnnamedFetus = e.UnnamedFetus
+	if known != nil {
+		born = max(born, len(known.Newborns))
+	}
+	m.foldEntry(p, e, born)
 	m.addBabyEvidence(r, p, v)
+}
+
+// foldEntry sets the evidence of an entry and what the entry says about fetuses. The argument born is the number of
+// newborns whose birth is known; a birth without a known newborn counts as one.
+func (m *Builder) foldEntry(p *acuity.PatientChart, e *evidence.Input, born int) {
+	p.Evidence = append(p.Evidence[:0], evidence.Fold(e, &m.Matcher.Reader)...)
+	p.UnnamedFetus, p.Unborn = e.UnnamedFetus, p.Birth != 0 && max(born, 1) < e.Fetuses
 }
 
 // admitOccupant adds an entry to the room's chart for an occupant whom a census reports without a visit.
@@ -141,8 +152,7 @@ func (m *Builder) admitOccupant(r *registry.Room) {
 		p.Birth = codes.Soonest(p.Birth, chosen.Since)
 	}
 	m.addBabies(r, e, nil, &o.Facts)
-	p.Evidence = append(p.Evidence[:0], evidence.Fold(e, &m.Matcher.Reader)...)
-	p.UnnamedFetus = e.UnnamedFetus
+	m.foldEntry(p, e, len(o.Facts.Newborns))
 	m.addBabyEvidence(r, p, nil)
 }
 
@@ -162,7 +172,7 @@ func (m *Builder) admitUnknown(r *registry.Room) {
 	}
 	p := addEntry(r)
 	p.Visit, p.Arrived, p.Birth, p.Mother = "room:"+strconv.Itoa(int(r.ID)), 0, 0, true
-	p.Evidence, p.UnnamedFetus = append(p.Evidence[:0], list...), e.UnnamedFetus
+	p.Evidence, p.UnnamedFetus, p.Unborn = append(p.Evidence[:0], list...), e.UnnamedFetus, false
 }
 
 // addEntry appends an entry to the chart, reusing the memory of an old entry.

@@ -24,8 +24,7 @@ func (m *Builder) admitAlone(r *registry.Room) {
 	p.Visit, p.Arrived, p.Mother, p.Birth = first.V.ID, first.From, false, 0
 	e.Reset(evidence.Owner{})
 	m.addBabies(r, e, nil, nil)
-	p.Evidence = append(p.Evidence[:0], evidence.Fold(e, &m.Matcher.Reader)...)
-	p.UnnamedFetus = e.UnnamedFetus
+	m.foldEntry(p, e, 0)
 	m.addBabyEvidence(r, p, nil)
 }
 

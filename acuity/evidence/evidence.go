@@ -72,6 +72,9 @@ func (f *builder) foldSignals() {
 	// Cross effects also remove evidence from other codes.
 	f.out = slices.DeleteFunc(f.out, func(o acuity.Evidence) bool { return o.Last < f.cleared(o.Factor, o.Fetus) })
 	f.findUnnamed(cache)
+	if f.e.Fetuses = 1; f.apart {
+		f.e.Fetuses = max(2, f.babies, len(f.fetuses))
+	}
 }
 
 // foldAll builds the evidence from the statements. If f.apart is true, it folds the statements about each fetus
@@ -221,8 +224,10 @@ type Input struct {
 
 	Cache *Cache // cache of this patient; nil: no cache
 
-	// UnnamedFetus is set by Fold. See acuity.PatientChart.
+	// UnnamedFetus and Fetuses are set by Fold. For UnnamedFetus, see acuity.PatientChart; Fetuses is the number of
+	// fetuses, as far as it is known.
 	UnnamedFetus bool
+	Fetuses      int
 
 	scratch Cache // used for a patient without a cache
 	sortedResources

@@ -142,7 +142,7 @@ func TestKeptEvidenceIsThatMadeAnew(t *testing.T) {
 				t.Fatalf("\n got %+v\nwant %+v", got, want)
 			}
 		}
-		said := all.signals
+		said, brought := all.signals, map[int64]bool{} // numbers of the statements that are brought from elsewhere; each is unique
 		for number := int64(1); len(said) > 0; number++ {
 			l := places[rapid.IntRange(0, 1).Draw(t, "place")]
 			switch rapid.IntRange(0, 9).Draw(t, "step") {
@@ -150,7 +150,9 @@ func TestKeptEvidenceIsThatMadeAnew(t *testing.T) {
 				h := said[0].Statement
 				h.Number = 2 * number
 				if rapid.IntRange(0, 4).Draw(t, "brought from elsewhere") == 0 {
-					h.Number = 2*rapid.Int64Range(1, number).Draw(t, "earlier number") - 1
+					if earlier := 2*rapid.Int64Range(1, number).Draw(t, "earlier number") - 1; !brought[earlier] {
+						h.Number, brought[earlier] = earlier, true
+					}
 				}
 				if said = said[1:]; rapid.IntRange(0, 4).Draw(t, "of another") == 0 {
 					h.Owner = theirs

@@ -59,6 +59,7 @@ func (u *State) Apply(o *acuity.Observation, offset int64) acuity.Change {
 	u.statements.WarnOfSubjects(&in)
 	u.events.answerEvents(&in)
 	in.AnswerClinical(u.registry.Facts.CensusAt)
+	u.clinical.warnOfBirths(&in)
 	u.names.AnswerWaiting(&in)
 	answerCreates(&in)
 	u.hours.observe(&in)

@@ -1,8 +1,11 @@
 package hospital
 
 import (
+	"slices"
+
 	"svc/acuity"
 	"svc/acuity/adt"
+	"svc/acuity/catalogue"
 	"svc/acuity/evidence"
 	"svc/acuity/facts"
 	"svc/acuity/identity"
@@ -133,6 +136,60 @@ func (k *clinicalIntake) storeStatement(in *registry.Intake, i int, s *acuity.Si
 	} else if r := k.WhereIs(v); r != nil {
 		k.Work.MarkRoom(r, registry.Named)
 	}
+}
+
+// warnOfBirths warns about signals that have no effect because the patient had already given birth. It must be called
+// after the charts were built.
+func (k *clinicalIntake) warnOfBirths(in *registry.Intake) {
+	for i := range in.Statements {
+		if h := &in.Statements[i]; h.Status == acuity.SignalActive && !in.SignalExists(i) {
+			if p := k.chartOf(&in.Observation.Signals[i], h.ReceivedAt); p != nil && k.isAfterBirth(h, p) {
+				in.Warn("after_birth", registry.ItemPath("signals", i))
+			}
+		}
+	}
+}
+
+// isAfterBirth reports whether all factors that a statement asserts have ended with the patient's birth.
+func (k *clinicalIntake) isAfterBirth(h *evidence.Statement, p *acuity.PatientChart) bool {
+	at, is := h.OrderTime(), false
+	s := catalogue.Situation{Birth: p.Birth, Unborn: p.Unborn}
+	for _, m := range h.Matches {
+		if !m.On {
+			continue
+		}
+		if is = at >= p.Birth && k.matcher.Cat.Requirement(m.Factor, m.Variant).EndsAtBirth(&s, at, false); !is {
+			return false
+		}
+	}
+	return is
+}
+
+// chartOf returns the chart of the patient whom a signal concerns, or nil if the patient is in no room or unknown.
+func (k *clinicalIntake) chartOf(s *acuity.Signal, received acuity.Instant) *acuity.PatientChart {
+	if s.Visit == "" && s.Patient == "" && s.Subject == "" && s.Resource == "" {
+		if r := k.Room(s.Room); r != nil && len(r.Chart.Patients) == 1 {
+			return &r.Chart.Patients[0]
+		}
+		return nil
+	}
+	to := k.subjectOf(s)
+	v := to.V
+	if to.Unassigned != nil {
+		v = k.names.VisitFor(to.Unassigned, received)
+	}
+	if v = v.Whole(); v == nil {
+		return nil
+	}
+	r := k.WhereIs(v)
+	if r == nil {
+		return nil
+	}
+	i := slices.IndexFunc(r.Chart.Patients, func(p acuity.PatientChart) bool { return p.Visit == v.ID })
+	if i < 0 {
+		return nil // a newborn
+	}
+	return &r.Chart.Patients[i]
 }
 
 // subjectOf returns the holder for a signal, and adds the holder if it is unknown. It returns a zero holder if a

@@ -79,6 +79,38 @@ func TestDecisionsFetus(t *testing.T) {
 	decide(t, rows)
 }
 
+// After the birth of one of several babies, a report about a fetus counts until all newborns are known. What was reported
+// before the birth has ended.
+func TestDecisionsUnbornTwin(t *testing.T) {
+	list := func(o ...acuity.Observation) []acuity.Observation { return o }
+	const (
+		none  = "4 30 labor-epidural/0"
+		two   = "4 60 labor-fhr-cat-ii/2 labor-epidural/0"
+		three = "4 120 labor-fhr-cat-iii/4 labor-epidural/0"
+		cord  = "4 120 high-prolapsed-cord/4 labor-epidural/0"
+	)
+	row := func(at float64, more ...string) acuity.Observation {
+		return census(at, holds(4, append([]string{"labor-epidural", "visit=v1"}, more...)...))
+	}
+	o30, born := row(0, "O30.003"), row(9, "O30.003", "born=8")
+	at := func(m float64, s sign) acuity.Observation { return clinical(m, 4, s.seen(m)) }
+	decide(t, map[string]decision{
+		"III of B":                   {say: list(o30, born, at(10, fhr("III").fetus("B"))), read: []axisReading{{9, none}, {10, three}, {69, three}, {70, two}}},
+		"that names none":            {say: list(o30, born, at(10, fhr("III"))), read: []axisReading{{10, three}}},
+		"I of B ends it":             {say: list(o30, born, at(10, fhr("III").fetus("B")), at(12, fhr("I").fetus("B"))), read: []axisReading{{12, none}}},
+		"before the birth":           {say: list(o30, at(5, fhr("III").fetus("B")), born), read: []axisReading{{9, none}}},
+		"again after the birth":      {say: list(o30, at(5, fhr("III").fetus("B")), born, at(10, fhr("III").fetus("B"))), read: []axisReading{{9, none}, {10, three}}},
+		"II of B after III of A":     {say: list(o30, at(5, fhr("III").fetus("A")), born, at(10, fhr("II").fetus("B"))), read: []axisReading{{9, none}, {10, two}, {70, two}}},
+		"the second newborn ends it": {say: list(o30, born, at(10, fhr("III").fetus("B")), row(12, "O30.003", "born=8", "baby=nb-couplet", "baby=nb-couplet")), read: []axisReading{{10, three}, {12, "4 150 nb-stabilization/1 labor-epidural/0"}}},
+		"the first does not":         {say: list(o30, born, at(10, fhr("III").fetus("B")), row(12, "O30.003", "born=8", "baby=nb-couplet")), read: []axisReading{{12, "4 180 labor-fhr-cat-iii/4 nb-stabilization/1 labor-epidural/0"}}},
+		"the staff says it":          {say: list(o30, born, at(10, manual("high-prolapsed-cord").fetus("B"))), read: []axisReading{{10, cord}}},
+		"of one baby":                {say: list(row(0), row(9, "born=8"), at(10, fhr("III").fetus("B"))), read: []axisReading{{10, none}}, answers: []string{"", "", "-labor-fhr-cat-iii !after_birth"}},
+		"of one baby, by a resource": {say: list(row(0), row(9, "born=8"), resources(10, fhr("III").of("a", 10).seen(10))), read: []axisReading{{10, none}}, answers: []string{"", "", "!after_birth"}},
+		"late":                       {say: list(row(0), row(9, "born=8"), clinical(10, 4, fhr("III").seen(7))), read: []axisReading{{10, none}}, answers: []string{"", "", ""}},
+		"of named twins":             {say: list(row(0), at(5, fhr("II").fetus("A")), at(6, fhr("II").fetus("B")), row(9, "born=8"), at(10, fhr("III").fetus("B"))), read: []axisReading{{10, three}}},
+	})
+}
+
 // Retracting a tracing entered in error withdraws only that tracing, so the previous tracing applies.
 func TestDecisionsRetractedTracing(t *testing.T) {
 	list := func(o ...acuity.Observation) []acuity.Observation { return o }

@@ -20,7 +20,7 @@ type patient struct {
 
 // viewPatient computes the facts that apply to all evidence of a patient.
 func viewPatient(c *catalogue.Catalogue, p *acuity.PatientChart, now acuity.Instant, v *patient) {
-	*v = patient{Situation: catalogue.Situation{Birth: p.Birth}, c: c, evidence: p.Evidence, mother: p.Mother}
+	*v = patient{Situation: catalogue.Situation{Birth: p.Birth, Unborn: p.Unborn}, c: c, evidence: p.Evidence, mother: p.Mother}
 	for i := range p.Evidence {
 		ev := &p.Evidence[i]
 		t := c.Traits(ev.Factor)
@@ -76,6 +76,9 @@ func (v *patient) recordBirth(ev *acuity.Evidence, now acuity.Instant) {
 // recordSilence handles evidence whose factor is replaced by another factor if the evidence is not asserted again in
 // time. The other factor is suppressed until that time has passed; from then on, it replaces the factor of ev.
 func (v *patient) recordSilence(ev *acuity.Evidence, now acuity.Instant) {
+	if v.Unborn && v.isDelivered(now) && ev.Last <= v.Birth {
+		return // the birth has ended ev, but not later evidence of the other factor
+	}
 	e := v.c.Requirement(ev.Factor, ev.Variant)
 	end := ev.Last + e.Silent
 	v.suppressed, v.suppressedUntil = e.Becomes, max(v.suppressedUntil, end)

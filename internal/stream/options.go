@@ -43,7 +43,7 @@ type Options struct {
 	Full func() error
 
 	// Patient gives each request, append and replacement 30 s, for commands: they may run at the machine's lowest
-	// priority, or beside a cluster that has just started. Otherwise a request has 2 s and an append 5 s.
+	// priority, or while the cluster is starting. Otherwise a request has 2 s and an append 5 s.
 	Patient bool
 }
 

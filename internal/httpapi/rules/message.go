@@ -17,6 +17,10 @@ func ExplainWarning(code string) (Warning, bool) {
 	return *w, true
 }
 
+// IsRoutine reports whether the code is that of a warning that a hospital-wide feed causes all day, because most of
+// the feed's messages do not concern this unit.
+func IsRoutine(code string) bool { return code == "event_ignored" || code == "outside_unit" }
+
 // statuses are the messages for a body that was refused without a code, by HTTP status.
 var statuses = map[string]string{
 	"400": "The body is malformed; send it in the format that the endpoint documents.",

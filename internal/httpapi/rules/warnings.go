@@ -60,6 +60,10 @@ var Warnings = []Warning{
 		"The admission of this event was canceled, so nothing changed; no action is needed.",
 	},
 	{"adt_extension", Used, ByHL7, "A06, A07 and A13 extend the agreed set of events; the event was applied, and no action is needed."},
+	{
+		"after_birth", Unused, ByState,
+		"The birth is known, so this report about labor or a fetus was not used; if another baby is unborn, send a code such as O30.009.",
+	},
 	{"already_discharged", Known, ByState, "The visit was already discharged, so nothing changed; no action is needed."},
 	{
 		"batch_count", Used, ByHL7,
@@ -392,7 +396,3 @@ var Warnings = []Warning{
 	},
 	{"visit_unknown", Unused, ByState, "The event matches no known visit or patient, so it was not applied; send the visit number."},
 }
-
-// IsRoutine reports whether the code is that of a warning that a hospital-wide feed causes all day, because most of
-// the feed's messages do not concern this unit.
-func IsRoutine(code string) bool { return code == "event_ignored" || code == "outside_unit" }
