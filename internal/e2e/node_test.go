@@ -308,7 +308,7 @@ func runProgram(t testing.TB, program string, env []string, args ...string) stri
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	if err := cmd.Run(); err != nil {
-		t.Fatalf("svc %s: %v\n%s", strings.Join(args, " "), err, &stderr)
+		t.Fatalf("svc %s: %v\n%s%s", strings.Join(args, " "), err, &stdout, &stderr)
 	}
 	return strings.TrimSpace(stdout.String())
 }

@@ -12,7 +12,8 @@ import (
 )
 
 // TestRateOnTwoInstances uses one key on two instances as fast as they respond. Together, the instances must accept
-// at most burst + rate × time requests, and at least 80% of that number.
+// at most burst + rate × time requests, and at least 80% of that number. On a busy machine, Redis may respond too late.
+// Each instance then grants the rate independently, but never a second burst.
 func TestRateOnTwoInstances(t *testing.T) {
 	rate := limit.Rate{PerSecond: 50, Burst: 200}
 	s := startSystem(t, "north")
@@ -64,8 +65,8 @@ func TestRateOnTwoInstances(t *testing.T) {
 	granted := float64(rate.Burst) + took.Seconds()*rate.PerSecond
 	together := float64(passed[0].Load() + passed[1].Load())
 	t.Logf("%d and %d passed in %v, %d refused; burst and rate are %.0f", passed[0].Load(), passed[1].Load(), took, refused.Load(), granted)
-	if together > granted+1 {
-		t.Errorf("%.0f passed, at most %.0f", together, granted)
+	if most := granted + took.Seconds()*rate.PerSecond + 1; together > most {
+		t.Errorf("%.0f passed, at most %.0f", together, most)
 	}
 	if together < 0.8*granted || refused.Load() < 100 || passed[0].Load() == 0 || passed[1].Load() == 0 {
 		t.Errorf("%.0f passed of %.0f, %d refused: the test limits nothing, or too much", together, granted, refused.Load())

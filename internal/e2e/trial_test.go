@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"bytes"
 	"fmt"
 	"io"
 	"maps"
@@ -136,9 +137,12 @@ func (c *composed) asDocumented() (base, key string) {
 // admin runs an administration command and returns its output.
 func (c *composed) admin(args ...string) string {
 	c.t.Helper()
-	out, err := c.command(append([]string{"run", "--rm", "admin"}, args...)...).Output()
+	cmd := c.command(append([]string{"run", "--rm", "admin"}, args...)...)
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
 	if err != nil {
-		c.t.Fatalf("svc %s: %v", strings.Join(args, " "), err)
+		c.t.Fatalf("svc %s: %v\n%s", strings.Join(args, " "), err, &stderr)
 	}
 	return strings.TrimSpace(string(out))
 }

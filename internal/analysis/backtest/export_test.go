@@ -1,4 +1,7 @@
 package backtest
 
-// BandLimits makes bandLimits available to package backtest_test.
-var BandLimits = bandLimits
+// BandLimits and MinimumGain make functions available to package backtest_test.
+var (
+	BandLimits  = bandLimits
+	MinimumGain = minimumGain
+)

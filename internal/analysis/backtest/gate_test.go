@@ -118,6 +118,15 @@ func TestBandLimits(t *testing.T) {
 	}
 }
 
+// TestMinimumGain: the minimum gain is lower for short periods. From 28 weeks on, it is 10%.
+func TestMinimumGain(t *testing.T) {
+	for days, want := range map[float64]float64{1: -.02, 7: -.02, 14: .023, 28: .054, 196: .10, 364: .10} {
+		if got := backtest.MinimumGain(days); math.Abs(got-want) > .001 {
+			t.Errorf("%v days: %.3f, want %.3f", days, got, want)
+		}
+	}
+}
+
 // TestOthers measures units for which only the limits in measure apply, not the gate: other seeds, a large unit, and
 // a unit that sends only census feeds. docs/forecast.md contains the results.
 func TestOthers(t *testing.T) {

@@ -66,6 +66,18 @@ func NewMemory(now func() time.Time) *Memory {
 	return &Memory{now: now, buckets: map[string]*Bucket{}}
 }
 
+// learn sets the number of tokens in a caller's bucket.
+func (m *Memory) learn(caller string, tokens float64) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	b := m.buckets[caller]
+	if b == nil {
+		b = new(Bucket)
+		m.buckets[caller] = b
+	}
+	b.Tokens, b.At = tokens, m.now()
+}
+
 // TakeTokens implements [Source].
 func (m *Memory) TakeTokens(_ context.Context, caller string, r Rate, want float64) (taken bool, left float64, err error) {
 	m.mu.Lock()

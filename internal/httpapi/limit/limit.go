@@ -2,7 +2,7 @@
 //
 // A [Limiter] enforces the rates of keys, and a [Share] the shares of hospitals. Each of them has one [Bucket] for
 // each key or hospital in a [Source], which all instances share. While the source is unavailable, each instance
-// grants the whole limit independently. [Strangers] limits requests without a valid key, in each instance separately.
+// grants the whole rate independently, starting with the tokens that it last saw in the source. [Strangers] limits requests without a valid key, in each instance separately.
 package limit
 
 import (
@@ -38,7 +38,7 @@ const (
 type Limiter struct {
 	now    func() time.Time
 	source Source
-	alone  *Memory      // buckets of this instance, used while the source is unavailable
+	alone  *Memory      // the buckets as last seen in the source, used while it is unavailable
 	away   atomic.Int64 // when an unavailable source is queried again, in ns since 1970; 0: it is available
 
 	limited atomic.Int64 // number of refused requests
@@ -81,6 +81,7 @@ func (l *Limiter) takeToken(ctx context.Context, bucket string, r Rate) (taken b
 			if away != 0 {
 				l.away.Store(0)
 			}
+			l.alone.learn(bucket, left)
 			return taken, left
 		case ctx.Err() == nil: // not canceled by the caller, so the source has failed
 			l.away.Store(l.now().Add(aloneFor).UnixNano())

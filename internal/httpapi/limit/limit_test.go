@@ -83,6 +83,35 @@ func TestBurstThenRate(t *testing.T) {
 	}
 }
 
+// TestNoSecondBurst: when the source becomes unavailable, a caller who has used the burst does not get another one.
+func TestNoSecondBurst(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		source := &away{Source: limit.NewMemory(time.Now)}
+		l, s := limit.New(source, time.Now), limit.NewShare(source, time.Now)
+		rate := limit.Rate{PerSecond: 50, Burst: 200}
+		for range 200 {
+			l.Allow(t.Context(), "a", rate)
+		}
+		if busy := s.Spend(t.Context(), "north", 0, limit.FactsAtOnce); busy != nil {
+			t.Error(busy)
+		}
+		source.is.Store(true)
+		if d := l.Allow(t.Context(), "a", rate); d.Allowed {
+			t.Errorf("a second burst: %+v", d)
+		}
+		if busy := s.Spend(t.Context(), "north", 0, limit.FactsAtOnce); busy == nil {
+			t.Error("a second share")
+		}
+		if d := l.Allow(t.Context(), "b", rate); !d.Allowed {
+			t.Errorf("a new caller: %+v", d)
+		}
+		time.Sleep(time.Second)
+		if d := l.Allow(t.Context(), "a", rate); !d.Allowed || d.Remaining != 49 {
+			t.Errorf("after a second: %+v", d)
+		}
+	})
+}
+
 // stuck is a source that does not respond before the caller gives up.
 type stuck struct{ asked atomic.Int64 }
 

@@ -23,7 +23,7 @@ import (
 type Share struct {
 	now    func() time.Time
 	source Source
-	alone  *Memory // bucket of this instance, used while the source is unavailable
+	alone  *Memory // the buckets as last seen in the source, used while it is unavailable
 
 	mu        sync.Mutex
 	hospitals map[string]*hospital
@@ -193,6 +193,8 @@ func (s *Share) spend(ctx context.Context, id string, bytes, facts int) time.Dur
 	taken, left, err := s.source.TakeTokens(within, id, share, cost)
 	if err != nil {
 		taken, left, _ = s.alone.TakeTokens(ctx, id, share, cost) //nolint:errcheck // memory does not fail
+	} else {
+		s.alone.learn(id, left)
 	}
 	if taken {
 		return 0
