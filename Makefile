@@ -52,7 +52,7 @@ race: ## run all tests with the race detector (domain, forecast and simulator ha
 	@GOTESTSUM_JSONFILE=$(GOTESTSUM_JSONFILE:.json=-system.json) $(GOTEST) -vet=off -race -parallel 4 -timeout 60m -run '$(RACES)' ./internal/e2e
 
 e2e: ## run the whole-system tests on a real Kafka and Redis (Docker, or E2E_KAFKA and E2E_REDIS)
-	@SVC_E2E=1 $(GOTEST) -vet=off -count=1 -parallel 4 -timeout 30m $(if $(SKIP),-skip '$(SKIP)') ./internal/e2e
+	@SVC_E2E=1 $(GOTEST) -vet=off -count=1 -parallel 3 -timeout 40m $(if $(SKIP),-skip '$(SKIP)') ./internal/e2e
 
 pages: ## open every page in a browser in each window size and theme (make test checks a selection)
 	@SVC_LOOKS=all $(GOTEST) -vet=off -count=1 -parallel 4 -timeout 60m -run '^Test(Pages|Integrations|Wall|Docs)' ./internal/e2e

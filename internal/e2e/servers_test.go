@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"math/rand/v2"
 	"net"
@@ -116,8 +117,16 @@ func startOwnKafka(t *testing.T, pool *dockertest.Pool, settings ...string) *ser
 }
 
 // shortJava makes Java leave out its second compiler, which takes half of the processor time that a broker uses in its
-// first minute. A broker that is measured, or runs for long, keeps it.
+// first minute, and a third of that of the broker that all tests share. A broker that is measured keeps it.
 const shortJava = "JAVA_TOOL_OPTIONS=-XX:TieredStopAtLevel=1"
+
+// javaOfShared returns the settings for the Java of the broker that all tests and benchmarks share.
+func javaOfShared() []string {
+	if f := flag.Lookup("test.bench"); f != nil && f.Value.String() != "" {
+		return nil
+	}
+	return []string{shortJava}
+}
 
 func startServers() (stop func(), err error) {
 	var started []*server
@@ -151,14 +160,23 @@ func startServers() (stop func(), err error) {
 		started, real.redis = append(started, s), s
 	}
 	if real.kafka == nil {
-		s, err := startKafka(pool)
+		s, err := startKafka(pool, javaOfShared()...)
 		if err != nil {
 			return stop, fmt.Errorf("kafka: %w", err)
 		}
 		started, real.kafka = append(started, s), s
 	}
+	for _, s := range started {
+		if err := pool.Client.UpdateContainer(s.container.Container.ID, docker.UpdateContainerOptions{CPUShares: sharedPriority}); err != nil {
+			return stop, fmt.Errorf("priority of a shared server: %w", err)
+		}
+	}
 	return stop, nil
 }
+
+// sharedPriority is the share of processor time of a server that all tests use, where 1024 is that of any other
+// container. A test that starts several brokers must not make the other tests wait.
+const sharedPriority = 4096
 
 // The public images, which are used unless the environment names others.
 const (
@@ -209,7 +227,7 @@ func startKafka(pool *dockertest.Pool, settings ...string) (*server, error) {
 	repository, tag := image("E2E_KAFKA_IMAGE", kafkaImage)
 	container, err := pool.RunWithOptions(&dockertest.RunOptions{
 		Repository: repository, Tag: tag, Hostname: "k1",
-		Env:          append(kafkaEnvironment(port), settings...),
+		Env:          append(append(kafkaEnvironment(port), loneNode), settings...),
 		PortBindings: map[docker.Port][]docker.PortBinding{"9092/tcp": {{HostIP: "127.0.0.1", HostPort: port}}},
 	})
 	if err != nil {
@@ -239,6 +257,9 @@ func kafkaEnvironment(port string) []string {
 		"KAFKA_TRANSACTION_ABORT_TIMED_OUT_TRANSACTION_CLEANUP_INTERVAL_MS=1000",
 	}
 }
+
+// loneNode lets a single node keep its partitions if it gets no processor time for 9 s, the default.
+const loneNode = "KAFKA_BROKER_SESSION_TIMEOUT_MS=60000"
 
 func (s *server) kafkaAnswers() error {
 	client, err := kgo.NewClient(kgo.SeedBrokers(s.address), kgo.AlwaysRetryEOF())

@@ -3,6 +3,7 @@ package verify
 import (
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 
 	"svc/acuity"
@@ -67,6 +68,17 @@ func (d *Difference) Error() string {
 }
 
 func position(p stream.Position) string { return fmt.Sprintf("%d:%d", p.Partition, p.Offset) }
+
+// laterWarnings are the codes of warnings that release 0.1.0 did not have. They have no effect on the state.
+var laterWarnings = []string{"after_birth"}
+
+// KnownWarnings returns the computed warnings of a change without those that the recorded change lacks because an
+// earlier release wrote it.
+func KnownWarnings(computed, recorded []acuity.Warning) []acuity.Warning {
+	return slices.DeleteFunc(slices.Clone(computed), func(w acuity.Warning) bool {
+		return slices.Contains(laterWarnings, w.Code) && !slices.Contains(recorded, w)
+	})
+}
 
 // changedFields returns the names of the fields in which two changes differ.
 func changedFields(got, want *acuity.Change) string {
