@@ -2,7 +2,8 @@
 //
 // A [Limiter] enforces the rates of keys, and a [Share] the shares of hospitals. Each of them has one [Bucket] for
 // each key or hospital in a [Source], which all instances share. While the source is unavailable, each instance
-// grants the whole rate independently, starting with the tokens that it last saw in the source. [Strangers] limits requests without a valid key, in each instance separately.
+// grants the whole rate independently, starting with the tokens that it last saw in the source. [Strangers] limits
+// requests without a valid key, in each instance separately.
 package limit
 
 import (
