@@ -79,8 +79,8 @@ type PatientChart struct {
 	// UnnamedFetus reports whether, in a multiple gestation, several statements about a fetus do not identify the
 	// fetus. Only the newest of these statements counts, although the others may be about other fetuses.
 	UnnamedFetus bool
-	// Unborn reports whether, in a multiple gestation, fewer births than fetuses are known. After the birth, a report
-	// about a fetus then counts nevertheless.
+	// Unborn reports whether, after the first birth of a multiple gestation, another fetus may be unborn. If so, an
+	// FHR category or prolapsed cord reported after that birth counts.
 	Unborn bool
 
 	Evidence []Evidence

@@ -197,7 +197,9 @@ func (n *builder) transfer(t *AppliedEvent) {
 	here := &n.Stays[n.stay]
 	if !e.PlaceNull && n.sameRoom(here.Place(), e.Place) {
 		here.Last = t.At
-		t.Disposition = SameRoom
+		if !n.applyNewDetails(t) && e.Primary == 0 {
+			t.Disposition = SameRoom
+		}
 		return
 	}
 	if !e.Prior.IsZero() && !here.Place().IsZero() && !n.sameRoom(here.Place(), e.Prior) {
@@ -296,6 +298,24 @@ func (n *builder) addSubject(name string) {
 	if name != "" && len(n.Subjects) < capSubjects && !slices.Contains(n.Subjects, name) {
 		n.Subjects = append(n.Subjects, name)
 	}
+}
+
+// applyNewDetails is applyDetails, and reports whether the class, the service, the reasons, the number of babies, whether
+// the patient is a newborn, or the mother has changed.
+func (n *builder) applyNewDetails(t *AppliedEvent) bool {
+	type details struct {
+		class, babies byte
+		service       string
+		reasons       acuity.Reasons
+		newborn       bool
+		visit, mother string
+	}
+	now := func() details {
+		return details{n.Class, n.Babies, n.Service, n.reasons, n.Newborn, n.MotherVisit, n.MotherPatient}
+	}
+	before := now()
+	n.applyDetails(t)
+	return now() != before
 }
 
 // applyDetails applies the details of the patient and the visit that an event contains, except the location, the

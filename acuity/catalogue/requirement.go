@@ -121,7 +121,7 @@ type floorRule struct {
 // Situation is the part of a patient's state at one instant on which requirements depend.
 type Situation struct {
 	Birth    codes.Instant // time of the first birth, which ends some requirements; 0: no birth yet
-	Unborn   bool          // whether a further fetus may be unborn after the birth
+	Unborn   bool          // whether another fetus may be unborn after the birth
 	Sections Sections      // sections of the patient's primary factors
 	Traits   Traits        // traits of all the patient's evidence
 
@@ -187,7 +187,8 @@ func (e *Requirement) Judge(s *Situation, start, last codes.Instant, byDiagnosis
 	return o, true
 }
 
-// EndsAtBirth reports whether the birth, if it is known, ends evidence whose newest assertion was at the time last.
+// EndsAtBirth reports whether a known birth ends evidence that was last asserted at the instant last. The argument
+// byDiagnosis reports whether a diagnosis is the source of the evidence.
 func (e *Requirement) EndsAtBirth(s *Situation, last codes.Instant, byDiagnosis bool) bool {
 	ofUnborn := e.birthOfFetus && s.Unborn && !byDiagnosis && last > s.Birth
 	return e.endsBirth && s.Birth != 0 && (!e.birthDiagnosis || byDiagnosis) && !ofUnborn

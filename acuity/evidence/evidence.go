@@ -224,8 +224,8 @@ type Input struct {
 
 	Cache *Cache // cache of this patient; nil: no cache
 
-	// UnnamedFetus and Fetuses are set by Fold. For UnnamedFetus, see acuity.PatientChart; Fetuses is the number of
-	// fetuses, as far as it is known.
+	// UnnamedFetus and Fetuses are set by Fold. For UnnamedFetus, see acuity.PatientChart; Fetuses is the known number
+	// of fetuses, born or unborn; at least 1.
 	UnnamedFetus bool
 	Fetuses      int
 

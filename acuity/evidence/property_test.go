@@ -142,7 +142,7 @@ func TestKeptEvidenceIsThatMadeAnew(t *testing.T) {
 				t.Fatalf("\n got %+v\nwant %+v", got, want)
 			}
 		}
-		said, brought := all.signals, map[int64]bool{} // numbers of the statements that are brought from elsewhere; each is unique
+		said, brought := all.signals, map[int64]bool{} // numbers of the statements that are brought from elsewhere
 		for number := int64(1); len(said) > 0; number++ {
 			l := places[rapid.IntRange(0, 1).Draw(t, "place")]
 			switch rapid.IntRange(0, 9).Draw(t, "step") {

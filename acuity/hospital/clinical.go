@@ -139,7 +139,7 @@ func (k *clinicalIntake) storeStatement(in *registry.Intake, i int, s *acuity.Si
 }
 
 // warnOfBirths warns about signals that have no effect because the patient had already given birth. It must be called
-// after the charts were built.
+// after the charts are built.
 func (k *clinicalIntake) warnOfBirths(in *registry.Intake) {
 	for i := range in.Statements {
 		if h := &in.Statements[i]; h.Status == acuity.SignalActive && !in.SignalExists(i) {
@@ -150,7 +150,7 @@ func (k *clinicalIntake) warnOfBirths(in *registry.Intake) {
 	}
 }
 
-// isAfterBirth reports whether all factors that a statement asserts have ended with the patient's birth.
+// isAfterBirth reports whether a statement is from after the birth and asserts only factors that the birth has ended.
 func (k *clinicalIntake) isAfterBirth(h *evidence.Statement, p *acuity.PatientChart) bool {
 	at, is := h.OrderTime(), false
 	s := catalogue.Situation{Birth: p.Birth, Unborn: p.Unborn}
@@ -165,7 +165,8 @@ func (k *clinicalIntake) isAfterBirth(h *evidence.Statement, p *acuity.PatientCh
 	return is
 }
 
-// chartOf returns the chart of the patient whom a signal concerns, or nil if the patient is in no room or unknown.
+// chartOf returns the chart of the patient whom a signal concerns, or nil if the signal does not identify one patient,
+// or the patient is a newborn or in no room.
 func (k *clinicalIntake) chartOf(s *acuity.Signal, received acuity.Instant) *acuity.PatientChart {
 	if s.Visit == "" && s.Patient == "" && s.Subject == "" && s.Resource == "" {
 		if r := k.Room(s.Room); r != nil && len(r.Chart.Patients) == 1 {
@@ -173,10 +174,9 @@ func (k *clinicalIntake) chartOf(s *acuity.Signal, received acuity.Instant) *acu
 		}
 		return nil
 	}
-	to := k.subjectOf(s)
-	v := to.V
-	if to.Unassigned != nil {
-		v = k.names.VisitFor(to.Unassigned, received)
+	v := k.names.VisitCalled(s.Visit)
+	if u := k.names.BySubject[subjectName(s)]; s.Visit == "" && u != nil {
+		v = k.names.VisitFor(u, received)
 	}
 	if v = v.Whole(); v == nil {
 		return nil
@@ -204,14 +204,19 @@ func (k *clinicalIntake) subjectOf(s *acuity.Signal) identity.Holder {
 		}
 		return identity.Holder{V: k.Visit(s.Visit)}
 	}
+	if r := k.names.FindOrAdd(subjectName(s)); r != nil {
+		return identity.Holder{Unassigned: r}
+	}
+	return identity.Holder{}
+}
+
+// subjectName returns the name of the subject of a signal that names no visit.
+func subjectName(s *acuity.Signal) registry.SubjectName {
 	name := registry.SubjectName{Patient: s.Patient, Subject: s.Subject}
 	if name == (registry.SubjectName{}) {
 		name.Resource = evidence.WholeResource(s.Resource)
 	}
-	if r := k.names.FindOrAdd(name); r != nil {
-		return identity.Holder{Unassigned: r}
-	}
-	return identity.Holder{}
+	return name
 }
 
 // isFullOfUnknown reports whether the hospital has reached the limit on visits that are known only from statements. A

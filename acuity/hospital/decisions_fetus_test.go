@@ -79,8 +79,8 @@ func TestDecisionsFetus(t *testing.T) {
 	decide(t, rows)
 }
 
-// After the birth of one of several babies, a report about a fetus counts until all newborns are known. What was reported
-// before the birth has ended.
+// After the birth of one of several babies, new reports about a fetus count until all newborns are known. Reports from
+// before that birth no longer count.
 func TestDecisionsUnbornTwin(t *testing.T) {
 	list := func(o ...acuity.Observation) []acuity.Observation { return o }
 	const (

@@ -59,6 +59,10 @@ func TestDecisionsVisits(t *testing.T) {
 		"A02 to the same room is ignored": {
 			say: list(admit, message(10, acuity.A02, "LDR:A")), read: []axisReading{{10, inA}}, answers: []string{"+labor-standard", "same_room"},
 		},
+		"A02 to the same room with a new service is an update": {
+			say:  list(message(0, acuity.A01, "3W:7", "class=I", "service=LD"), message(10, acuity.A02, "3W:7", "service=PP"), message(20, acuity.A02, "3W:7", "service=PP")),
+			read: []axisReading{{0, own("3W:7") + " 60 labor-standard/0"}, {10, own("3W:7") + " 20 pp-couplet/0"}}, answers: []string{"+labor-standard", "+pp-couplet -labor-standard", "same_room"},
+		},
 		"A03 frees the room": {
 			say: list(admit, message(10, acuity.A03)), read: []axisReading{{10, ""}}, answers: []string{"+labor-standard", "-labor-standard"},
 		},

@@ -12,8 +12,8 @@ import (
 )
 
 // TestRateOnTwoInstances uses one key on two instances as fast as they respond. Together, the instances must accept
-// at most burst + rate × time requests, and at least 80% of that number. On a busy machine, Redis may respond too late.
-// Each instance then grants the rate independently, but never a second burst.
+// at least 80% of burst + rate × time requests, and at most burst + 2 × rate × time: if Redis responds too late,
+// each instance grants the rate independently, but never a second burst.
 func TestRateOnTwoInstances(t *testing.T) {
 	rate := limit.Rate{PerSecond: 50, Burst: 200}
 	s := startSystem(t, "north")

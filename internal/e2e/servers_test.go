@@ -116,8 +116,8 @@ func startOwnKafka(t *testing.T, pool *dockertest.Pool, settings ...string) *ser
 	return own
 }
 
-// shortJava makes Java leave out its second compiler, which takes half of the processor time that a broker uses in its
-// first minute, and a third of that of the broker that all tests share. A broker that is measured keeps it.
+// shortJava makes Java leave out its second compiler, which takes half of a broker's processor time in the first
+// minute, and a third of the shared broker's during all tests. A broker that is measured keeps it.
 const shortJava = "JAVA_TOOL_OPTIONS=-XX:TieredStopAtLevel=1"
 
 // javaOfShared returns the settings for the Java of the broker that all tests and benchmarks share.
@@ -258,7 +258,7 @@ func kafkaEnvironment(port string) []string {
 	}
 }
 
-// loneNode lets a single node keep its partitions if it gets no processor time for 9 s, the default.
+// loneNode lets a single node keep its partitions if it gets no processor time for up to 60 s. The default is 9 s.
 const loneNode = "KAFKA_BROKER_SESSION_TIMEOUT_MS=60000"
 
 func (s *server) kafkaAnswers() error {

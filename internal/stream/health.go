@@ -57,7 +57,8 @@ func (h *health) since() time.Time {
 	return time.Time{}
 }
 
-// awaitReached returns [ErrAway] if no broker responds. A patient cluster first waits for a broker until ctx ends.
+// awaitReached returns [ErrAway] if no broker responds. With [Options.Patient], it waits for a broker instead and, if
+// ctx ends first, returns the cause.
 func (c *Cluster) awaitReached(ctx context.Context) error {
 	for c.health.away.Load() != 0 {
 		if !c.patient {

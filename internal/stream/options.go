@@ -42,8 +42,9 @@ type Options struct {
 	// Full itself is nil.
 	Full func() error
 
-	// Patient gives each request, append and replacement 30 s, for commands: they may run at the machine's lowest
-	// priority, or while the cluster is starting. Otherwise a request has 2 s and an append 5 s.
+	// Patient gives each request, append and attempt of a replacement 30 s, instead of 2 s for a request and 5 s for
+	// the others. Until a broker responds, appends and replacements then wait instead of failing at once. Commands set
+	// Patient, because they may run at the machine's lowest priority or while the cluster starts.
 	Patient bool
 }
 

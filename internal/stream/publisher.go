@@ -44,8 +44,9 @@ func (p *Publisher) Append(ctx context.Context, key, value []byte, partition int
 // tombstone. traceparent identifies the trace that readers of the record continue; "" means none.
 //
 // If the record is larger than its topic allows, AppendTraced returns [ErrTooLarge]. If Kafka does not acknowledge
-// the record within 5 s, it returns [ErrAway]; if the cluster is known to be unavailable or full, it does so
-// immediately (but see [Options.Patient]). After ErrAway, or if ctx has ended, the record may have been stored nevertheless.
+// the record within 5 s, or 30 s with [Options.Patient], it returns [ErrAway]. If the cluster is full or, without
+// Patient, known to be unavailable, it does so immediately. After ErrAway, or if ctx has ended, the record may have
+// been stored nevertheless.
 func (p *Publisher) AppendTraced(ctx context.Context, key, value []byte, partition int32, traceparent string) (Position, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, p.cluster.within, ErrAway)
 	defer cancel()

@@ -61,8 +61,8 @@ func TestAppendsThatHang(t *testing.T) {
 	})
 }
 
-// TestPatientWrites: no broker responds for 20 seconds. A command stores its record and replaces its value nevertheless,
-// also if it starts while the cluster counts as unavailable.
+// TestPatientWrites: no broker responds for 20 seconds. A command stores its record and replaces its value
+// nevertheless, even if it starts while the cluster counts as unavailable.
 func TestPatientWrites(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)

@@ -63,7 +63,7 @@ func (t *Table) Replace(ctx context.Context, prefixes []string, seen int64, entr
 }
 
 const (
-	// replaceAttempts is the timeout of Replace, as a multiple of the timeout of one attempt, because an attempt that
+	// replaceAttempts is the timeout of Replace divided by that of one attempt. It exceeds 1, because an attempt that
 	// another process's transaction aborted does not mean that Kafka is unavailable.
 	replaceAttempts = 4
 	// replaceCrowd is added to the number of attempts when the pause is computed, so that even the first pause is as

@@ -202,8 +202,9 @@ const (
 	leastDays = 7 // minimum length of the period, in days
 )
 
-// chanceErrors is the tolerance for the gain and for the band's coverage over a short period, in standard errors. Eight coverages are
-// checked, so with a limit of two standard errors, a calibrated forecast would fail one in four backtests.
+// chanceErrors is the tolerance for the gain and for the band's coverage over a short period, in standard errors.
+// Eight coverages are checked, so with a limit of two standard errors, a calibrated forecast would fail one in four
+// backtests.
 const chanceErrors = 3
 
 // wideAtFirst raises the upper limit for the band's coverage over a short period, because the band of a model that
@@ -222,8 +223,8 @@ func bandLimits(ahead int, n float64) (least, most float64) {
 	return bandShare - off, min(1, bandShare+off+wideAtFirst)
 }
 
-// gainError is the standard error of the gain over a period of gainDays days, measured in 32 periods of a simulated
-// unit after 14 days of learning: the gain was 18.5% on average, from 12.8 to 22.7%. From steadyDays on, the period is
+// gainError is the standard deviation of the gain over periods of gainDays days, measured in 33 periods of a simulated
+// unit after 14 days of learning: the gain was 18.2% on average, from 7.2 to 22.7%. From steadyDays on, a period is
 // long enough for the full minimum gain.
 const (
 	gainError  = .035

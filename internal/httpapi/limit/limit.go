@@ -39,7 +39,7 @@ const (
 type Limiter struct {
 	now    func() time.Time
 	source Source
-	alone  *Memory      // the buckets as last seen in the source, used while it is unavailable
+	alone  *Memory      // the buckets as last seen in the source, used while the source is unavailable
 	away   atomic.Int64 // when an unavailable source is queried again, in ns since 1970; 0: it is available
 
 	limited atomic.Int64 // number of refused requests

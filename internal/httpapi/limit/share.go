@@ -23,7 +23,7 @@ import (
 type Share struct {
 	now    func() time.Time
 	source Source
-	alone  *Memory // the buckets as last seen in the source, used while it is unavailable
+	alone  *Memory // the buckets as last seen in the source, used while the source is unavailable
 
 	mu        sync.Mutex
 	hospitals map[string]*hospital
