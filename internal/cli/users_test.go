@@ -41,7 +41,7 @@ func TestUserCommands(t *testing.T) {
 			if code != tt.code || stdout != tt.stdout || !strings.Contains(stderr, tt.stderr) {
 				t.Errorf("code %d, says\n%sand %q; want %d,\n%sand %q", code, stdout, stderr, tt.code, tt.stdout, tt.stderr)
 			}
-			if got := strings.Join(server.requests, "\n"); got != tt.asks {
+			if got := server.received(); got != tt.asks {
 				t.Errorf("asks\n%s\nwant\n%s", got, tt.asks)
 			}
 		})
