@@ -183,7 +183,7 @@ func startSecureKafka(t *testing.T, pool *dockertest.Pool, certs string, prefixe
 	repository, tag := image("E2E_KAFKA_IMAGE", kafkaImage)
 	container, err := pool.RunWithOptions(&dockertest.RunOptions{
 		Repository: repository, Tag: tag, Hostname: "k1",
-		Env: append(kafkaEnvironment(port), loneNode, shortJava,
+		Env: append(kafkaEnvironment(port), shortJava,
 			"KAFKA_LISTENERS=HOST://:9092,INTERNAL://:19092,CONTROLLER://:9093,SECURE://:9094",
 			"KAFKA_ADVERTISED_LISTENERS=HOST://127.0.0.1:"+port+",INTERNAL://k1:19092,SECURE://127.0.0.1:"+securePort,
 			"KAFKA_LISTENER_SECURITY_PROTOCOL_MAP=HOST:PLAINTEXT,INTERNAL:PLAINTEXT,CONTROLLER:PLAINTEXT,SECURE:SASL_SSL",

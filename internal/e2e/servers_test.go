@@ -120,12 +120,14 @@ func startOwnKafka(t *testing.T, pool *dockertest.Pool, settings ...string) *ser
 // minute, and a third of the shared broker's during all tests. A broker that is measured keeps it.
 const shortJava = "JAVA_TOOL_OPTIONS=-XX:TieredStopAtLevel=1"
 
-// javaOfShared returns the settings for the Java of the broker that all tests and benchmarks share.
-func javaOfShared() []string {
+// sharedSettings returns the additional settings of the broker that all tests and benchmarks share. It is never stopped,
+// so it may keep its partitions if it gets no processor time for up to 60 s. The default is 9 s.
+func sharedSettings() []string {
+	patient := "KAFKA_BROKER_SESSION_TIMEOUT_MS=60000"
 	if f := flag.Lookup("test.bench"); f != nil && f.Value.String() != "" {
-		return nil
+		return []string{patient}
 	}
-	return []string{shortJava}
+	return []string{patient, shortJava}
 }
 
 func startServers() (stop func(), err error) {
@@ -160,7 +162,7 @@ func startServers() (stop func(), err error) {
 		started, real.redis = append(started, s), s
 	}
 	if real.kafka == nil {
-		s, err := startKafka(pool, javaOfShared()...)
+		s, err := startKafka(pool, sharedSettings()...)
 		if err != nil {
 			return stop, fmt.Errorf("kafka: %w", err)
 		}
@@ -227,7 +229,7 @@ func startKafka(pool *dockertest.Pool, settings ...string) (*server, error) {
 	repository, tag := image("E2E_KAFKA_IMAGE", kafkaImage)
 	container, err := pool.RunWithOptions(&dockertest.RunOptions{
 		Repository: repository, Tag: tag, Hostname: "k1",
-		Env:          append(append(kafkaEnvironment(port), loneNode), settings...),
+		Env:          append(kafkaEnvironment(port), settings...),
 		PortBindings: map[docker.Port][]docker.PortBinding{"9092/tcp": {{HostIP: "127.0.0.1", HostPort: port}}},
 	})
 	if err != nil {
@@ -257,9 +259,6 @@ func kafkaEnvironment(port string) []string {
 		"KAFKA_TRANSACTION_ABORT_TIMED_OUT_TRANSACTION_CLEANUP_INTERVAL_MS=1000",
 	}
 }
-
-// loneNode lets a single node keep its partitions if it gets no processor time for up to 60 s. The default is 9 s.
-const loneNode = "KAFKA_BROKER_SESSION_TIMEOUT_MS=60000"
 
 func (s *server) kafkaAnswers() error {
 	client, err := kgo.NewClient(kgo.SeedBrokers(s.address), kgo.AlwaysRetryEOF())
