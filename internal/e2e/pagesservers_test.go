@@ -13,7 +13,11 @@ import (
 // They recover without a reload.
 func TestPagesOnServers(t *testing.T) {
 	b := startBrowser(t)
-	s := startSystemWith(t, []string{"SVC_SECRETS_KEY=0123456789abcdef0123456789abcdef"}, "north")
+	kafka, redis := needServers(t)
+	if kafka.container != nil {
+		kafka = startOwnKafka(t, kafka.pool) // the shared broker is never stopped
+	}
+	s := startSystemOn(t, kafka, redis, []string{"SVC_SECRETS_KEY=0123456789abcdef0123456789abcdef"}, "north")
 	s.processor("p1")
 	w := &ward{partner: s.partners[0], env: s.env}
 	w.post(t, "census", census(t, 12, "labor-standard+high-eclampsia", "labor-standard"))
