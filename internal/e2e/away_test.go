@@ -144,7 +144,7 @@ func TestKafkaStops(t *testing.T) {
 	})
 	s.kafka.start(t)
 	l.awaitMore(t, 60)
-	eventually(t, 20*time.Second, func() error {
+	eventually(t, time.Minute, func() error {
 		if a := p.get(t, "/api/v1/level"); a.status != http.StatusOK {
 			return fmt.Errorf("read with Kafka back: %d %s", a.status, a.raw)
 		}
