@@ -300,18 +300,19 @@ func (n *builder) addSubject(name string) {
 	}
 }
 
-// applyNewDetails is applyDetails, and reports whether the class, the service, the reasons, the number of babies, whether
-// the patient is a newborn, or the mother has changed.
+// applyNewDetails applies the details of an event and reports whether any of them is new.
 func (n *builder) applyNewDetails(t *AppliedEvent) bool {
 	type details struct {
-		class, babies byte
-		service       string
-		reasons       acuity.Reasons
-		newborn       bool
-		visit, mother string
+		class, babies                       byte
+		newborn                             bool
+		service, patient, mother, motherPID string
+		subjects                            int
+		reasons                             acuity.Reasons
 	}
 	now := func() details {
-		return details{n.Class, n.Babies, n.Service, n.reasons, n.Newborn, n.MotherVisit, n.MotherPatient}
+		return details{
+			n.Class, n.Babies, n.Newborn, n.Service, n.Patient, n.MotherVisit, n.MotherPatient, len(n.Subjects), n.reasons,
+		}
 	}
 	before := now()
 	n.applyDetails(t)

@@ -130,8 +130,8 @@ func (m *Builder) admit(r *registry.Room, v *registry.Visit, arrived acuity.Inst
 	m.addBabyEvidence(r, p, v)
 }
 
-// foldEntry sets Evidence, UnnamedFetus and Unborn of p. The argument born is the number of
-// newborns whose birth is known; a birth without a known newborn counts as one.
+// foldEntry sets Evidence, UnnamedFetus and Unborn of p. The argument born is the number of newborns whose birth is
+// known; a birth without a known newborn counts as one.
 func (m *Builder) foldEntry(p *acuity.PatientChart, e *evidence.Input, born int) {
 	p.Evidence = append(p.Evidence[:0], evidence.Fold(e, &m.Matcher.Reader)...)
 	p.UnnamedFetus, p.Unborn = e.UnnamedFetus, p.Birth != 0 && max(born, 1) < e.Fetuses

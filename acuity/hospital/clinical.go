@@ -143,7 +143,7 @@ func (k *clinicalIntake) storeStatement(in *registry.Intake, i int, s *acuity.Si
 func (k *clinicalIntake) warnOfBirths(in *registry.Intake) {
 	for i := range in.Statements {
 		if h := &in.Statements[i]; h.Status == acuity.SignalActive && !in.SignalExists(i) {
-			if p := k.chartOf(&in.Observation.Signals[i], h.ReceivedAt); p != nil && k.isAfterBirth(h, p) {
+			if p := k.chartOf(&in.Observation.Signals[i], h); p != nil && k.isAfterBirth(h, p) {
 				in.Warn("after_birth", registry.ItemPath("signals", i))
 			}
 		}
@@ -158,7 +158,7 @@ func (k *clinicalIntake) isAfterBirth(h *evidence.Statement, p *acuity.PatientCh
 		if !m.On {
 			continue
 		}
-		if is = at >= p.Birth && k.matcher.Cat.Requirement(m.Factor, m.Variant).EndsAtBirth(&s, at, false); !is {
+		if is = at >= p.Birth && k.matcher.Cat.Requirement(m.Factor, m.Variant).EndsAtBirth(&s, at, m.Kind == acuity.ByDiagnosis); !is {
 			return false
 		}
 	}
@@ -166,17 +166,17 @@ func (k *clinicalIntake) isAfterBirth(h *evidence.Statement, p *acuity.PatientCh
 }
 
 // chartOf returns the chart of the patient whom a signal concerns, or nil if the signal does not identify one patient,
-// or the patient is a newborn or in no room.
-func (k *clinicalIntake) chartOf(s *acuity.Signal, received acuity.Instant) *acuity.PatientChart {
+// or the patient is a newborn or in no room. h is the statement of the signal.
+func (k *clinicalIntake) chartOf(s *acuity.Signal, h *evidence.Statement) *acuity.PatientChart {
 	if s.Visit == "" && s.Patient == "" && s.Subject == "" && s.Resource == "" {
-		if r := k.Room(s.Room); r != nil && len(r.Chart.Patients) == 1 {
+		if r := k.Room(s.Room); r != nil && len(r.Chart.Patients) == 1 && h.OrderTime() >= r.Chart.Patients[0].Arrived {
 			return &r.Chart.Patients[0]
 		}
 		return nil
 	}
 	v := k.names.VisitCalled(s.Visit)
 	if u := k.names.BySubject[subjectName(s)]; s.Visit == "" && u != nil {
-		v = k.names.VisitFor(u, received)
+		v = k.names.VisitFor(u, h.ReceivedAt)
 	}
 	if v = v.Whole(); v == nil {
 		return nil

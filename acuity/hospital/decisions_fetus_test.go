@@ -106,6 +106,7 @@ func TestDecisionsUnbornTwin(t *testing.T) {
 		"the staff says it":          {say: list(o30, born, at(10, manual("high-prolapsed-cord").fetus("B"))), read: []axisReading{{10, cord}}},
 		"of one baby":                {say: list(row(0), row(9, "born=8"), at(10, fhr("III").fetus("B"))), read: []axisReading{{10, none}}, answers: []string{"", "", "-labor-fhr-cat-iii !after_birth"}},
 		"of one baby, by a resource": {say: list(row(0), row(9, "born=8"), resources(10, fhr("III").of("a", 10).seen(10))), read: []axisReading{{10, none}}, answers: []string{"", "", "!after_birth"}},
+		"a diagnosis of the twin":    {say: list(o30, born, resources(10, condition("O68").of("c", 10).seen(10))), read: []axisReading{{10, none}}, answers: []string{"", "", "!after_birth"}},
 		"late":                       {say: list(row(0), row(9, "born=8"), clinical(10, 4, fhr("III").seen(7))), read: []axisReading{{10, none}}, answers: []string{"", "", ""}},
 		"of named twins":             {say: list(row(0), at(5, fhr("II").fetus("A")), at(6, fhr("II").fetus("B")), row(9, "born=8"), at(10, fhr("III").fetus("B"))), read: []axisReading{{10, three}}},
 	})

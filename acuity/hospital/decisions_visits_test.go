@@ -63,6 +63,10 @@ func TestDecisionsVisits(t *testing.T) {
 			say:  list(message(0, acuity.A01, "3W:7", "class=I", "service=LD"), message(10, acuity.A02, "3W:7", "service=PP"), message(20, acuity.A02, "3W:7", "service=PP")),
 			read: []axisReading{{0, own("3W:7") + " 60 labor-standard/0"}, {10, own("3W:7") + " 20 pp-couplet/0"}}, answers: []string{"+labor-standard", "+pp-couplet -labor-standard", "same_room"},
 		},
+		"A02 to the same room with an explicit primary factor is an update": {
+			say:  list(admit, message(10, acuity.A02, "LDR:A", "labor-epidural")),
+			read: []axisReading{{10, own("LDR:A") + " 30 labor-epidural/0"}}, answers: []string{"+labor-standard", "+labor-epidural -labor-standard"},
+		},
 		"A03 frees the room": {
 			say: list(admit, message(10, acuity.A03)), read: []axisReading{{10, ""}}, answers: []string{"+labor-standard", "-labor-standard"},
 		},

@@ -76,10 +76,10 @@ func (v *patient) recordBirth(ev *acuity.Evidence, now acuity.Instant) {
 // recordSilence handles evidence whose factor is replaced by another factor if the evidence is not asserted again in
 // time. The other factor is suppressed until that time has passed; from then on, it replaces the factor of ev.
 func (v *patient) recordSilence(ev *acuity.Evidence, now acuity.Instant) {
-	if v.Unborn && v.isDelivered(now) && ev.Last <= v.Birth {
-		return // the birth has ended ev, but not later evidence of the other factor
-	}
 	e := v.c.Requirement(ev.Factor, ev.Variant)
+	if v.isDelivered(now) && e.EndsAtBirth(&v.Situation, ev.Last, ev.Kind == acuity.ByDiagnosis) {
+		return // ev no longer counts, but later evidence of the other factor may
+	}
 	end := ev.Last + e.Silent
 	v.suppressed, v.suppressedUntil = e.Becomes, max(v.suppressedUntil, end)
 	if now >= end && end > v.silence.since {
