@@ -65,6 +65,8 @@ func (h *service) wireLimits() {
 	h.shell.Limits = limits
 	h.metrics.Counter("svc_rate_limited_requests_total",
 		"Requests refused or messages delayed because their key exceeded its rate.", limits.Limited)
+	h.metrics.Counter("svc_rate_unshared_requests_total",
+		"Requests whose rate this instance limited separately because Redis did not respond in time.", limits.Unshared)
 	h.metrics.Gauge("svc_rate_limited_keys", "Keys that were throttled at least once recently.", limits.Clients)
 
 	rate := h.config.StrangersRate

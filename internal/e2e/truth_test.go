@@ -66,8 +66,8 @@ func (x *truth) awaitReadable(t *testing.T) {
 	})
 }
 
-// healthy returns the values of svc_healthy by check.
-func healthy(t *testing.T, private string) map[string]string {
+// metrics returns the metrics of the process with a private address.
+func metrics(t *testing.T, private string) string {
 	t.Helper()
 	answer, err := http.Get(private + "/metrics")
 	if err != nil {
@@ -78,8 +78,14 @@ func healthy(t *testing.T, private string) map[string]string {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return string(page)
+}
+
+// healthy returns the values of svc_healthy by check.
+func healthy(t *testing.T, private string) map[string]string {
+	t.Helper()
 	all := map[string]string{}
-	for line := range strings.Lines(string(page)) {
+	for line := range strings.Lines(metrics(t, private)) {
 		if check, value, ok := strings.Cut(strings.TrimPrefix(line, `svc_healthy{check="`), `"} `); ok && check != line {
 			all[check] = strings.TrimSpace(value)
 		}

@@ -66,27 +66,28 @@ func NewMemory(now func() time.Time) *Memory {
 	return &Memory{now: now, buckets: map[string]*Bucket{}}
 }
 
-// learn sets the number of tokens in a caller's bucket.
-func (m *Memory) learn(caller string, tokens float64) {
+// set sets the number of tokens in a caller's bucket.
+func (m *Memory) set(caller string, tokens float64) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	*m.bucket(caller) = Bucket{tokens, m.now()}
+}
+
+// bucket returns the bucket of a caller. The caller of bucket must hold m.mu.
+func (m *Memory) bucket(caller string) *Bucket {
 	b := m.buckets[caller]
 	if b == nil {
 		b = new(Bucket)
 		m.buckets[caller] = b
 	}
-	b.Tokens, b.At = tokens, m.now()
+	return b
 }
 
 // TakeTokens implements [Source].
 func (m *Memory) TakeTokens(_ context.Context, caller string, r Rate, want float64) (taken bool, left float64, err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	b := m.buckets[caller]
-	if b == nil {
-		b = new(Bucket)
-		m.buckets[caller] = b
-	}
+	b := m.bucket(caller)
 	taken = b.TakeTokens(r, m.now(), want)
 	return taken, b.Tokens, nil
 }

@@ -42,9 +42,10 @@ type Limiter struct {
 	alone  *Memory      // the buckets as last seen in the source, used while the source is unavailable
 	away   atomic.Int64 // when an unavailable source is queried again, in ns since 1970; 0: it is available
 
-	limited atomic.Int64 // number of refused requests
-	mu      sync.Mutex
-	refused map[string]time.Time // newest refusal by caller
+	limited  atomic.Int64 // number of refused requests
+	unshared atomic.Int64 // number of requests that were decided without the source
+	mu       sync.Mutex
+	refused  map[string]time.Time // newest refusal by caller
 }
 
 // New returns a limiter that uses source.
@@ -82,18 +83,22 @@ func (l *Limiter) takeToken(ctx context.Context, bucket string, r Rate) (taken b
 			if away != 0 {
 				l.away.Store(0)
 			}
-			l.alone.learn(bucket, left)
+			l.alone.set(bucket, left)
 			return taken, left
 		case ctx.Err() == nil: // not canceled by the caller, so the source has failed
 			l.away.Store(l.now().Add(aloneFor).UnixNano())
 		}
 	}
+	l.unshared.Add(1)
 	taken, left, _ = l.alone.TakeTokens(ctx, bucket, r, 1) //nolint:errcheck // memory does not fail
 	return taken, left
 }
 
 // Limited returns how many requests were refused.
 func (l *Limiter) Limited() int64 { return l.limited.Load() }
+
+// Unshared returns how many requests were allowed or refused without the source, by the buckets of this instance.
+func (l *Limiter) Unshared() int64 { return l.unshared.Load() }
 
 // Clients returns how many callers were refused at least once in the last hour.
 func (l *Limiter) Clients() int64 {

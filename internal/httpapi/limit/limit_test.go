@@ -105,9 +105,12 @@ func TestNoSecondBurst(t *testing.T) {
 		if d := l.Allow(t.Context(), "b", rate); !d.Allowed {
 			t.Errorf("a new caller: %+v", d)
 		}
-		time.Sleep(time.Second)
+		time.Sleep(time.Second) // virtual time
 		if d := l.Allow(t.Context(), "a", rate); !d.Allowed || d.Remaining != 49 {
 			t.Errorf("after a second: %+v", d)
+		}
+		if n := l.Unshared(); n != 3 {
+			t.Errorf("%d requests were decided without the source", n)
 		}
 	})
 }

@@ -194,7 +194,7 @@ func (s *Share) spend(ctx context.Context, id string, bytes, facts int) time.Dur
 	if err != nil {
 		taken, left, _ = s.alone.TakeTokens(ctx, id, share, cost) //nolint:errcheck // memory does not fail
 	} else {
-		s.alone.learn(id, left)
+		s.alone.set(id, left)
 	}
 	if taken {
 		return 0
