@@ -57,8 +57,8 @@ func (h *health) since() time.Time {
 	return time.Time{}
 }
 
-// awaitReached returns [ErrAway] if no broker responds. With [Options.Patient], it waits for a broker instead and, if
-// ctx ends first, returns the cause.
+// awaitReached returns [ErrAway] if no broker responds. With [Options.Patient], it first waits until a broker responds
+// or ctx ends.
 func (c *Cluster) awaitReached(ctx context.Context) error {
 	for c.health.away.Load() != 0 {
 		if !c.patient {
@@ -66,7 +66,7 @@ func (c *Cluster) awaitReached(ctx context.Context) error {
 		}
 		select {
 		case <-ctx.Done():
-			return context.Cause(ctx)
+			return fmt.Errorf("%w: %w", ErrAway, context.Cause(ctx))
 		case <-time.After(pingEvery):
 		}
 	}

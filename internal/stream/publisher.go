@@ -48,7 +48,7 @@ func (p *Publisher) Append(ctx context.Context, key, value []byte, partition int
 // Patient, known to be unavailable, it does so immediately. After ErrAway, or if ctx has ended, the record may have
 // been stored nevertheless.
 func (p *Publisher) AppendTraced(ctx context.Context, key, value []byte, partition int32, traceparent string) (Position, error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, p.cluster.within, ErrAway)
+	ctx, cancel := context.WithTimeoutCause(ctx, p.cluster.within(), ErrAway)
 	defer cancel()
 	if err := p.cluster.awaitReached(ctx); err != nil {
 		return Position{}, fmt.Errorf("append to %s: %w", p.topic, err)

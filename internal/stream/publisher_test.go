@@ -74,7 +74,7 @@ func TestPatientWrites(t *testing.T) {
 		r.broker.Control(func(kmsg.Request) (kmsg.Response, error, bool) {
 			r.broker.KeepControl()
 			if left := 20*time.Second - time.Since(began); left > 0 {
-				r.broker.SleepControl(func() { time.Sleep(left) })
+				r.broker.SleepControl(func() { time.Sleep(left) }) // virtual time
 			}
 			return nil, nil, false
 		})

@@ -41,7 +41,7 @@ func (t *Table) Seen(key string) int64 {
 // was aborted retries after a random pause. A process that dies in a transaction delays readers until the next
 // transaction starts.
 func (t *Table) Replace(ctx context.Context, prefixes []string, seen int64, entries ...Entry) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, replaceAttempts*t.cluster.within, ErrAway)
+	ctx, cancel := context.WithTimeoutCause(ctx, replaceAttempts*t.cluster.within(), ErrAway)
 	defer cancel()
 	if err := t.cluster.awaitReached(ctx); err != nil {
 		return fmt.Errorf("replace in %s: %w", t.topic, err)
@@ -74,7 +74,7 @@ const (
 
 // attempt tries once to replace the values. errEnded means that another process aborted the transaction.
 func (t *Table) attempt(ctx context.Context, prefixes []string, seen int64, entries []Entry) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, t.cluster.within, ErrAway)
+	ctx, cancel := context.WithTimeoutCause(ctx, t.cluster.within(), ErrAway)
 	defer cancel()
 	select {
 	case <-t.writing: // one at a time, because concurrent attempts would abort each other
@@ -156,7 +156,7 @@ func (t *Table) startWriter(ctx context.Context) (*kgo.Client, error) {
 		kgo.TransactionalID(t.topic),
 		kgo.TransactionTimeout(replaceTimeout),
 		kgo.ProducerLinger(0),
-		kgo.RecordDeliveryTimeout(t.cluster.within),
+		kgo.RecordDeliveryTimeout(t.cluster.within()),
 	)
 	if err != nil {
 		return nil, err

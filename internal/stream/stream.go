@@ -65,9 +65,8 @@ type Cluster struct {
 	admin   *kadm.Client
 	health  *health
 	silent  *silentBrokers
-	patient bool
-	within  time.Duration // timeout of an append or of an attempt of a replacement
-	full    func() error  // returns why the cluster accepts no records, or nil; a nil function means no check
+	patient bool         // see Options.Patient
+	full    func() error // returns why the cluster accepts no records, or nil; a nil function means no check
 
 	limits sync.Map // topic -> int32: max.message.bytes, set by Ensure
 
@@ -85,10 +84,7 @@ func Dial(ctx context.Context, o Options) (*Cluster, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &Cluster{opts: opts, silent: silent, log: o.Log, within: appendTimeout, full: o.Full, exact: o.Replicas > 0, wanted: o.Replicas}
-	if o.Patient {
-		c.patient, c.within = true, patience
-	}
+	c := &Cluster{opts: opts, silent: silent, log: o.Log, patient: o.Patient, full: o.Full, exact: o.Replicas > 0, wanted: o.Replicas}
 	if !c.exact {
 		c.wanted = min(len(slices.Compact(slices.Sorted(slices.Values(o.Brokers)))), maxReplicas)
 	}
@@ -97,7 +93,7 @@ func Dial(ctx context.Context, o Options) (*Cluster, error) {
 		kgo.WithHooks(c.health),
 		kgo.RecordPartitioner(kgo.ManualPartitioner()),
 		kgo.ProducerLinger(0),
-		kgo.RecordDeliveryTimeout(c.within),
+		kgo.RecordDeliveryTimeout(c.within()),
 		kgo.ProducerBatchMaxBytesFn(c.limit),
 	)...)
 	if err != nil {
@@ -110,6 +106,14 @@ func Dial(ctx context.Context, o Options) (*Cluster, error) {
 		return nil, err
 	}
 	return c, nil
+}
+
+// within returns the timeout of an append or of an attempt of a replacement.
+func (c *Cluster) within() time.Duration {
+	if c.patient {
+		return patience
+	}
+	return appendTimeout
 }
 
 // Close ends all connections of the cluster; appends in progress fail.
