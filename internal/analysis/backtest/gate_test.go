@@ -120,7 +120,7 @@ func TestBandLimits(t *testing.T) {
 
 // TestMinimumGain: the minimum gain is lower for short periods. From 28 weeks on, it is 10%.
 func TestMinimumGain(t *testing.T) {
-	for days, want := range map[float64]float64{1: -.02, 7: -.02, 14: .023, 28: .054, 196: .10, 364: .10} {
+	for days, want := range map[float64]float64{1: 0, 7: 0, 14: .023, 28: .054, 196: .10, 364: .10} {
 		if got := backtest.MinimumGain(days); math.Abs(got-want) > .001 {
 			t.Errorf("%v days: %.3f, want %.3f", days, got, want)
 		}

@@ -232,10 +232,11 @@ const (
 	steadyDays = 28 * 7
 )
 
-// minimumGain returns the minimum gain over a period. The shorter the period, the more the gain depends on chance.
+// minimumGain returns the minimum gain over a period. The shorter the period, the more the gain depends on chance. A
+// forecast must never be worse than the best baseline.
 func minimumGain(days float64) float64 {
 	chance := func(days float64) float64 { return chanceErrors * gainError * math.Sqrt(gainDays/days) }
-	return leastGain - max(0, chance(max(leastDays, days))-chance(steadyDays))
+	return max(0, leastGain-max(0, chance(days)-chance(steadyDays)))
 }
 
 func (r *Report) gate() Gate {

@@ -72,9 +72,9 @@ func position(p stream.Position) string { return fmt.Sprintf("%d:%d", p.Partitio
 // laterWarnings are the codes of warnings that release 0.1.0 did not have. They have no effect on the state.
 var laterWarnings = []string{"after_birth"}
 
-// KnownWarnings returns the computed warnings of a change without those that the recorded change lacks because an
-// earlier release wrote it.
-func KnownWarnings(computed, recorded []acuity.Warning) []acuity.Warning {
+// WithoutLaterWarnings returns the warnings computed for a change, without those that the recorded change lacks because
+// release 0.1.0 wrote it.
+func WithoutLaterWarnings(computed, recorded []acuity.Warning) []acuity.Warning {
 	return slices.DeleteFunc(slices.Clone(computed), func(w acuity.Warning) bool {
 		return slices.Contains(laterWarnings, w.Code) && !slices.Contains(recorded, w)
 	})
