@@ -120,8 +120,8 @@ func startOwnKafka(t *testing.T, pool *dockertest.Pool, settings ...string) *ser
 // minute, and a third of the shared broker's during all tests. A broker that is measured keeps it.
 const shortJava = "JAVA_TOOL_OPTIONS=-XX:TieredStopAtLevel=1"
 
-// sharedSettings returns the additional settings of the broker that all tests and benchmarks share. It is never stopped,
-// so it may keep its partitions if it gets no processor time for up to 60 s. The default is 9 s.
+// sharedSettings returns the additional settings of the broker that all tests and benchmarks share. That broker is never
+// stopped, so it may keep its partitions if it gets no processor time for up to 60 s. The default is 9 s.
 func sharedSettings() []string {
 	patient := "KAFKA_BROKER_SESSION_TIMEOUT_MS=60000"
 	if f := flag.Lookup("test.bench"); f != nil && f.Value.String() != "" {
