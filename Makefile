@@ -23,7 +23,7 @@ TAG ?= $(shell git describe --always --dirty 2>/dev/null || echo unknown)
 run: build ## start svc with an embedded Kafka and Redis (data in ./.svc-dev)
 	@bin/svc dev $(ARGS)
 
-test: ## run all tests that need nothing but Go, and list the slowest packages
+test: ## run the tests that need nothing but Go and no minutes, and list the slowest packages
 	@go list $(PACKAGES) | internal/testkit/run -parallel 4 -timeout 60m $(if $(SKIP),-skip '$(SKIP)') | internal/testkit/slowest
 	@internal/e2e/notice
 
@@ -41,6 +41,7 @@ VOLUMES := ./ingest ./internal/analysis/replay ./internal/analysis/verify ./noti
 RACES := Tour|DevWebhooks|DevAdministration|ReadHoldsWrite$$|ResendInDev
 
 # Tests that `make race` omits. CI runs each package once: concurrent ones with the race detector, these without.
+unraced: export SVC_E2E := dev
 unraced:
 	@$(MAKE) --no-print-directory test SKIP='$(subst $$,$$$$,$(RACES))' \
 		PACKAGES="$$(go list ./... | grep -E 'svc/($(ALONE)|internal/e2e)$$' | xargs)"
@@ -51,11 +52,11 @@ race: ## run all tests with the race detector (domain, forecast and simulator ha
 	@go list ./... | grep -vE 'svc/($(ALONE)|internal/e2e)$$' | internal/testkit/run -race -timeout 60m -skip '^($(VOLUME))$$'
 	@GOTESTSUM_JSONFILE=$(GOTESTSUM_JSONFILE:.json=-system.json) $(GOTEST) -vet=off -race -parallel 4 -timeout 60m -run '$(RACES)' ./internal/e2e
 
-e2e: ## run the whole-system tests on a real Kafka and Redis (Docker, or E2E_KAFKA and E2E_REDIS)
+e2e: ## run all whole-system tests: on a real Kafka and Redis (Docker, or E2E_KAFKA and E2E_REDIS), on svc dev, in a browser
 	@SVC_E2E=1 $(GOTEST) -vet=off -count=1 -parallel 3 -timeout 40m $(if $(SKIP),-skip '$(SKIP)') ./internal/e2e
 
-pages: ## open every page in a browser in each window size and theme (make test checks a selection)
-	@SVC_LOOKS=all $(GOTEST) -vet=off -count=1 -parallel 4 -timeout 60m -run '^Test(Pages|Integrations|Wall|Docs)' ./internal/e2e
+pages: ## open every page in a browser in each window size and theme (make e2e checks a selection)
+	@SVC_E2E=dev SVC_LOOKS=all $(GOTEST) -vet=off -count=1 -parallel 4 -timeout 60m -run '^Test(Pages|Integrations|Wall|Docs)' ./internal/e2e
 
 DURATION ?= 1h
 RATE ?= 40
@@ -84,7 +85,7 @@ base: ## write the Kustomize base from the chart
 	@cd deploy/tools/kubernetes && go test -count=1 -run TestBase . -args -update
 
 contract: ## try every operation of the API with 100 cases of a fuzzer (Python and its package registry)
-	@CASES=$${CASES:-100} $(GOTEST) -count=1 -timeout 60m -v -run TestSchemathesis ./internal/e2e
+	@SVC_E2E=dev CASES=$${CASES:-100} $(GOTEST) -count=1 -timeout 60m -v -run TestSchemathesis ./internal/e2e
 
 bench: ## run the benchmarks and print them as a table (SVC_E2E=1: on a real Kafka and Redis too)
 	@internal/e2e/bench

@@ -1,24 +1,10 @@
 package main
 
 import (
-	"os/exec"
 	"regexp"
 	"slices"
 	"testing"
-
-	"svc/internal/testkit/runtimes"
 )
-
-// TestAlertRules runs the test cases of each alert with promtool: some series must make the alert fire, and others must
-// not.
-func TestAlertRules(t *testing.T) {
-	t.Parallel()
-	cmd := exec.CommandContext(t.Context(), runtimes.Debian(t, "prometheus", "usr/bin/promtool"), "test", "rules", "rules_test.yaml")
-	cmd.Dir = "../../deploy/prometheus"
-	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Errorf("%v\n%s", err, out)
-	}
-}
 
 // TestAlertRulesAreTried: each alert has a case in which it fires and one in which it does not.
 func TestAlertRulesAreTried(t *testing.T) {

@@ -12,8 +12,10 @@ import (
 )
 
 // TestNoTestRunsNowhere checks that .ci/run omits from the whole-system step only tests that another step runs: those
-// that need no servers (make test) and those that need packages of other tools (make readers).
+// that need no servers (make unraced, with SVC_E2E=dev) and those that need packages of other tools (make readers).
 func TestNoTestRunsNowhere(t *testing.T) {
+	patternIn(t, "../../.ci/run", `step test .* test (unraced)\n`)
+	patternIn(t, "../../Makefile", `unraced: export SVC_E2E := (dev)\n`)
 	omitted := patternIn(t, "../../.ci/run", `e2e SKIP='(\S+)'`)
 	readers := patternIn(t, "../../Makefile", `SVC_READERS=1 .* -run '(\S+)' ./internal/e2e`)
 	calls, needing := callsOfWholeSystem(t), map[string]bool{"needServers": true}

@@ -62,6 +62,7 @@ func awaitPastAlerts(t *testing.T, admin *partner) {
 // TestDevStoppedEarly interrupts a demo three times, by kill -9 or by a normal stop, while the demo computes its past
 // alerts. After the next start, the API must list at least ten alert episodes of the demo's 28 days.
 func TestDevStoppedEarly(t *testing.T) {
+	onlyInE2E(t)
 	t.Parallel()
 	dir := t.TempDir()
 	startDev(t, dir, "--demo").kill()
@@ -78,6 +79,7 @@ func TestDevStoppedEarly(t *testing.T) {
 // TestDevAlertHistory: the alert episodes of the demo are the same after Redis loses everything, after a restart (which
 // starts Redis empty), and after kill -9.
 func TestDevAlertHistory(t *testing.T) {
+	onlyInE2E(t)
 	t.Parallel()
 	dir := t.TempDir()
 	d := startDev(t, dir, "--demo")

@@ -9,6 +9,7 @@ import (
 
 // TestAlertPeak: a surge.alert event contains the peak of the staffing forecast.
 func TestAlertPeak(t *testing.T) {
+	onlyInE2E(t)
 	t.Parallel()
 	dir := t.TempDir()
 	dev := startDev(t, dir, "--ephemeral")

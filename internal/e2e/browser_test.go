@@ -30,6 +30,7 @@ type browser struct {
 // startBrowser starts a browser, and closes it when the test ends.
 func startBrowser(t *testing.T) *browser {
 	t.Helper()
+	onlyInE2E(t)
 	program, env := runtimes.Browser(t)
 	var wanted struct{ Dependencies map[string]string }
 	content, err := os.ReadFile("web/package.json")

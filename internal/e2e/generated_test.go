@@ -20,9 +20,7 @@ const generator = "github.com/oapi-codegen/oapi-codegen/v2/cmd/oapi-codegen@v2.8
 // TestGeneratedClient generates a Go client from the document that svc serves, as a partner would, and compiles a
 // program that runs the tour with the client.
 func TestGeneratedClient(t *testing.T) {
-	if os.Getenv("SVC_E2E") == "" {
-		t.Skip("needs the Go module proxy: make e2e")
-	}
+	onlyInE2E(t)
 	t.Parallel()
 	dev := startDev(t, t.TempDir(), "--ephemeral")
 	document := newPartner(dev.BaseURL, dev.HospitalID, "").get(t, "/api/openapi.json").raw
@@ -127,9 +125,7 @@ const toured = "census true 1 labor-standard\nclinical high-mag 1:1\nhl7 AA M1\n
 // TestGeneratedPythonClient repeats TestGeneratedClient in Python, after a validator of OpenAPI
 // documents has checked the document.
 func TestGeneratedPythonClient(t *testing.T) {
-	if os.Getenv("SVC_E2E") == "" {
-		t.Skip("needs the package registries: make e2e")
-	}
+	onlyInE2E(t)
 	t.Parallel()
 	interpreter := runtimes.Python(t, "openapi-spec-validator==0.9.0", "openapi-python-client==0.29.1")
 	dev := startDev(t, t.TempDir(), "--ephemeral")

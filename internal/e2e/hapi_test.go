@@ -13,9 +13,7 @@ import (
 // partnersInJava returns the folder of the partners' Java programs.
 func partnersInJava(t testing.TB) string {
 	t.Helper()
-	if os.Getenv("SVC_E2E") == "" {
-		t.Skip("needs Maven's package registry: make e2e")
-	}
+	onlyInE2E(t)
 	return runtimes.Maven(t, filepath.Join("testdata", "java"))
 }
 

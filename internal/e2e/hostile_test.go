@@ -107,6 +107,7 @@ func calmPartners(t testing.TB, d *dev, n int) (calm []*partner) {
 // limit. At least a third of these bodies must be refused with 429. Meanwhile, the writes of the other hospitals must
 // be accepted and applied.
 func TestHostileHospitalWaitsAlone(t *testing.T) {
+	onlyInE2E(t)
 	d := startDev(t, t.TempDir(), "--ephemeral")
 	foe, calm := newPartner(d.BaseURL, d.HospitalID, d.APIKey), calmPartners(t, d, 3)
 	for _, p := range append(calm, foe) {

@@ -21,6 +21,7 @@ import (
 // processor. svc verify must find no difference between the verdicts and a replay of the log at the same instants.
 
 func TestDevImport(t *testing.T) {
+	onlyInE2E(t)
 	t.Parallel()
 	d := startDev(t, t.TempDir(), "--ephemeral")
 	importPast(t, []string{"--data", d.dir}, nil)

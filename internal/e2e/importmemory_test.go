@@ -14,6 +14,7 @@ import (
 // 30,000 rows and are refused; the files of the second round are as large as svc accepts. The peak resident memory of
 // the process must stay below 400 MiB.
 func TestManyImportsMemory(t *testing.T) {
+	onlyInE2E(t)
 	t.Parallel()
 	const (
 		atOnce       = 30

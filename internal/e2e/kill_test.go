@@ -125,6 +125,7 @@ func TestTwoProcessors(t *testing.T) {
 // input, and svc verify must succeed. An export must contain each change once, and the webhook must have received all
 // events in order.
 func TestKillDev(t *testing.T) {
+	onlyInE2E(t)
 	t.Parallel()
 	dir := t.TempDir()
 	kills, _ := howOften(t, "SVC_KILLS", killsOfDev)

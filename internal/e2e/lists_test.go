@@ -200,6 +200,7 @@ func (x *derivedReads) faults(t *testing.T) {
 // embedded servers. During each fault, requests for the lists or forecasts that the fault affects must be refused,
 // and they must succeed again after the fault.
 func TestDerivedReadsDuringFaults(t *testing.T) {
+	onlyInE2E(t)
 	t.Parallel()
 	var refused atomic.Pointer[string] // Redis refuses writes whose key contains this string
 	kafka, redis := embedServers(t, func(command string, args []string) string {

@@ -17,6 +17,7 @@ import (
 // TestTwoReadersBehindTLS uses and attacks two svc read processes behind a proxy that terminates TLS. A change that one
 // process accepts must take effect on the other.
 func TestTwoReadersBehindTLS(t *testing.T) {
+	onlyInE2E(t)
 	t.Parallel()
 	kafka, redis := embedServers(t, func(string, []string) string { return "" })
 	attacksPair(t, kafka, redis)

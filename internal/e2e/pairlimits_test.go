@@ -185,6 +185,7 @@ func callsBackOnce(t *testing.T, p *pair, i *oidctest.Issuer) {
 // TestTriesOfLinksAreLimited: a client address that tries many links (of alerts, people or wall displays) must wait,
 // and a page says so.
 func TestTriesOfLinksAreLimited(t *testing.T) {
+	onlyInE2E(t)
 	t.Parallel()
 	s := startEmbedded(t, func(string) string { return "" }, "north")
 	s.processor("p1")

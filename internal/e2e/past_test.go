@@ -24,6 +24,7 @@ import (
 // reference implementation. Once no more records arrive, the processor must use the wall clock.
 
 func TestDevPast(t *testing.T) {
+	onlyInE2E(t)
 	t.Parallel() // the test waits until no more records arrive
 	d := startDev(t, t.TempDir(), "--ephemeral")
 	writePast(t, d.Kafka, "", 3)

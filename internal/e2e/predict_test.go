@@ -134,6 +134,7 @@ func (f *prediction) expectPlausible(t testing.TB) {
 
 // TestPredict sends the history of a new hospital and reads its forecast.
 func TestPredict(t *testing.T) {
+	onlyInE2E(t)
 	t.Parallel()
 	const days = 5
 	d := startDev(t, t.TempDir())

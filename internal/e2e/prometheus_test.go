@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -17,6 +18,7 @@ import (
 // TestPrometheus starts a real Prometheus with the configuration and the rules of deploy/ and runs the roles that the
 // configuration names. Prometheus must scrape each role, and evaluate each rule without an error.
 func TestPrometheus(t *testing.T) {
+	onlyInE2E(t)
 	t.Parallel()
 	program := runtimes.Debian(t, "prometheus", "usr/bin/prometheus")
 	kafka, redis := embedServers(t, func(string, []string) string { return "" })
@@ -100,6 +102,18 @@ func TestPrometheus(t *testing.T) {
 		}
 		return nil
 	})
+}
+
+// TestAlertRules runs the test cases of each alert with promtool: some series must make the alert fire, and others must
+// not.
+func TestAlertRules(t *testing.T) {
+	onlyInE2E(t)
+	t.Parallel()
+	cmd := exec.CommandContext(t.Context(), runtimes.Debian(t, "prometheus", "usr/bin/promtool"), "test", "rules", "rules_test.yaml")
+	cmd.Dir = "../../deploy/prometheus"
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Errorf("%v\n%s", err, out)
+	}
 }
 
 // askPrometheus decodes the data of a response from Prometheus.

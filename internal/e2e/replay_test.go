@@ -79,6 +79,7 @@ func say(t *testing.T, p *partner, clinical int) {
 // TestDevReplay exports, replays and verifies the data of a running svc dev, and imports the export into another svc
 // dev.
 func TestDevReplay(t *testing.T) {
+	onlyInE2E(t)
 	t.Parallel()
 	from, to := startDev(t, t.TempDir(), "--ephemeral"), startDev(t, t.TempDir(), "--ephemeral")
 	say(t, newPartner(from.BaseURL, from.HospitalID, from.APIKey), 40)
@@ -124,6 +125,7 @@ func TestVerifyOnServers(t *testing.T) {
 
 // TestKillExport kills an export repeatedly. The final export must have the same bytes as an uninterrupted one.
 func TestKillExport(t *testing.T) {
+	onlyInE2E(t)
 	t.Parallel()
 	d := startDev(t, t.TempDir(), "--ephemeral")
 	say(t, newPartner(d.BaseURL, d.HospitalID, d.APIKey), 400)

@@ -28,9 +28,7 @@ import (
 // disabled, and each operation must succeed at least once. CASES is the number of cases for each operation (`make
 // contract`: 100).
 func TestSchemathesis(t *testing.T) {
-	if os.Getenv("SVC_E2E") == "" && os.Getenv("CASES") == "" {
-		t.Skip("needs Python's package registry: make contract, make e2e")
-	}
+	onlyInE2E(t)
 	t.Parallel()
 	interpreter := runtimes.Python(t, "schemathesis==4.32.5")
 	dir := t.TempDir()

@@ -73,6 +73,7 @@ func TestSend(t *testing.T) {
 
 // TestSendGoesOn: svc send stops if the server is unavailable, and the next run resumes where it stopped.
 func TestSendGoesOn(t *testing.T) {
+	onlyInE2E(t)
 	t.Parallel()
 	dir := t.TempDir()
 	d := startDev(t, dir)

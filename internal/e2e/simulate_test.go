@@ -17,6 +17,7 @@ import (
 // TestSimulateIntoDev streams several days of a made-up unit through svc dev. The served verdict must equal the
 // verdict that the reference implementation derives from the log.
 func TestSimulateIntoDev(t *testing.T) {
+	onlyInE2E(t)
 	t.Parallel()
 	dir := t.TempDir()
 	d := startDev(t, dir)
@@ -82,6 +83,7 @@ func simulateInto(t *testing.T, env []string, args ...string) (said simulated) {
 // TestDemo: the demo immediately shows a unit with a history. After a kill -9, the unit continues, and repeated
 // requests have no further effect.
 func TestDemo(t *testing.T) {
+	onlyInE2E(t)
 	t.Parallel()
 	dir := t.TempDir()
 	d := startDev(t, dir, "--demo")
@@ -147,6 +149,7 @@ func (d *dev) received(t *testing.T) map[string]int64 {
 // TestDemoPast: the demo's simulated history is processed as if it happened live. The pages show consistent values
 // for each past hour, for the present and for the hours ahead.
 func TestDemoPast(t *testing.T) {
+	onlyInE2E(t)
 	t.Parallel()
 	d := startDev(t, t.TempDir(), "--demo", "--ephemeral")
 	await(t, d, "requests covering 28 days were applied")

@@ -106,6 +106,7 @@ func (s *stopping) once(name string, args []string, env ...string) {
 // TestDevStopsWhileItStarts signals svc dev at random moments of its start, with a fresh folder and with the folder of
 // an earlier interrupted start.
 func TestDevStopsWhileItStarts(t *testing.T) {
+	onlyInE2E(t)
 	t.Parallel()
 	n, asked := howOften(t, "SVC_STARTS", startsOfDev)
 	s := newStopping(t, asked)

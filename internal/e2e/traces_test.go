@@ -133,6 +133,7 @@ func (c *spanCollector) rootOf(t testing.TB, name string) (id string) {
 
 // TestTraceEmbedded follows a request through all processes, on embedded servers.
 func TestTraceEmbedded(t *testing.T) {
+	onlyInE2E(t)
 	t.Parallel()
 	kafka, redis := embedServers(t, func(string, []string) string { return "" })
 	followTrace(t, kafka, redis)

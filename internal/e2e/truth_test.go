@@ -270,6 +270,7 @@ func (x *truth) refusing(t *testing.T, refuse, allow func(), says string) {
 // TestOnlyTheTruthIsRead makes Redis refuse writes, and then freezes, stops and kills the processor, all on embedded
 // servers. Reads must be refused during each of these faults, and must return the current state afterwards.
 func TestOnlyTheTruthIsRead(t *testing.T) {
+	onlyInE2E(t)
 	t.Parallel()
 	var readOnly atomic.Bool
 	s := startEmbedded(t, func(command string) string {

@@ -3,7 +3,7 @@
 //
 // Packages are installed once in the user's cache. If a runtime is not available, the test is skipped and leaves a
 // one-line note, which `make test` prints (internal/e2e/notice) until the test has run. Where all tests must run
-// (CI=true, or SVC_E2E=1 as in make e2e), the test fails instead.
+// (CI=true, or SVC_E2E as in make e2e), the test fails instead.
 package runtimes
 
 import (
