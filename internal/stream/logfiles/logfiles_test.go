@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -57,15 +58,45 @@ func client(t testing.TB, c *kfake.Cluster, opts ...kgo.Opt) *kgo.Client {
 	return cl
 }
 
-// lived creates a folder in the state in which a killed broker leaves it: with records in both topics, an unfinished
+// lived returns a folder in the state in which a killed broker leaves it: with records in both topics, an unfinished
 // last transaction, and committed offsets.
 func lived(t testing.TB) (killed string) {
+	t.Helper()
 	killed, _ = livedAndClosed(t)
 	return killed
 }
 
-// livedAndClosed returns the folder that lived creates, and the same folder as a graceful shutdown leaves it.
+// livedAndClosed returns the folder that lived returns, and the same folder as a graceful shutdown leaves it.
 func livedAndClosed(t testing.TB) (killed, closed string) {
+	t.Helper()
+	life.once.Do(func() { life.killed, life.closed = live(t) })
+	return written(t, life.killed), written(t, life.closed)
+}
+
+// life contains the files of the two folders. A broker needs a second to write them, so it does that once.
+var life struct {
+	once           sync.Once
+	killed, closed map[string]string
+}
+
+// written writes files to a new folder.
+func written(t testing.TB, files map[string]string) (dir string) {
+	t.Helper()
+	dir = filepath.Join(t.TempDir(), "log")
+	for name, content := range files {
+		path := filepath.Join(dir, name)
+		err := os.MkdirAll(filepath.Dir(path), 0o700)
+		if err == nil {
+			err = os.WriteFile(path, []byte(content), 0o600)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+func live(t testing.TB) (killed, closed map[string]string) {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "log")
 	c := broker(t, dir)
@@ -104,12 +135,11 @@ func livedAndClosed(t testing.TB) (killed, closed string) {
 	if err := Seal(dir); err != nil {
 		t.Fatal(err)
 	}
-	killed = filepath.Join(t.TempDir(), "killed")
-	copyDir(t, dir, killed)
+	killed = files(t, dir)
 	c.Close()
 	cl.Close()
 	tx.Close()
-	return killed, dir
+	return killed, files(t, dir)
 }
 
 func copyDir(t testing.TB, from, to string) {
