@@ -73,14 +73,14 @@ type RoomChart struct {
 type PatientChart struct {
 	Visit   string  // pseudonym, or "room:<id>" for an occupant without a visit
 	Arrived Instant // when the patient arrived in this room
-	Birth   Instant // instant from which modifiers that end at the birth are inactive; 0: no birth yet
+	Birth   Instant // time of the first birth; 0: no birth yet
 	Mother  bool    // whether the entry has a mother; if not, it has only newborns
 
 	// UnnamedFetus reports whether, in a multiple gestation, several statements about a fetus do not identify the
 	// fetus. Only the newest of these statements counts, although the others may be about other fetuses.
 	UnnamedFetus bool
-	// Unborn reports whether, after the first birth of a multiple gestation, another fetus may be unborn. If so, an
-	// FHR category or prolapsed cord reported after that birth counts.
+	// Unborn reports whether, after the first birth of a multiple gestation, another fetus may be unborn. If so, that
+	// birth does not end evidence that concerns the labor or a later fetus.
 	Unborn bool
 
 	Evidence []Evidence

@@ -41,6 +41,7 @@ type Primary struct {
 	Since      acuity.Instant
 	AssignedBy string // stable code: explicit, site, area:…, reason:…, rule:…
 	Assumed    bool   // whether Factor is a guess that errs toward more nursing
+	AfterLabor bool   // whether an explicit factor or the location states that the patient has given birth to all her babies
 	clocked    bool   // whether the rule, not the event, determines Since
 }
 
@@ -58,9 +59,9 @@ const (
 func ChoosePrimary(f *CareFacts) Primary {
 	switch {
 	case f.Explicit != 0:
-		return Primary{Factor: f.Explicit, Since: f.At, AssignedBy: "explicit"}
+		return Primary{Factor: f.Explicit, Since: f.At, AssignedBy: "explicit", AfterLabor: f.Explicit.IsPostpartum()}
 	case f.LocalPrimary != 0:
-		return Primary{Factor: f.LocalPrimary, Since: f.At, AssignedBy: "site"}
+		return Primary{Factor: f.LocalPrimary, Since: f.At, AssignedBy: "site", AfterLabor: f.LocalPrimary.IsPostpartum()}
 	case f.PointOfCare == "" && f.Area == "" && f.Service == "" && f.Class == 0 && !f.Newborn:
 		return Primary{}
 	}
@@ -79,6 +80,7 @@ func ChoosePrimary(f *CareFacts) Primary {
 			continue
 		}
 		c := Primary{Factor: r.factor, Since: f.At, AssignedBy: r.assignedBy, Assumed: r.assumed}
+		c.AfterLabor = c.Factor.IsPostpartum() && a != areaLabor // in a labor room, a twin may be unborn
 		switch {
 		case r.from == fromBirth && f.Birth != 0:
 			c.Since, c.clocked = f.Birth, true

@@ -96,7 +96,7 @@ type Requirement struct {
 	exceptDiagnosis bool          // whether window does not apply to evidence from a diagnosis
 	endsBirth       bool
 	birthDiagnosis  bool // whether endsBirth applies only to evidence from a diagnosis
-	birthOfFetus    bool // whether a later report counts while a fetus may be unborn
+	birthOfFetus    bool // whether the factor concerns one fetus, so that the birth of that fetus ends it
 
 	stale         codes.Instant // age at which evidence becomes doubtful; 0: never
 	staleFromLast bool
@@ -118,6 +118,20 @@ type floorRule struct {
 	in   Sections
 }
 
+// unbornLimit is how long after the first birth, or after a later report, evidence counts for a fetus that may be
+// unborn. Without a limit, it would never end if the second newborn is never recorded.
+const unbornLimit = codes.Instant(4 * time.Hour / time.Millisecond)
+
+// Asserted states when and how evidence was asserted.
+type Asserted struct {
+	Start, Last codes.Instant // times of the first and the newest assertion
+	ByDiagnosis bool          // whether a diagnosis asserted the evidence
+	Fetus       string        // fetus that the evidence concerns; "": no fetus is named
+}
+
+// isOfLaterFetus reports whether the evidence certainly does not concern the first-born: fetus A is born first.
+func (a *Asserted) isOfLaterFetus() bool { return len(a.Fetus) == 1 && a.Fetus > "A" }
+
 // Situation is the part of a patient's state at one instant on which requirements depend.
 type Situation struct {
 	Birth    codes.Instant // time of the first birth, which ends some requirements; 0: no birth yet
@@ -137,24 +151,22 @@ type Judged struct {
 }
 
 // Judge returns the demand and the severity of a piece of evidence at the instant now, and reports whether the
-// evidence counts at that instant. The arguments start and last are the times of the first and the newest assertion
-// of the evidence, and byDiagnosis states whether a diagnosis asserted it.
-func (e *Requirement) Judge(s *Situation, start, last codes.Instant, byDiagnosis bool, now codes.Instant) (o Judged, on bool) {
+// evidence counts at that instant.
+func (e *Requirement) Judge(s *Situation, a *Asserted, now codes.Instant) (o Judged, on bool) {
 	end := codes.Instant(0)
 	switch {
 	case e.Silent > 0:
-		end = last + e.Silent
-	case e.window > 0 && !(e.exceptDiagnosis && byDiagnosis):
-		end = start + e.window
+		end = a.Last + e.Silent
+	case e.window > 0 && !(e.exceptDiagnosis && a.ByDiagnosis):
+		end = a.Start + e.window
 		if e.fromLast {
-			end = last + e.window
+			end = a.Last + e.window
 		}
 	}
 	if end != 0 && now >= end {
 		return Judged{}, false
 	}
-	if e.EndsAtBirth(s, last, byDiagnosis) {
-		off := s.Birth
+	if off := e.BirthEnd(s, a); off != 0 {
 		if e.PerBaby > 0 && s.Delivering {
 			off = max(off, s.Delivery) // the evidence counts until the end of the birth in progress
 		}
@@ -170,7 +182,7 @@ func (e *Requirement) Judge(s *Situation, start, last codes.Instant, byDiagnosis
 	if e.track && e.withMother != nil && s.Traits&traitPostpartum != 0 {
 		schedule = e.withMother
 	}
-	o.Need, o.Class, o.Next = schedule.At(start, now)
+	o.Need, o.Class, o.Next = schedule.At(a.Start, now)
 	o.Next = codes.Soonest(o.Next, end)
 	if e.needIn != 0 && s.Sections&e.needIn == 0 {
 		o.Need = 0
@@ -187,11 +199,21 @@ func (e *Requirement) Judge(s *Situation, start, last codes.Instant, byDiagnosis
 	return o, true
 }
 
-// EndsAtBirth reports whether a known birth ends evidence that was last asserted at the instant last. The argument
-// byDiagnosis reports whether a diagnosis is the source of the evidence.
-func (e *Requirement) EndsAtBirth(s *Situation, last codes.Instant, byDiagnosis bool) bool {
-	ofUnborn := e.birthOfFetus && s.Unborn && !byDiagnosis && last > s.Birth
-	return e.endsBirth && s.Birth != 0 && (!e.birthDiagnosis || byDiagnosis) && !ofUnborn
+// BirthEnd returns when the birth ends the evidence, or 0 if it does not. While another fetus may be unborn, the
+// first birth ends evidence about one fetus, unless the evidence concerns a later fetus or is a newer report (a
+// diagnosis is not a report). Other evidence then continues, up to unbornLimit.
+func (e *Requirement) BirthEnd(s *Situation, a *Asserted) codes.Instant {
+	isReport := !a.ByDiagnosis && a.Last > s.Birth
+	switch {
+	case !e.endsBirth || s.Birth == 0 || e.birthDiagnosis && !a.ByDiagnosis:
+		return 0
+	case !s.Unborn || e.birthOfFetus && !isReport && !a.isOfLaterFetus():
+		return s.Birth
+	case isReport:
+		return a.Last + unbornLimit
+	default:
+		return s.Birth + unbornLimit
+	}
 }
 
 // StaleAt returns when evidence becomes doubtful, or 0 if it never does. The arguments start and last are the times

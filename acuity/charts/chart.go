@@ -98,7 +98,7 @@ func (m *Builder) admit(r *registry.Room, v *registry.Visit, arrived acuity.Inst
 	m.gatherStatements(e, registry.Binding{V: v, Kind: registry.ToVisit}, r)
 	known := v.CensusFacts()
 	addDiagnoses(e, &v.Timeline)
-	bornBy, cesareanBy := addConditions(e)
+	bornBy, cesareanBy, delivered := addConditions(e)
 	addCensus(e, known)
 	e.Babies = v.Timeline.Babies
 
@@ -126,15 +126,19 @@ func (m *Builder) admit(r *registry.Room, v *registry.Visit, arrived acuity.Inst
 	if known != nil {
 		born = max(born, len(known.Newborns))
 	}
-	m.foldEntry(p, e, born)
+	m.foldEntry(p, e, born, delivered || chosen.AfterLabor)
 	m.addBabyEvidence(r, p, v)
 }
 
 // foldEntry sets Evidence, UnnamedFetus and Unborn of p. The argument born is the number of newborns whose birth is
-// known; a birth without a known newborn counts as one.
-func (m *Builder) foldEntry(p *acuity.PatientChart, e *evidence.Input, born int) {
+// known; a birth without a known newborn counts as one. The argument delivered reports whether all babies are born even
+// if fewer newborns are known, as for a stillborn twin.
+func (m *Builder) foldEntry(p *acuity.PatientChart, e *evidence.Input, born int, delivered bool) {
 	p.Evidence = append(p.Evidence[:0], evidence.Fold(e, &m.Matcher.Reader)...)
-	p.UnnamedFetus, p.Unborn = e.UnnamedFetus, p.Birth != 0 && max(born, 1) < e.Fetuses
+	delivered = delivered || slices.ContainsFunc(e.Diagnoses, func(d evidence.Diagnosis) bool {
+		return endsMultipleBirth(&d.Diagnosis)
+	})
+	p.UnnamedFetus, p.Unborn = e.UnnamedFetus, p.Birth != 0 && max(born, 1) < e.Fetuses && !delivered
 }
 
 // admitOccupant adds an entry to the room's chart for an occupant whom a census reports without a visit.
@@ -152,7 +156,7 @@ func (m *Builder) admitOccupant(r *registry.Room) {
 		p.Birth = codes.Soonest(p.Birth, chosen.Since)
 	}
 	m.addBabies(r, e, nil, &o.Facts)
-	m.foldEntry(p, e, len(o.Facts.Newborns))
+	m.foldEntry(p, e, len(o.Facts.Newborns), chosen.AfterLabor)
 	m.addBabyEvidence(r, p, nil)
 }
 
@@ -276,8 +280,8 @@ func addDiagnoses(e *evidence.Input, t *adt.Timeline) {
 }
 
 // addConditions adds the current conditions to the input. It returns the time of the earliest birth among them, or 0,
-// and whether a birth was or will be by cesarean.
-func addConditions(e *evidence.Input) (birth acuity.Instant, cesarean bool) {
+// whether a birth was or will be by cesarean, and whether all babies of a multiple birth are born.
+func addConditions(e *evidence.Input) (birth acuity.Instant, cesarean, delivered bool) {
 	for d, codings := range e.Conditions {
 		e.Diagnoses = append(e.Diagnoses, d)
 		for _, c := range codings {
@@ -286,9 +290,17 @@ func addConditions(e *evidence.Input) (birth acuity.Instant, cesarean bool) {
 				birth = codes.Soonest(birth, d.Start)
 			}
 			cesarean = cesarean || adt.IsCesarean(&other)
+			delivered = delivered || endsMultipleBirth(&other)
 		}
 	}
-	return birth, cesarean
+	return birth, cesarean, delivered
+}
+
+// endsMultipleBirth reports whether a diagnosis states the outcome of a multiple birth (Z37.2 to Z37.7), which is coded
+// when all babies are born, live or stillborn.
+func endsMultipleBirth(d *acuity.Diagnosis) bool {
+	code := codes.Normal(codes.ICD10CM, d.Code)
+	return adt.IsBirth(d) && len(code) > 3 && code[3] >= '2' && code[3] <= '7'
 }
 
 // addCensus adds the facts from a census to the input. If f is nil, it adds nothing.

@@ -24,7 +24,7 @@ func (m *Builder) admitAlone(r *registry.Room) {
 	p.Visit, p.Arrived, p.Mother, p.Birth = first.V.ID, first.From, false, 0
 	e.Reset(evidence.Owner{})
 	m.addBabies(r, e, nil, nil)
-	m.foldEntry(p, e, 0)
+	m.foldEntry(p, e, 0, false)
 	m.addBabyEvidence(r, p, nil)
 }
 

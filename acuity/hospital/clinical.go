@@ -158,7 +158,9 @@ func (k *clinicalIntake) isAfterBirth(h *evidence.Statement, p *acuity.PatientCh
 		if !m.On {
 			continue
 		}
-		if is = at >= p.Birth && k.matcher.Cat.Requirement(m.Factor, m.Variant).EndsAtBirth(&s, at, m.Kind == acuity.ByDiagnosis); !is {
+		a := catalogue.Asserted{Start: at, Last: at, ByDiagnosis: m.Kind == acuity.ByDiagnosis, Fetus: h.Fetus}
+		end := k.matcher.Cat.Requirement(m.Factor, m.Variant).BirthEnd(&s, &a)
+		if is = end != 0 && at >= end; !is {
 			return false
 		}
 	}

@@ -31,7 +31,7 @@ func TestDecisionsFetus(t *testing.T) {
 		"one that names none does not end it":                 {say: list(o30, at(5, fhr("III").fetus("A")), at(6, fhr("I"))), read: []axisReading{{6, grave}}},
 		"of two that name none the newer counts, and is told": {say: list(o30, at(5, fhr("III")), at(6, fhr("I"))), read: []axisReading{{5, grave}, {6, twins + " unnamed"}}},
 		"until newer ones of all fetuses name them":           {say: list(o30, at(5, fhr("II")), at(6, fhr("III")), at(7, fhr("I").fetus("A")), at(8, fhr("I").fetus("B"))), read: []axisReading{{7, grave + " unnamed"}, {8, twins}}},
-		"a birth ends it":                                     {say: list(o30, at(5, fhr("III")), at(6, fhr("I")), census(9, holds(4, "labor-epidural", "visit=v1", "O30.003", "born=8"))), read: []axisReading{{9, none}}},
+		"a birth ends it":                                     {say: list(o30, at(5, fhr("III")), at(6, fhr("I")), census(9, holds(4, "labor-epidural", "visit=v1", "O30.003", "born=8"))), read: []axisReading{{9, twins}}},
 		"one pregnancy has one tracing":                       {say: list(mother, at(5, fhr("III").fetus("A")), at(6, fhr("I"))), read: []axisReading{{5, three}, {6, none}}},
 		"and by any name":                                     {say: list(mother, at(5, fhr("III")), at(6, fhr("I").fetus("A"))), read: []axisReading{{6, none}}},
 		"two that are named are several":                      {say: list(mother, at(5, fhr("III").fetus("A")), at(6, fhr("I").fetus("B"))), read: []axisReading{{6, three}}},
@@ -79,37 +79,72 @@ func TestDecisionsFetus(t *testing.T) {
 	decide(t, rows)
 }
 
-// After the birth of one of several babies, new reports about a fetus count until all newborns are known. Reports from
-// before that birth no longer count.
+// The first birth of several ends what concerned the first-born. What concerns a later fetus or the labor counts until
+// every newborn is known, but at most 4 hours longer.
 func TestDecisionsUnbornTwin(t *testing.T) {
 	list := func(o ...acuity.Observation) []acuity.Observation { return o }
 	const (
-		none  = "4 30 labor-epidural/0"
-		two   = "4 60 labor-fhr-cat-ii/2 labor-epidural/0"
-		three = "4 120 labor-fhr-cat-iii/4 labor-epidural/0"
-		cord  = "4 120 high-prolapsed-cord/4 labor-epidural/0"
+		one    = "4 30 labor-epidural/0"
+		twins  = "4 60 labor-multiple-gestation/2 labor-epidural/0"
+		two    = "4 60 labor-fhr-cat-ii/2 labor-multiple-gestation/2 labor-epidural/0"
+		three  = "4 120 labor-fhr-cat-iii/4 labor-multiple-gestation/2 labor-epidural/0"
+		cord   = "4 120 high-prolapsed-cord/4 labor-multiple-gestation/2 labor-epidural/0"
+		silent = "4 60 labor-fhr-cat-ii/2 labor-epidural/0"
+		push   = "4 60 labor-active-pushing/2 labor-multiple-gestation/2 labor-epidural/0"
+		tolac  = "4 60 labor-multiple-gestation/2 labor-tolac/2 labor-epidural/0"
+		babies = "4 150 nb-stabilization/1 labor-epidural/0"
 	)
 	row := func(at float64, more ...string) acuity.Observation {
 		return census(at, holds(4, append([]string{"labor-epidural", "visit=v1"}, more...)...))
 	}
 	o30, born := row(0, "O30.003"), row(9, "O30.003", "born=8")
+	both := row(12, "O30.003", "born=8", "baby=nb-couplet", "baby=nb-couplet")
 	at := func(m float64, s sign) acuity.Observation { return clinical(m, 4, s.seen(m)) }
-	decide(t, map[string]decision{
-		"III of B":                   {say: list(o30, born, at(10, fhr("III").fetus("B"))), read: []axisReading{{9, none}, {10, three}, {69, three}, {70, two}}},
+	rows := map[string]decision{
+		"III of B":                   {say: list(o30, born, at(10, fhr("III").fetus("B"))), read: []axisReading{{9, twins}, {10, three}, {69, three}, {70, two}}},
 		"that names none":            {say: list(o30, born, at(10, fhr("III"))), read: []axisReading{{10, three}}},
-		"I of B ends it":             {say: list(o30, born, at(10, fhr("III").fetus("B")), at(12, fhr("I").fetus("B"))), read: []axisReading{{12, none}}},
-		"before the birth":           {say: list(o30, at(5, fhr("III").fetus("B")), born), read: []axisReading{{9, none}}},
-		"again after the birth":      {say: list(o30, at(5, fhr("III").fetus("B")), born, at(10, fhr("III").fetus("B"))), read: []axisReading{{9, none}, {10, three}}},
-		"II of B after III of A":     {say: list(o30, at(5, fhr("III").fetus("A")), born, at(10, fhr("II").fetus("B"))), read: []axisReading{{9, none}, {10, two}, {70, two}}},
-		"the second newborn ends it": {say: list(o30, born, at(10, fhr("III").fetus("B")), row(12, "O30.003", "born=8", "baby=nb-couplet", "baby=nb-couplet")), read: []axisReading{{10, three}, {12, "4 150 nb-stabilization/1 labor-epidural/0"}}},
-		"the first does not":         {say: list(o30, born, at(10, fhr("III").fetus("B")), row(12, "O30.003", "born=8", "baby=nb-couplet")), read: []axisReading{{12, "4 180 labor-fhr-cat-iii/4 nb-stabilization/1 labor-epidural/0"}}},
-		"the staff says it":          {say: list(o30, born, at(10, manual("high-prolapsed-cord").fetus("B"))), read: []axisReading{{10, cord}}},
-		"of one baby":                {say: list(row(0), row(9, "born=8"), at(10, fhr("III").fetus("B"))), read: []axisReading{{10, none}}, answers: []string{"", "", "-labor-fhr-cat-iii !after_birth"}},
-		"of one baby, by a resource": {say: list(row(0), row(9, "born=8"), resources(10, fhr("III").of("a", 10).seen(10))), read: []axisReading{{10, none}}, answers: []string{"", "", "!after_birth"}},
-		"a diagnosis of the twin":    {say: list(o30, born, resources(10, condition("O68").of("c", 10).seen(10))), read: []axisReading{{10, none}}, answers: []string{"", "", "!after_birth"}},
-		"late":                       {say: list(row(0), row(9, "born=8"), clinical(10, 4, fhr("III").seen(7))), read: []axisReading{{10, none}}, answers: []string{"", "", ""}},
-		"of named twins":             {say: list(row(0), at(5, fhr("II").fetus("A")), at(6, fhr("II").fetus("B")), row(9, "born=8"), at(10, fhr("III").fetus("B"))), read: []axisReading{{10, three}}},
-	})
+		"I of B ends it":             {say: list(o30, born, at(10, fhr("III").fetus("B")), at(12, fhr("I").fetus("B"))), read: []axisReading{{12, twins}}},
+		"III of B before the birth":  {say: list(o30, at(5, fhr("III").fetus("B")), born), read: []axisReading{{9, three}, {64, three}, {65, two}, {247, two}, {248, silent}, {304, silent}, {305, one}}},
+		"silent before the birth":    {say: list(o30, at(5, fhr("III").fetus("B")), row(90, "O30.003", "born=80")), read: []axisReading{{90, two}, {304, two}, {305, twins}, {319, twins}, {320, one}}},
+		"at the time of the birth":   {say: list(o30, born, clinical(10, 4, fhr("III").fetus("B").seen(8))), read: []axisReading{{10, three}}, answers: []string{"+labor-fhr-cat-iii"}},
+		"of A before the birth":      {say: list(o30, at(5, fhr("III").fetus("A")), born), read: []axisReading{{9, twins}, {70, twins}}},
+		"of both":                    {say: list(o30, at(4, fhr("III").fetus("B")), at(5, fhr("III").fetus("A")), row(90, "O30.003", "born=80")), read: []axisReading{{79, two}, {90, two}, {303, two}, {304, twins}}},
+		"of none before the birth":   {say: list(o30, at(5, fhr("III")), born), read: []axisReading{{9, twins}}},
+		"II of B after III of A":     {say: list(o30, at(5, fhr("III").fetus("A")), born, at(10, fhr("II").fetus("B"))), read: []axisReading{{9, twins}, {10, two}, {70, two}}},
+		"the last newborn ends it":   {say: list(o30, at(5, fhr("III").fetus("B")), born, at(10, fhr("III").fetus("B")), both), read: []axisReading{{10, three}, {12, babies}}},
+		"the first does not":         {say: list(o30, at(5, fhr("III").fetus("B")), row(12, "O30.003", "born=8", "baby=nb-couplet")), read: []axisReading{{12, "4 180 labor-fhr-cat-iii/4 labor-multiple-gestation/2 nb-stabilization/1 labor-epidural/0"}}},
+		"two of three do not":        {say: list(row(0, "O30.103"), at(5, fhr("III").fetus("B")), row(12, "O30.103", "born=8", "baby=nb-couplet", "baby=nb-couplet")), read: []axisReading{{12, "4 240 labor-fhr-cat-iii/4 labor-multiple-gestation/2 nb-stabilization/1 labor-epidural/0"}}},
+		"cord, as the staff says":    {say: list(o30, born, at(10, manual("high-prolapsed-cord").fetus("B"))), read: []axisReading{{10, cord}, {129, cord}, {130, twins}}},
+		"cord of B before the birth": {say: list(o30, at(5, manual("high-prolapsed-cord").fetus("B")), born), read: []axisReading{{9, cord}, {125, twins}}},
+		"diagnosis of the twin":      {say: list(o30, born, resources(10, condition("O68").of("c", 10).seen(10))), read: []axisReading{{10, twins}}, answers: []string{"", "", "!after_birth"}},
+		"diagnosis of B":             {say: list(o30, born, resources(10, condition("O68").fetus("B").of("c", 10).seen(10))), read: []axisReading{{10, two}, {247, two}, {248, one}}, answers: []string{"", "", ""}},
+		"pushing":                    {say: list(o30, at(5, local("SECOND_STAGE", "")), born), read: []axisReading{{9, push}, {244, push}, {245, twins}}},
+		"pushing, again":             {say: list(o30, born, at(200, local("SECOND_STAGE", ""))), read: []axisReading{{200, push}, {248, "4 60 labor-active-pushing/2 labor-epidural/0"}, {440, one}}},
+		"pushing ends with the last": {say: list(o30, at(5, local("SECOND_STAGE", "")), born, both), read: []axisReading{{12, babies}}},
+		"TOLAC":                      {say: list(row(0, "O30.003", "O66.41"), row(9, "O30.003", "O66.41", "born=8")), read: []axisReading{{9, tolac}, {247, tolac}, {248, one}}},
+		"anomaly":                    {say: list(row(0, "O30.003", "high-fetal-anomaly"), row(9, "O30.003", "high-fetal-anomaly", "born=8")), read: []axisReading{{9, "4 60 high-fetal-anomaly/2 labor-multiple-gestation/2 labor-epidural/0"}, {249, one}}},
+		"stillborn, by the outcome":  {say: list(row(0, "O30.003", "O66.41"), row(9, "O30.003", "O66.41", "Z37.3@8", "born=8")), read: []axisReading{{9, one}}},
+		"by a resource":              {say: list(row(0, "O30.003", "O66.41"), row(9, "O30.003", "O66.41", "born=8"), resources(10, condition("Z37.50").of("c", 10).since(8).seen(10))), read: []axisReading{{9, tolac}, {10, one}}},
+		"by its second code":         {say: list(row(0, "O30.003", "O66.41"), row(9, "O30.003", "O66.41", "born=8"), resources(10, condition("169828005", "Z37.3").of("c", 10).since(8).seen(10))), read: []axisReading{{9, tolac}, {10, one}}},
+		"one birth tells nothing":    {say: list(row(0, "O30.003", "O66.41"), row(9, "O30.003", "O66.41", "Z37.0@8")), read: []axisReading{{9, tolac}}},
+		"recovery, says the staff": {
+			say:  list(row(0, "O30.003", "O66.41"), row(9, "O30.003", "O66.41", "born=8"), census(30, holds(4, "pp-immediate-recovery-vag", "since=8", "visit=v1", "O30.003", "O66.41", "born=8"))),
+			read: []axisReading{{29, tolac}, {30, "4 60 pp-immediate-recovery-vag/0"}},
+		},
+		"recovery in the labor room": {
+			say:  list(message(0, acuity.A01, "LDR:A", "class=I", "O30.003", "O66.41"), message(8, acuity.A01, "v=n1", "mother=v1", "LDR:A")),
+			read: []axisReading{{8, "<LDR:A> 120 labor-tolac/2 labor-multiple-gestation/2 nb-stabilization/1 pp-immediate-recovery-vag/0"}},
+		},
+		"a postpartum room": {
+			say:  list(message(0, acuity.A01, "LDR:A", "class=I", "O30.003", "O66.41"), message(8, acuity.A01, "v=n1", "mother=v1", "LDR:A"), message(90, acuity.A02, "MBU:3")),
+			read: []axisReading{{90, "<MBU:3> 60 nb-stabilization/1 pp-immediate-recovery-vag/0"}},
+		},
+		"of one baby":                {say: list(row(0), row(9, "born=8"), at(10, fhr("III").fetus("B"))), read: []axisReading{{10, one}}, answers: []string{"", "", "-labor-fhr-cat-iii !after_birth"}},
+		"of one baby, by a resource": {say: list(row(0), row(9, "born=8"), resources(10, fhr("III").of("a", 10).seen(10))), read: []axisReading{{10, one}}, answers: []string{"", "", "!after_birth"}},
+		"late":                       {say: list(row(0), row(9, "born=8"), clinical(10, 4, fhr("III").seen(7))), read: []axisReading{{10, one}}, answers: []string{"", "", ""}},
+		"of named twins":             {say: list(row(0), at(5, fhr("II").fetus("A")), at(6, fhr("II").fetus("B")), row(9, "born=8"), at(10, fhr("III").fetus("B"))), read: []axisReading{{10, "4 120 labor-fhr-cat-iii/4 labor-epidural/0"}}},
+	}
+	decide(t, visits(rows))
 }
 
 // Retracting a tracing entered in error withdraws only that tracing, so the previous tracing applies.

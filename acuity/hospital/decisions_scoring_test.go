@@ -159,7 +159,7 @@ func TestDecisionsDemand(t *testing.T) {
 		},
 		"7 birth-imminent, and it stays over the birth": {
 			say:  []acuity.Observation{census(0, holds(4, "labor-standard", "birth-imminent", "O30.0")), census(30, holds(4, "labor-standard", "birth-imminent", "O30.0", "born=30"))},
-			read: []axisReading{{29, "4 180 birth-imminent/2 labor-multiple-gestation/2 labor-standard/0"}, {74, "4 180 birth-imminent/2 labor-multiple-gestation/2 labor-standard/0"}, {75, "4 60 birth-imminent/2 labor-standard/0"}},
+			read: []axisReading{{29, "4 180 birth-imminent/2 labor-multiple-gestation/2 labor-standard/0"}, {74, "4 180 birth-imminent/2 labor-multiple-gestation/2 labor-standard/0"}, {75, "4 60 birth-imminent/2 labor-multiple-gestation/2 labor-standard/0"}},
 		},
 		"7 the baby comes before the fractions": {
 			say:  []acuity.Observation{census(0, holds(4, "csection-intraop", "O30.0", "env-labor-support", "env-interpreter"))},

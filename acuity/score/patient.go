@@ -40,7 +40,7 @@ func viewPatient(c *catalogue.Catalogue, p *acuity.PatientChart, now acuity.Inst
 	}
 }
 
-// isDelivered reports whether the patient has given birth.
+// isDelivered reports whether the patient has given birth, at least to her first baby.
 func (v *patient) isDelivered(now acuity.Instant) bool { return v.Birth != 0 && v.Birth <= now }
 
 // silence is a factor that replaced another factor because that other factor was not asserted again. In the zero
@@ -48,11 +48,12 @@ func (v *patient) isDelivered(now acuity.Instant) bool { return v.Birth != 0 && 
 type silence struct {
 	factor, from catalogue.Factor
 	since        acuity.Instant
+	fetus        string // see acuity.Evidence
 }
 
 // evidence returns evidence of s.factor, the factor that replaced s.from.
 func (s silence) evidence() acuity.Evidence {
-	return acuity.Evidence{Factor: s.factor, Kind: acuity.BySignal, Start: s.since, Last: s.since}
+	return acuity.Evidence{Factor: s.factor, Kind: acuity.BySignal, Start: s.since, Last: s.since, Fetus: s.fetus}
 }
 
 // recordBirth records in v that a birth is in progress, provided that ev now demands at least two nurses. It also
@@ -77,14 +78,24 @@ func (v *patient) recordBirth(ev *acuity.Evidence, now acuity.Instant) {
 // time. The other factor is suppressed until that time has passed; from then on, it replaces the factor of ev.
 func (v *patient) recordSilence(ev *acuity.Evidence, now acuity.Instant) {
 	e := v.c.Requirement(ev.Factor, ev.Variant)
-	if v.isDelivered(now) && e.EndsAtBirth(&v.Situation, ev.Last, ev.Kind == acuity.ByDiagnosis) {
+	end := ev.Last + e.Silent
+	if off := e.BirthEnd(&v.Situation, asserted(ev)); off != 0 && off <= min(now, end) {
 		return // ev no longer counts, but later evidence of the other factor may
 	}
-	end := ev.Last + e.Silent
 	v.suppressed, v.suppressedUntil = e.Becomes, max(v.suppressedUntil, end)
-	if now >= end && end > v.silence.since {
-		v.silence = silence{factor: e.Becomes, from: ev.Factor, since: end}
+	s := silence{factor: e.Becomes, from: ev.Factor, since: end, fetus: ev.Fetus}
+	if now < end || end <= v.silence.since {
+		return
 	}
+	silent := s.evidence()
+	if off := v.c.Requirement(s.factor, 0).BirthEnd(&v.Situation, asserted(&silent)); off == 0 || now < off {
+		v.silence = s
+	}
+}
+
+// asserted returns when and how the evidence was asserted.
+func asserted(ev *acuity.Evidence) *catalogue.Asserted {
+	return &catalogue.Asserted{Start: ev.Start, Last: ev.Last, ByDiagnosis: ev.Kind == acuity.ByDiagnosis, Fetus: ev.Fetus}
 }
 
 // judge returns the demand of a piece of evidence, and reports whether the evidence counts now.
@@ -97,7 +108,7 @@ func (v *patient) judgeBy(e *catalogue.Requirement, ev *acuity.Evidence, now acu
 	if ev.Factor == v.suppressed && v.suppressedUntil > now {
 		return catalogue.Judged{}, false
 	}
-	return e.Judge(&v.Situation, ev.Start, ev.Last, ev.Kind == acuity.ByDiagnosis, now)
+	return e.Judge(&v.Situation, asserted(ev), now)
 }
 
 // isPast reports whether evidence with the result o had a demand when it began but no longer has one.
@@ -105,7 +116,7 @@ func (v *patient) isPast(e *catalogue.Requirement, ev *acuity.Evidence, o *catal
 	if o.Need > 0 || o.Add > 0 {
 		return false
 	}
-	first, on := e.Judge(&v.Situation, ev.Start, ev.Last, ev.Kind == acuity.ByDiagnosis, ev.Start)
+	first, on := e.Judge(&v.Situation, asserted(ev), ev.Start)
 	return on && first.Need > 0
 }
 

@@ -19,7 +19,7 @@ func drawEvidence(t *rapid.T, now acuity.Instant, name string) acuity.Evidence {
 	c := catalogue.Default()
 	f := catalogue.Factor(rapid.IntRange(1, c.Len()).Draw(t, name))
 	if rapid.IntRange(0, 2).Draw(t, "often") == 0 { // so that several pieces of evidence often have the same factor
-		f = factor(pick(t, name, "labor-fhr-cat-ii", "labor-fhr-cat-iii", "high-mag", "high-hemorrhage", "pp-hemorrhage", "mews-active"))
+		f = factor(pick(t, name, "labor-fhr-cat-ii", "labor-fhr-cat-iii", "high-mag", "high-hemorrhage", "pp-hemorrhage", "mews-active", "labor-tolac"))
 	}
 	s := c.Spec(f)
 	start := now.Add(-time.Duration(rapid.IntRange(0, 1800).Draw(t, "start")) * time.Minute)
@@ -28,6 +28,7 @@ func drawEvidence(t *rapid.T, now acuity.Instant, name string) acuity.Evidence {
 		Factor: f, Variant: uint8(rapid.IntRange(0, len(s.Variants)-1).Draw(t, "variant")),
 		Kind: acuity.EvidenceKind(rapid.IntRange(1, 6).Draw(t, "kind")), Start: start, Last: last,
 		Source: acuity.Source{System: codes.ICD10CM, Code: fmt.Sprint("C", rapid.IntRange(0, 5).Draw(t, "code"))},
+		Fetus:  pick(t, "fetus", "", "A", "B"),
 	}
 	if f.IsNewborn() {
 		ev.Baby = uint8(rapid.IntRange(1, 3).Draw(t, "baby"))
@@ -50,6 +51,7 @@ func drawRoom(t *rapid.T, now acuity.Instant) acuity.RoomChart {
 		p.Arrived = now.Add(-time.Duration(rapid.IntRange(0, 40).Draw(t, "arrived")) * time.Minute)
 		if rapid.Bool().Draw(t, "born") {
 			p.Birth = now.Add(-time.Duration(rapid.IntRange(-100*(2-patients), 300).Draw(t, "birth")) * time.Minute)
+			p.Unborn = rapid.Bool().Draw(t, "unborn")
 		}
 		for j := range rapid.IntRange(0, 7).Draw(t, "evidences") {
 			p.Evidence = append(p.Evidence, drawEvidence(t, now, fmt.Sprint("factor", j)))
