@@ -56,7 +56,7 @@ func (u *State) removeEarly(o *acuity.Observation) bool {
 	}
 	var over []*registry.Visit
 	for _, v := range u.registry.Visits {
-		if !v.IsName() && !slices.ContainsFunc(v.Related(), (*registry.Visit).IsHere) {
+		if !v.IsName() && !slices.ContainsFunc(v.Related(), (*registry.Visit).IsNeeded) {
 			over = append(over, v)
 		}
 	}

@@ -437,3 +437,38 @@ func atoi(text string) int32 {
 func labelled(id int32, label string) acuity.CensusRoom {
 	return acuity.CensusRoom{ID: id, Label: label, Status: acuity.RoomOccupied}
 }
+
+// A mother has given birth, wherever her newborn goes. A newborn outside the unit needs no nurse of the unit.
+func TestDecisionsNewbornLeaves(t *testing.T) {
+	const day = 1440
+	list := func(o ...acuity.Observation) []acuity.Observation { return o }
+	mother := message(0, acuity.A01, "LDR:A", "class=I", "O66.41")
+	linked, unlinked := message(8, acuity.A01, "v=n1", "mother=v1", "LDR:A"), message(8, acuity.A01, "v=n1", "newborn", "LDR:A")
+	const alone, couplet = "<LDR:A> 60 pp-immediate-recovery-vag/0", "<LDR:A> 120 nb-stabilization/1 pp-immediate-recovery-vag/0"
+	decide(t, visits(map[string]decision{
+		"to a nursery, without a link": {
+			say:  list(mother, unlinked, message(20, acuity.A02, "v=n1", "newborn", "NBN:8")),
+			read: []axisReading{{8, couplet}, {20, alone + "; <NBN:8> 60 nb-stabilization/1"}},
+		},
+		"to a NICU, without a link": {
+			say:  list(mother, unlinked, message(20, acuity.A02, "v=n1", "newborn", "NICU:9")),
+			read: []axisReading{{20, "<NICU:9> 60 nb-intensive/2; " + alone}},
+		},
+		"in the other order of arrival": {
+			say:  list(unlinked, late(mother, 9), message(20, acuity.A02, "v=n1", "newborn", "NICU:9")),
+			read: []axisReading{{9, couplet}, {20, "<NICU:9> 60 nb-intensive/2; " + alone}},
+		},
+		"out of the unit": {
+			say:  list(mother, linked, message(20, acuity.A02, "v=n1", "mother=v1", "SURG:1")),
+			read: []axisReading{{8, couplet}, {20, alone}},
+		},
+		"out of the unit, and back": {
+			say:  list(mother, linked, message(20, acuity.A02, "v=n1", "mother=v1", "SURG:1"), message(30, acuity.A02, "v=n1", "mother=v1", "LDR:A")),
+			read: []axisReading{{20, alone}, {30, couplet}},
+		},
+		"discharged before the mother, and 7 days have passed": {
+			say:  list(mother, linked, message(20, acuity.A03, "v=n1", "mother=v1"), message(9*day, acuity.A08, "LDR:A", "O66.41"), message(10*day, acuity.A03), message(18*day, acuity.A01, "v=v2", "LDR:A", "class=I")),
+			read: []axisReading{{20, alone}, {9 * day, "<LDR:A> 20 pp-immediate-recovery-vag/0"}, {18 * day, "<LDR:A> 60 labor-standard/0"}},
+		},
+	}))
+}

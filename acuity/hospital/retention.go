@@ -81,7 +81,7 @@ func appendRelated(over []*registry.Visit, v *registry.Visit) []*registry.Visit 
 	return over
 }
 
-// isOver reports whether a visit and all visits joined with it can be removed. None of them may be at a location. A
+// isOver reports whether a visit and all visits joined with it can be removed. None of them may be needed. A
 // visit can be removed 7 days after its discharge or its last fact, whichever is later. A visit from a batch is
 // stored for 28 days after its discharge, in case another batch covers the same hours. A visit that has only a name
 // can be removed as soon as it has no statements.
@@ -99,7 +99,7 @@ func isOver(v *registry.Visit, now acuity.Instant) bool {
 
 // isOverAlone reports whether a visit can be removed, regardless of the visits that share a timeline with it.
 func isOverAlone(v *registry.Visit, now acuity.Instant) bool {
-	if n := len(v.Spans); n > 0 && v.Spans[n-1].To == 0 {
+	if v.IsNeeded() {
 		return false
 	}
 	if v.IsName() && v.Joined.Head == nil {

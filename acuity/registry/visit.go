@@ -23,6 +23,10 @@ func (v *Visit) IsHere() bool {
 	return n > 0 && v.Spans[n-1].To == 0
 }
 
+// IsNeeded reports whether the patient is in any place, or is the newborn of a mother who is. The mother's chart needs
+// the newborn's visit as long as she is there, because it may be the only source for the time of the birth.
+func (v *Visit) IsNeeded() bool { return v.IsHere() || v.Mother != nil && v.Mother.IsHere() }
+
 // AddStay adds a census stay, and drops the oldest stays beyond CapStays.
 func (v *Visit) AddStay(s facts.CensusStay) {
 	if n := len(v.Stays); n >= CapStays {

@@ -194,9 +194,12 @@ func wasReportedAt(v *registry.Visit, t acuity.Instant) bool {
 }
 
 // appendWithMother appends the spans of a newborn to dst: the newborn's own spans, then the mother's spans from the
-// time at which she leaves the shared room (docs/decisions.md#newborn-location). A newborn that was never placed is
-// where its mother is.
+// time at which she leaves the shared room (docs/decisions.md#newborn-location). A newborn without a room is where its
+// mother is, unless it left the unit.
 func appendWithMother(own, mothers []registry.LocationSpan, from, to acuity.Instant, dst []registry.LocationSpan) []registry.LocationSpan {
+	if n := len(own); n > 0 && own[n-1].Kind == location.Outside {
+		return append(dst, own...)
+	}
 	leaves := from // time from which the newborn follows its mother
 	if n := len(own); n > 0 && own[n-1].Kind == location.InRoom {
 		home := own[n-1]

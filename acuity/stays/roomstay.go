@@ -80,8 +80,9 @@ func (l *Builder) mergeNewborn(v *registry.Visit) []registry.LocationSpan {
 }
 
 // motherOf returns the visit of a newborn's mother, according to the links in messages. Personal names are never
-// compared. Without a link, it returns the visit of the mother who was in the newborn's last room when the newborn
-// arrived there. It returns nil if there is no such visit.
+// compared. Without a link, it returns the visit of the mother who was in the newborn's room when the newborn arrived
+// there. If several rooms had a mother then, the last one counts; a move to a nursery does not end the relation. It
+// returns nil if there is no such visit.
 func (l *Builder) motherOf(v *registry.Visit) *registry.Visit {
 	if id := v.Timeline.MotherVisit; id != "" && id != v.ID {
 		if m := l.Names.VisitNamed(id); m != nil && m != v && !m.Timeline.Newborn {
@@ -93,16 +94,20 @@ func (l *Builder) motherOf(v *registry.Visit) *registry.Visit {
 			return m
 		}
 	}
-	if v.Timeline.MotherVisit != "" || v.Timeline.MotherPatient != "" || len(v.Timeline.Stays) == 0 {
+	if v.Timeline.MotherVisit != "" || v.Timeline.MotherPatient != "" {
 		return nil
 	}
-	s := &v.Timeline.Stays[len(v.Timeline.Stays)-1]
-	p := l.Locations.Table.Placement(s.Place())
-	if p.Kind != location.InRoom {
-		return nil
-	}
-	if r := l.Room(p.Room); r != nil {
-		for _, m := range slices.Backward(r.Stays) {
+	for i := range slices.Backward(v.Timeline.Stays) {
+		s := &v.Timeline.Stays[i]
+		p := l.Locations.Table.Placement(s.Place())
+		r := l.Room(p.Room)
+		if p.Kind != location.InRoom || r == nil {
+			continue
+		}
+		later, _ := slices.BinarySearchFunc(r.Stays, s.From+1, func(m registry.RoomStay, at acuity.Instant) int {
+			return cmp.Compare(m.From, at)
+		})
+		for _, m := range slices.Backward(r.Stays[:later]) {
 			if m.Holds(s.From) && !m.V.Timeline.Newborn {
 				return m.V
 			}
