@@ -165,11 +165,12 @@ func (n *builder) admit(t *AppliedEvent) {
 	if !wasOpen {
 		n.openVisit(t.At)
 	}
+	from := n.stay
 	if !wasOpen || !e.NamesNoPlace(n.how.IsWard) {
 		n.move(t)
 	}
 	if !repeated {
-		n.countMove(t)
+		n.countMove(t, from)
 	}
 }
 
@@ -188,7 +189,7 @@ func (n *builder) transfer(t *AppliedEvent) {
 		n.openVisit(t.At)
 		t.begins = true
 		n.move(t)
-		n.countMove(t)
+		n.countMove(t, -1)
 		return
 	case e.Place.IsZero() && !e.PlaceNull:
 		t.Disposition = LocationMissing
@@ -208,10 +209,11 @@ func (n *builder) transfer(t *AppliedEvent) {
 	// An Encounter may name its first location from a later time than its own start. The patient then comes to that
 	// location as part of the admission, which already counts.
 	arrives := e.Resource != "" && here.Place().IsZero() && here.Placing.Resource == e.Resource
+	from := n.stay
 	n.applyDetails(t)
 	n.move(t)
 	if !arrives {
-		n.countMove(t)
+		n.countMove(t, from)
 	}
 }
 
@@ -226,11 +228,12 @@ func (n *builder) discharge(t *AppliedEvent) {
 		n.ClosedAt = t.At
 		return
 	}
-	n.Stays[n.stay].To = t.At
+	from := n.stay
+	n.Stays[from].To = t.At
 	n.Open, n.stay, n.ClosedAt = false, -1, t.At
 	n.Diagnoses, n.Birth, n.Cesarean, n.reasons = nil, 0, false, 0
 	t.closes = true
-	n.countMove(t)
+	n.countMove(t, from)
 }
 
 // update applies an update (A08), or the registration (A04) of an inpatient. Only an A08 can open the visit or move
@@ -284,13 +287,23 @@ func (n *builder) move(t *AppliedEvent) {
 	t.moved = true
 }
 
-// countMove adds an event to the moves that count toward turnover.
-func (n *builder) countMove(t *AppliedEvent) {
+// countMove adds an event to the moves that count toward turnover, unless the patient was outside the unit before the
+// event and still is. The argument from is the index of the stay before the event, or -1 if there was none.
+func (n *builder) countMove(t *AppliedEvent, from int16) {
 	n.lastMove = t.Event
+	if n.isOutside(from) && n.isOutside(n.stay) {
+		return
+	}
 	if n.Moves == nil {
 		n.Moves = make([]acuity.Instant, 0, 6)
 	}
 	n.Moves = append(n.Moves, t.At)
+}
+
+// isOutside reports whether a stay, given by its index, is outside the unit. -1 means that the patient is not in the
+// hospital.
+func (n *builder) isOutside(stay int16) bool {
+	return stay < 0 || n.how.IsOutside != nil && n.how.IsOutside(n.Stays[stay].Place())
 }
 
 // addSubject records an additional reference to the patient, up to capSubjects.

@@ -150,6 +150,8 @@ type Options struct {
 	SameRoom func(a, b *acuity.Location) bool
 	// IsWard reports whether a location names a unit but no room. If it is nil, no location is a ward.
 	IsWard func(*acuity.Location) bool
+	// IsOutside reports whether a location is outside the unit. If it is nil, no location is outside.
+	IsOutside func(*acuity.Location) bool
 	// TrustA08 is the hospital's setting that lets an update (A08) move a patient.
 	TrustA08 bool
 	// FoldAt is the instant at which the newest folded event counts (docs/decisions.md#folded-events), or 0 if no event

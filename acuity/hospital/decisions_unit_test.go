@@ -118,6 +118,17 @@ func TestDecisionsUnit(t *testing.T) {
 				census(0, empty(1)), staffing(0, 4, acuity.Yes), message(5, acuity.A01, "MBU:3", "class=I"), message(6, acuity.A02, "MBU:4"), message(7, acuity.A12, "from=MBU:4", "cancels=6"),
 			}, 10, "green - flow=green/125",
 		},
+		"moves in other units are none": {
+			[]acuity.Observation{
+				census(0, empty(1)), staffing(0, 4, acuity.Yes), message(1, acuity.A01, "ICU:A", "class=I"), message(2, acuity.A02, "SURG:B"),
+				message(3, acuity.A03), message(4, acuity.A01, "v=v2", "ICU:A", "class=I"), message(5, acuity.A02, "v=v2", "MBU:3"),
+			}, 10, "green - flow=green/125",
+		},
+		"but leaving the unit is one": {
+			[]acuity.Observation{
+				census(0, empty(1)), staffing(0, 4, acuity.Yes), message(1, acuity.A01, "MBU:3", "class=I"), message(2, acuity.A02, "ICU:A"), message(3, acuity.A03),
+			}, 10, "yellow flow flow=yellow/250",
+		},
 		"contract 2: a plan takes over at its time": {
 			[]acuity.Observation{many(labor), staffing(0, 5, acuity.Yes), plan(0, 60, 1)}, 60, "yellow critical short=0",
 		},

@@ -84,7 +84,8 @@ func New(hospital string) *State {
 	}
 	u.capacity = capacity{Registry: g, names: &u.names, locations: &u.locations}
 	u.locations = identity.Locations{Registry: g, Located: map[acuity.Location]*identity.LocatedPlace{}}
-	u.locations.Options = adt.Options{SameRoom: u.locations.Table.SameRoom, IsWard: u.locations.Table.IsWard}
+	table := &u.locations.Table
+	u.locations.Options = adt.Options{SameRoom: table.SameRoom, IsWard: table.IsWard, IsOutside: table.IsOutside}
 	u.timelines = identity.Timelines{Registry: g, Names: &u.names, Joins: &u.joins, Settings: &u.settings, Locations: &u.locations}
 	u.stays = stays.Builder{
 		Registry: g, Names: &u.names, Timelines: &u.timelines, Locations: &u.locations, Statements: &u.statements,

@@ -286,6 +286,9 @@ func (t *Table) rowOf(l *acuity.Location) *acuity.Place {
 // IsWard reports whether a location names a unit but no room (docs/decisions.md#point-of-care-alone).
 func (t *Table) IsWard(l *acuity.Location) bool { return t.Placement(l).Kind == WithoutRoom }
 
+// IsOutside reports whether a location is outside the unit (docs/decisions.md#outside-locations).
+func (t *Table) IsOutside(l *acuity.Location) bool { return t.Placement(l).Kind == Outside }
+
 // SameRoom reports whether two locations are equal or resolve to the same room.
 func (t *Table) SameRoom(a, b *acuity.Location) bool {
 	if *a == *b {
