@@ -237,13 +237,14 @@ func (l *Statements) hasRelatedStatement(h *Statement) bool {
 }
 
 // trim drops the least important statements beyond the maximum: the oldest ones that a newer statement about the same
-// subject replaces or, if there are too few, the oldest of all.
+// subject and patient replaces or, if there are too few, the oldest of all. The list of a room contains statements about
+// patients who have left the room.
 func (l *Statements) trim(lose func(*Statement)) {
 	var old []int64
 	for i := range l.list {
 		list := l.list[i].statements
 		eachSuperseded(len(list), func(j int) (uint64, bool) { return list[j].SubjectHash, true },
-			func(j, k int) bool { return sameSubject(&list[j], &list[k]) },
+			func(j, k int) bool { return list[j].Owner == list[k].Owner && sameSubject(&list[j], &list[k]) },
 			func(j int) acuity.Instant { return list[j].OrderTime() },
 			func(j int) { old = append(old, list[j].Number) })
 	}

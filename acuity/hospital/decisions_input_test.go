@@ -6,6 +6,7 @@ import (
 	"svc/acuity"
 	"svc/acuity/catalogue"
 	"svc/acuity/codes"
+	"svc/acuity/evidence"
 )
 
 // TestDecisionsSignals covers the decisions on clinical statements and on reading codes and values
@@ -256,4 +257,23 @@ func roster(at float64, nurses ...acuity.RosterNurse) acuity.Observation {
 	o := said(at, acuity.ChannelRoster)
 	o.Roster = &acuity.Roster{AsOf: minute(at), Nurses: nurses}
 	return o
+}
+
+// Statements about the next patient of a room do not replace those about a patient who has left it, however many there
+// are.
+func TestDecisionsManyStatements(t *testing.T) {
+	say := []acuity.Observation{
+		census(0, holds(4, "labor-standard", "visit=v1")),
+		clinical(1, 4, mag()),
+		census(10, holds(4, "labor-standard", "visit=v2"), holds(5, "labor-standard", "visit=v1")),
+		clinical(12, 4, mag()),
+	}
+	for i := range 2 * evidence.MaxStatements {
+		at := 20 + float64(i)/10
+		say = append(say, clinical(at, 4, fhr([]string{"I", "II"}[i%2]).seen(at)))
+	}
+	both := "4 60 high-mag/3 labor-standard/0; 5 60 high-mag/3 labor-standard/0"
+	decide(t, map[string]decision{"magnesium": {say: say, read: []axisReading{
+		{19, both}, {70, "4 60 high-mag/3 labor-fhr-cat-ii/2 labor-standard/0; 5 60 high-mag/3 labor-standard/0"},
+	}}})
 }
