@@ -2,6 +2,7 @@ package hospital
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -54,6 +55,39 @@ func TestLaterEncounterWarnsOfAnotherSubject(t *testing.T) {
 		if n := warned(unit.Apply(encounter(2), 3)); n != 0 {
 			t.Errorf("%s: %d warnings of its next version, want 0", name, n)
 		}
+	}
+}
+
+// A version of a resource that moves from a visit to a patient is not compared with the patient of a visit, with or
+// without a restart.
+func TestMovedVersionHasNoOtherSubject(t *testing.T) {
+	version := func(minutes int64, s acuity.Signal) acuity.Observation {
+		at := day + acuity.Instant(minutes*60_000)
+		s.Kind, s.System, s.Code, s.Resource, s.UpdatedAt = catalogue.KindMedication, codes.RxNorm, "6585", "bag", at
+		return acuity.Observation{Channel: acuity.ChannelFHIR, ReceivedAt: at, Signals: []acuity.Signal{s}}
+	}
+	encounter := func(minutes int64) acuity.Observation {
+		at := day + acuity.Instant(minutes*60_000)
+		return acuity.Observation{Channel: acuity.ChannelFHIR, ReceivedAt: at, Events: []acuity.Event{{
+			ID: strconv.FormatInt(minutes, 10), Type: acuity.A01, At: day, UpdatedAt: at, Resource: "Encounter/e", Encounter: "Encounter/e",
+			Visit: "v1", Patient: "p2", Subject: "ref 2", Class: 'I', Place: ldr("L1"),
+		}}}
+	}
+	older := version(1, acuity.Signal{Visit: "v2", Patient: "p9"})
+	older.Signals = append(older.Signals, version(3, acuity.Signal{Patient: "p2"}).Signals...)
+	u, log := New(testHospital), changelog{}
+	broken := u
+	for i, o := range []acuity.Observation{encounter(0), older, encounter(3000), encounter(3001)} {
+		o.Hospital = testHospital
+		a, b := u.Apply(&o, int64(i)), acuity.Change{}
+		if b = a; broken != u {
+			b = broken.Apply(&o, int64(i))
+		}
+		if x, y := rendered(a.Warnings), rendered(b.Warnings); x != y || strings.Contains(x, "subject_differs") {
+			t.Errorf("step %d: %s, restored %s", i, x, y)
+		}
+		log.write(broken)
+		broken = log.restore(t)
 	}
 }
 

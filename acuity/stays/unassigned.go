@@ -43,7 +43,8 @@ func (k *Statements) HolderOfResource(h *evidence.ResourceStatement, to identity
 	return to
 }
 
-// moveResource moves the versions of a resource to another holder.
+// moveResource moves the versions of a resource to another holder. A version that moves to a patient no longer needs
+// the patient that it names, because it is not compared with a visit's patient; its record would not contain the name.
 func (k *Statements) moveResource(from, to identity.Holder, whole string) {
 	k.Work.RecountWaiting = k.Work.RecountWaiting || from.V == nil || from.V.IsName()
 	var taken, left evidence.ResourceStatements
@@ -61,6 +62,10 @@ func (k *Statements) moveResource(from, to identity.Holder, whole string) {
 		k.Names.Drop(from.Unassigned)
 	}
 	for _, h := range taken {
+		if to.V == nil {
+			version := *h.Version
+			version.Subject, h.Version = nil, &version
+		}
 		k.AddStatement(to, h)
 	}
 }
