@@ -37,6 +37,7 @@ const (
 	anUnusedOne  = `{"resourceType":"Appointment"}`
 	aDeletion    = `{"request":{"method":"DELETE","url":"Condition/c9"}}`
 	aNestedOne   = `{"resourceType":"Bundle","type":"collection","entry":[{"resource":{"resourceType":"Observation","id":"o2","status":"finished"}}]}`
+	aHandshake   = `{"resource":{"resourceType":"Parameters"},"request":{"method":"GET","url":"Subscription/1/$status"},"response":{"status":"200"}}`
 	noResource   = `{"resource":7}`
 	withoutClass = `{"resourceType":"Encounter","id":"e2","status":"in-progress","identifier":[{"value":"VN2"}],"period":{"start":"2026-03-04T09:00:00Z"}}`
 )
@@ -128,6 +129,8 @@ func TestOperationOutcomes(t *testing.T) {
 		"a bad one":            {"fhir", aBadOne, nil, 422, "information informational ignored; error code-invalid status_unknown Observation.status"},
 		"one that is not used": {"fhir", anUnusedOne, nil, 200, "information informational ignored; information informational type_not_used"},
 		"a slash behind":       {"fhir/", anEncounter, nil, 200, "information informational applied"},
+		"a handshake":          {"fhir", bundled("history", aHandshake), nil, 200, "information informational ignored; information informational type_not_used Bundle.entry[0].resource"},
+		"a heartbeat of R5":    {"fhir", bundled("subscription-notification", aHandshake), nil, 200, "information informational ignored; information informational type_not_used Bundle.entry[0].resource"},
 		"a list":               {"fhir", `[` + withoutClass + `,` + aBadOne + `]`, nil, 200, "information informational applied; warning required required [0].class; error code-invalid status_unknown [1].status"},
 		"a collection":         {"fhir", bundled("collection", anEncounter), nil, 200, "information informational applied"},
 		"no JSON":              {"fhir", `{`, nil, 400, "error invalid json"},

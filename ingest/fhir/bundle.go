@@ -140,10 +140,18 @@ func (p *parser) bundle(path string, level int) {
 	}
 }
 
-// bundleTypes are the Bundle types of FHIR R4.
+// bundleTypes are the Bundle types of FHIR R4, and notificationType.
 var bundleTypes = []string{
-	"document", "message", "transaction", "transaction-response", "batch", "batch-response", "history", "searchset", "collection",
+	"document", "message", "transaction", "transaction-response", "batch", "batch-response", historyType, "searchset", "collection",
+	notificationType,
 }
+
+// Types of Bundles that report past requests. In R4, a notification of a subscription is a history, and R5 has a type
+// of its own for it.
+const (
+	historyType      = "history"
+	notificationType = "subscription-notification"
+)
 
 // typeOfBundle returns the type of the Bundle that is the next object, or "" if the type is unknown. The type usually
 // precedes the entries.

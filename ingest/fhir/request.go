@@ -51,20 +51,24 @@ func (p *parser) requestOf(c, n int32) request {
 }
 
 // isServed reports whether the request is supported. If the request is not supported, isServed declines the entry,
-// and no part of the entry is applied.
+// and no part of the entry is applied. In a Bundle that reports past requests, an entry contains the whole resource,
+// whether it was patched or read, as the status of a subscription is with GET Subscription/<id>/$status.
 func (q *request) isServed(of string) bool {
 	address, _, searches := bytes.Cut(q.url, []byte("?"))
 	last := address[bytes.LastIndexByte(address, '/')+1:]
+	past := of == historyType || of == notificationType
 	switch method := string(q.method); {
+	case past && (method == "GET" || method == "HEAD" || method == "PATCH"):
+		return true
 	case method == "GET" || method == "HEAD":
 		q.decline(EntryNotAllowed, "method_not_supported", "method")
-	case method == "PATCH" && of != "history": // a history entry contains the whole patched resource
+	case method == "PATCH":
 		q.decline(EntryNotSupported, "method_not_supported", "method")
 	case method == "DELETE" && searches:
 		q.decline(EntryNotSupported, "delete_by_search", "url")
 	case bytes.HasPrefix(last, []byte("$")), string(last) == "_search":
 		q.decline(EntryNotSupported, "operation_not_supported", "url")
-	case !slices.Contains([]string{"", "POST", "PUT", "PATCH", "DELETE"}, method):
+	case !slices.Contains([]string{"", "POST", "PUT", "DELETE"}, method):
 		q.decline(EntryNotSupported, "method_not_supported", "method")
 	default:
 		return true
