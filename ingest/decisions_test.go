@@ -122,6 +122,9 @@ func TestDecisions(t *testing.T) {
 			say: []said{msg("A01", "080000-0600", "3="+ldr, "DG1|1|I9|O13.3^x^I10", "DG1|2||77^x^L^O66.41^y^I10C")}, want: "LDR04 60 labor-tolac high-preeclampsia labor-standard",
 		},
 		"is unmapped": {
+		"a facility alone is no place": {
+			say: []said{msg("A01", "080000-0600", "3="+ldr), msg("A02", "081000-0600", "3=^^^STMARY")}, want: labor, warnings: "location_missing@PV1-3",
+		},
 			say: []said{msg("A01", "080000-0600", "3="+ldr, "DG1|1|I9|O13.3^x")}, want: labor,
 		},
 		"no system: by the shape": {

@@ -268,6 +268,8 @@ func (m *parted) isOverridden(f messageFact) bool {
 		return true // TestAck covers the modes; the code in JSON may be the same in both modes
 	case "PID-3.1", "PID-3.5", "PID-21.1", "PID-21.5": // only one of several numbers is used
 		return repeated() && (m.get(f.s, f.field, f.repetition, 5) != "MR" || f.component == 5 && f.repetition == 0) || !repeated() && f.component == 5
+	case "PV1-3.4", "PV1-6.4": // a facility alone is no location
+		return own(f.field, 1)+own(f.field, 2)+own(f.field, 3) == ""
 	case "PV1-10.1": // the service's name takes precedence
 		return own(10, 2) != "" || own(10, 5) != ""
 	case "PV2-36.1", "PID-7.1", "PV1-4.1":

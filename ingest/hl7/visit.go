@@ -253,11 +253,9 @@ func (d *decoder) place(field []byte, at position) acuity.Location {
 	}
 	var parts [4][]byte
 	d.split(field, parts[:])
-	return acuity.Location{
-		PointOfCare: read(d.pointOfCare(parts[0])),
-		Room:        read(parts[1]),
-		Bed:         read(parts[2]),
-		Facility:    read(part(parts[3], d.subcomponent, 1)),
+	place := acuity.Location{PointOfCare: read(d.pointOfCare(parts[0])), Room: read(parts[1]), Bed: read(parts[2])}
+	if !place.IsZero() { // a facility alone is no place to which a patient can move
+		place.Facility = read(part(parts[3], d.subcomponent, 1))
 	}
 }
 
