@@ -57,6 +57,10 @@ func TestDecisions(t *testing.T) {
 	event := func(kind, clock, more string) said {
 		return said{"adt", `{"eventType":"` + kind + `","occurredAt":"2026-03-04T` + clock + `Z","visitId":"VN1"` + more + `}`}
 	}
+	mother := msg("A01", "080000-0600", "3=MBU^301", "PID|1||MRN1^^^STMARY^MR|||||||||||||||ACC1")
+	born := func(event, clock, account, mother string) said { // without a place of its own
+		return msg(event, clock+"00-0600", "4=N", "19=VN2", "PID|1||MRN2^^^STMARY^MR|||||||||||||||"+account+"|||"+mother)
+	}
 	const labor, mag = "LDR04 60 labor-standard", `{"roomId":4,"signals":[{"kind":"medication","system":"RxNorm","code":"6585","startedAt":"2026-03-04T15:00:00Z"}]}`
 	for rule, row := range map[string]struct {
 		say      []said
@@ -118,13 +122,13 @@ func TestDecisions(t *testing.T) {
 		"a null place of a transfer": {
 			say: []said{msg("A01", "080000-0600", "3="+ldr), msg("A02", "081000-0600", `3=""`)}, want: "",
 		},
+		"a facility alone is no place": {
+			say: []said{msg("A01", "080000-0600", "3="+ldr), msg("A02", "081000-0600", "3=^^^STMARY")}, want: labor, warnings: "location_missing@PV1-3",
+		},
 		"2 DG1-3.3 wins over DG1-2, the alternate counts too": {
 			say: []said{msg("A01", "080000-0600", "3="+ldr, "DG1|1|I9|O13.3^x^I10", "DG1|2||77^x^L^O66.41^y^I10C")}, want: "LDR04 60 labor-tolac high-preeclampsia labor-standard",
 		},
 		"is unmapped": {
-		"a facility alone is no place": {
-			say: []said{msg("A01", "080000-0600", "3="+ldr), msg("A02", "081000-0600", "3=^^^STMARY")}, want: labor, warnings: "location_missing@PV1-3",
-		},
 			say: []said{msg("A01", "080000-0600", "3="+ldr, "DG1|1|I9|O13.3^x")}, want: labor,
 		},
 		"no system: by the shape": {
@@ -148,6 +152,23 @@ func TestDecisions(t *testing.T) {
 				msg("A02", "085000-0600", "3=MBU^302"),
 			},
 			want: "MBU 302 20 nb-stabilization pp-couplet",
+		},
+		"a newborn with the mother's account in PID-21": {
+			say:  []said{mother, born("A01", "0900", "", "ACC1^^^STMARY^AN"), msg("A02", "091000-0600", "3=MBU^302")},
+			want: "MBU 302 120 nb-stabilization pp-immediate-recovery-vag",
+		},
+		"a newborn with the mother's visit in PID-21": {
+			say: []said{mother, born("A01", "0900", "", "VN1^^^STMARY^VN")}, want: "MBU 301 120 nb-stabilization pp-immediate-recovery-vag",
+		},
+		"a newborn in the mother's account": {
+			say: []said{mother, born("A01", "0900", "ACC1", "ACC1^^^STMARY^AN")}, want: "MBU 301 120 nb-stabilization pp-immediate-recovery-vag",
+		},
+		"a newborn who is not of PID-21's account": {
+			say: []said{
+				mother, msg("A01", "080000-0600", "3=MBU^305", "19=VN5", "PID|1||MRN5^^^STMARY^MR|||||||||||||||ACC5"),
+				born("A01", "0900", "", "ACC5^^^STMARY^AN"), born("A08", "0910", "", "MRN1^^^STMARY^MR"),
+			},
+			want: "MBU 301 120 nb-stabilization pp-immediate-recovery-vag; MBU 305 20 pp-couplet",
 		},
 		"a patient without a visit": {
 			say: []said{msg("A01", "080000-0600", "3="+ldr, "19=")}, want: labor, warnings: "visit_by_patient@PV1-19",

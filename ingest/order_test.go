@@ -170,6 +170,11 @@ var visits = map[string][]string{
 		`{"resourceType":"Patient","id":"p1","identifier":[{"type":{"coding":[{"code":"MR"}]},"value":"MRN1"}]}`,
 		adt("A02", "0900", "", `MBU^31`, "I"),
 	},
+	"a newborn whose mother's account is in PID-21, later her number": {
+		strings.Replace(adt("A01", "0800", "", `LDR^L1`, "I"), "^MR", "^MR"+strings.Repeat("|", 15)+"ACC1", 1),
+		strings.NewReplacer("MRN1", "MRN5", "VN1", "VN5").Replace(adt("A01", "0805", "", `LDR^L5`, "I")), adt("A02", "0900", "", `MBU^31`, "I"),
+		bornOf("A01", "0830", "ACC1^^^STMARY^AN"), bornOf("A08", "0840", "MRN1^^^STMARY^MR"), bornOf("A08", "0850", "V7^^^STMARY^VN"),
+	},
 	"one of three, whose number an earlier visit joins to her Patient": append([]string{babys(byNumber)}, third...),
 	"the same by its class": append([]string{strings.Replace(babys(byNumber), `"IMP"`, `"N"`, 1)}, third...),
 	"an infusion on hold, known before the visit": {
@@ -188,6 +193,11 @@ var third = []string{
 	encounter("in-progress", "08:15", stays("L1", "08:10"), ""), twins, named("Patient", "b2", `"multipleBirthInteger":3`),
 	`{"resourceType":"Encounter","id":"b0","meta":{"lastUpdated":"2026-03-04T08:50:00Z"},"status":"finished","class":{"code":"AMB"},
 "subject":{"reference":"Patient/b2","identifier":{"value":"MRN2"}},"period":{"start":"2026-03-04T08:45:00Z","end":"2026-03-04T08:50:00Z"}}`,
+}
+
+// bornOf returns a message about a newborn without a location. mother is the text of PID-21.
+func bornOf(kind, at, mother string) string {
+	return strings.NewReplacer("MRN1", "MRN2", "^MR", "^MR"+strings.Repeat("|", 18)+mother, "VN1", "VN2").Replace(adt(kind, at, "", "", "N"))
 }
 
 // state returns the state of a unit as text: the location and evidence of each patient, and the

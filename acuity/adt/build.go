@@ -15,6 +15,7 @@ type builder struct {
 	stay     int16 // index of the current stay; -1: the visit is not open
 	reasons  acuity.Reasons
 	lastMove *Event // newest event that counted toward turnover
+	byHL7    bool   // whether MotherVisit is from an HL7 message
 }
 
 // Build returns the timeline of the events of one visit. The result depends on the set of events, not on their order.
@@ -360,8 +361,11 @@ func (n *builder) applyDetails(t *AppliedEvent) {
 	case e.Patient != "":
 		n.Patient = e.Patient
 	}
-	if e.MotherVisit != "" {
-		n.MotherVisit = e.MotherVisit
+	switch {
+	case e.MotherVisit != "":
+		n.MotherVisit, n.byHL7 = e.MotherVisit, e.Feed == acuity.ChannelHL7
+	case e.MotherPatient != "" && e.Feed == acuity.ChannelHL7 && n.byHL7: // the feed now names another mother, or none
+		n.MotherVisit, n.byHL7 = "", false
 	}
 	replace(&n.MotherPatient, e.MotherPatient)
 }

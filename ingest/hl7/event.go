@@ -88,6 +88,7 @@ func (m *Message) Facts(o Options) (acuity.Event, *Fault) {
 	}
 	d.readLocations()
 	d.classify()
+	d.setMother()
 	d.readDiagnoses()
 	return d.event, nil
 }

@@ -12,8 +12,7 @@ import (
 // deleted is the text of a field that was sent as "", in an event that deletes the known value.
 const deleted = `""`
 
-// setSubjects sets the visit, the patient and, if the message identifies her, the patient's mother. It returns false
-// if the message identifies neither a visit nor a patient.
+// setSubjects sets the visit and the patient. It returns false if the message identifies neither.
 func (d *decoder) setSubjects() bool {
 	e := &d.event
 	if patient := d.medicalRecord(d.field(d.pid, 3), "PID", 3); len(patient) > 0 {
@@ -29,22 +28,35 @@ func (d *decoder) setSubjects() bool {
 	default:
 		return false
 	}
-	mother := d.medicalRecord(d.field(d.pid, 21), "PID", 21)
+	return true
+}
+
+// setMother sets the patient's mother, if the message identifies her. A newborn's message may give the number of the
+// mother's visit or account instead of her patient number (HL7 v2.5.1, 3.4.2.21). If the newborn's visit has only that
+// number, it does not identify the mother's visit.
+func (d *decoder) setMother() {
+	e := &d.event
+	mother, kind := d.recordOf(d.field(d.pid, 21), "PID", 21)
 	for i, relative := range d.nk1 {
 		if len(mother) > 0 || i == maxRelatives {
 			break
 		}
 		if string(d.at(d.field(relative, 3), 1)) == "MTH" {
-			mother = d.medicalRecord(d.field(relative, 33), "NK1", 33)
+			mother, kind = d.recordOf(d.field(relative, 33), "NK1", 33)
 		}
 	}
-	switch {
-	case len(mother) > 0:
+	switch number := string(kind); {
+	case len(mother) == 0:
+		if d.isDeletion(d.field(d.pid, 21)) {
+			e.MotherPatient = deleted
+		}
+	case e.Newborn && (number == "AN" || number == "VN"):
+		if visit := d.pseudonym(KindVisit, mother); visit != e.Visit {
+			e.MotherVisit = visit
+		}
+	default:
 		e.MotherPatient = d.pseudonym(KindPatient, mother)
-	case d.isDeletion(d.field(d.pid, 21)):
-		e.MotherPatient = deleted
 	}
-	return true
 }
 
 // readNumbers reads the visit number and the account number of the visit. If both fields contain the same number,
@@ -80,9 +92,15 @@ func (d *decoder) cx(field []byte) []byte {
 // else the first number. Because the type decides, a different order of the numbers rarely yields a different
 // patient. A repetition without a number does not count, whatever its type.
 func (d *decoder) medicalRecord(field []byte, segment string, n int) []byte {
+	number, _ := d.recordOf(field, segment, n)
+	return number
+}
+
+// recordOf returns the number that medicalRecord returns, and its type (HL7 table 0203).
+func (d *decoder) recordOf(field []byte, segment string, n int) (number, kind []byte) {
 	field = d.oneLine(field)
 	if len(field) == 0 {
-		return nil
+		return nil, nil
 	}
 	chosen, best := field, recordNone
 	rest := field
@@ -100,7 +118,7 @@ func (d *decoder) medicalRecord(field []byte, segment string, n int) []byte {
 		}
 		rest = rest[i+1:]
 	}
-	return d.id(part(part(chosen, d.component, 1), d.subcomponent, 1), position{segment: segment, field: n})
+	return d.id(part(part(chosen, d.component, 1), d.subcomponent, 1), position{segment: segment, field: n}), part(chosen, d.component, 5)
 }
 
 const (
@@ -257,6 +275,7 @@ func (d *decoder) place(field []byte, at position) acuity.Location {
 	if !place.IsZero() { // a facility alone is no place to which a patient can move
 		place.Facility = read(part(parts[3], d.subcomponent, 1))
 	}
+	return place
 }
 
 // pointOfCare reads a point of care. It may be an HD (name & id & type), of which only the name is used, or a name
