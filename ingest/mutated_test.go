@@ -172,8 +172,8 @@ func (a *tried) names(feed string, of part) bool {
 		}
 	}
 	for _, i := range a.issues {
-		entry := strings.TrimSuffix(of.path, ".resource")                                    // the fault may be the method of the entry
-		place := strings.TrimSuffix(i.Expression, ".resourceType") // without its type, a resource is not read at all
+		entry := strings.TrimSuffix(of.path, ".resource")                             // the fault may be the method of the entry
+		place := strings.TrimSuffix(i.Expression, ".resourceType")                    // without its type, a resource is not read at all
 		if covers(place, entry) || i.Code == "type_not_used" && !readTypes[of.kind] { // only the first resource of each type is named
 			return true
 		}

@@ -116,6 +116,9 @@ func (m *mapper) encounter(r *resource) bool {
 	}
 	m.classify(r, &e)
 	begun := now == open
+	if now != finished {
+		m.warnUnusedEnd(r, r.during.end, "period.end")
+	}
 	if e.Class == 'P' {
 		now = planned
 	}
@@ -262,6 +265,17 @@ func (d *document) firstPlaced(r *resource, begun acuity.Moment) (first acuity.M
 func (m *mapper) instead(r *resource, e *acuity.Event, field string) acuity.Instant {
 	m.warn(r, "event_time_missing", field)
 	return cmp.Or(e.UpdatedAt, m.ReceivedAt)
+}
+
+// warnUnusedEnd warns about an end in the past, of a resource that has not ended according to its status.
+func (d *document) warnUnusedEnd(r *resource, end span, field string) {
+	switch at, ok := d.instant(end); {
+	case end.empty():
+	case !ok:
+		d.warn(r, "time_unreadable", field)
+	case max(at.From, at.To) <= d.ReceivedAt:
+		d.warn(r, "end_not_used", field)
+	}
 }
 
 // newbornDays is the age in days below which a patient is a newborn (docs/decisions.md#primary-table).

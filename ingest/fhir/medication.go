@@ -86,7 +86,11 @@ func (m *mapper) administration(r *resource) bool {
 	// A running administration counts as observed at its start. An administration that has ended counts as observed
 	// at its end, if the end is known.
 	s.ObservedAt, s.ObservedFrom = s.StartedAt, s.StartedFrom
-	if status == acuity.SignalEnded {
+	switch status {
+	case acuity.SignalRetracted:
+	case acuity.SignalActive, acuity.SignalOnHold:
+		m.warnUnusedEnd(r, r.during.end, "effective.end")
+	case acuity.SignalEnded:
 		end, sent := m.moment(r, r.during.end, "effective.end")
 		switch {
 		case end != 0:

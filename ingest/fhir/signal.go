@@ -149,7 +149,9 @@ func (m *mapper) condition(r *resource) bool {
 			m.reject(r, "status_unknown", "clinicalStatus")
 			return false
 		case clinical != "":
-			status = clinicalStates[clinical]
+			if status = clinicalStates[clinical]; status == acuity.SignalActive && r.abated {
+				m.warn(r, "end_not_used", "abatement")
+			}
 		case r.abated: // docs/decisions.md#condition-without-status
 			status = acuity.SignalEnded
 		}

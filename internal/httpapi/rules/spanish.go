@@ -60,6 +60,7 @@ var spanish = map[string]string{
 	"encoding_repeated": `MSH-2 repite un carácter o el de MSH-1; envíe de tres a cinco caracteres distintos, por lo general ^~\& ` +
 		`(en JSON, "^~\\&").`,
 	"encoding_short": `MSH-2 tiene menos de tres caracteres; envíe de tres a cinco caracteres distintos, por lo general ^~\&.`,
+	"end_not_used":   "Según el estado, esto no ha terminado, así que no se usó su fin; envíe el estado que corresponde.",
 	"escape_unknown": `Una secuencia de escape no se conoce o no termina y se conservó como texto; envíe la barra invertida como \E\.`,
 	"event_id_reused": "El identificador del evento ya se usó con otro contenido, así que el evento no se aplicó; " +
 		"dé a cada evento su propio identificador.",

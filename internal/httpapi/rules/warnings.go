@@ -147,6 +147,7 @@ var Warnings = []Warning{
 		`MSH-2 repeats a character or that of MSH-1; send three to five different characters, usually ^~\& (in JSON, "^~\\&").`,
 	},
 	{"encoding_short", Refused, ByHL7, `MSH-2 has fewer than three characters; send three to five different characters, usually ^~\&.`},
+	{"end_not_used", Unused, ByFHIR, "The status says that this has not ended, so its end was not used; send the status that fits."},
 	{"escape_unknown", Used, ByHL7, `An escape sequence is unknown or unterminated and was kept as text; send a backslash as \E\.`},
 	{
 		"event_id_reused", Unused, ByState,
