@@ -85,6 +85,7 @@ func (r *reader) answer(got receipt) common {
 				c.warn(w.Code, r.places.locateWarning(w))
 			}
 		}
+		c.explainItems(&r.places, got.change.Items)
 		c.Refused = r.refusedParts(&got.change)
 	}
 	if !got.applied || !got.durable {
@@ -117,6 +118,19 @@ func (c *common) warn(code, path string) {
 		code, path = warnMore, ""
 	}
 	c.Warnings = append(c.Warnings, warning{code, path, rules.Message(code)})
+}
+
+// explainItems adds a warning for each event that changed nothing because its facts, or newer ones, are known.
+func (c *common) explainItems(p *Places, items []acuity.ItemResult) {
+	for i := range items {
+		w := acuity.Warning{Code: items[i].Reason}
+		if len(items) > 1 {
+			w.Path = item("events", i)
+		}
+		if isKnown(w.Code) && w.Code != facts.ReasonExists { // what exists is counted separately
+			c.warn(w.Code, p.locateWarning(w))
+		}
+	}
 }
 
 func changed(f *acuity.FactorChange) factorChange {

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 
 	"svc/acuity"
@@ -128,12 +129,16 @@ func unservedTransaction(f *fhir.Fault) httpapi.Problem {
 	return p
 }
 
-// place sets the path of each warning about an event to the path of the resource from which the event was made.
+// place sets the path of each warning about an event or a signal to the path of the resource from which it was made,
+// and drops warnings that are then equal.
 func (a *fhirAnswer) place(p *Places) {
-	for i := range a.Warnings {
-		w := &a.Warnings[i]
-		w.Path = p.encounter(acuity.Warning{Code: w.Code, Path: w.Path})
+	all := a.Warnings[:0]
+	for _, w := range a.Warnings {
+		if w.Path = p.encounter(acuity.Warning{Code: w.Code, Path: w.Path}); !slices.Contains(all, w) {
+			all = append(all, w)
+		}
 	}
+	a.Warnings = all
 }
 
 // refuseResources updates the results of the FHIR resources from the applied change: it marks resources whose facts

@@ -217,3 +217,27 @@ func TestContainedStatementsAreNamed(t *testing.T) {
 		}
 	}
 }
+
+// TestWarningsOfTheStateNameTheirResource: a warning from applying a Bundle names the resource that caused it.
+func TestWarningsOfTheStateNameTheirResource(t *testing.T) {
+	version := func(updated, room string) string {
+		return strings.Replace(strings.Replace(anEncounter, `"id":"e1"`, `"id":"e1","meta":{"lastUpdated":"`+updated+`"}`, 1), "LDR 4", room, 1)
+	}
+	measured := func(id, encounter, value string) string {
+		return `{"resourceType":"Observation","id":"` + id + `","status":"final","encounter":{"reference":"Encounter/` + encounter +
+			`"},"effectiveDateTime":"2026-03-04T15:00:00Z","code":{"coding":[{"system":"http://loinc.org","code":"32421-5"}]},"valueString":"` + value + `"}`
+	}
+	components := strings.Replace(measured("o3", "e1", ""), `"valueString":""`, `"component":[`+strings.Repeat(`{"code":{"coding":[{"system":"http://loinc.org","code":"32421-5"}]},"valueString":"see note"},`, 2)+
+		`{"code":{"text":"note"},"valueString":"x"}]`, 1)
+	for name, c := range map[string]struct{ first, then, want string }{
+		"an older version":  {version("2026-03-04T12:00:00Z", "LDR 4"), bundled("batch", withoutClass, version("2026-03-04T11:00:00Z", "LDR 5")), "version_older@Bundle.entry[1].resource"},
+		"unreadable values": {anEncounter, bundled("batch", measured("o1", "e1", "Category II"), measured("o2", "e1", "see note"), components), "value_unreadable@Bundle.entry[1].resource, value_unreadable@Bundle.entry[2].resource"},
+		"an unknown visit":  {anEncounter, bundled("batch", measured("o1", "e1", "Category II"), measured("o2", "e7", "Category II"), measured("o3", "e8", "Category II")), "reference_waiting@Bundle.entry[1].resource, reference_waiting@Bundle.entry[2].resource"},
+	} {
+		p := newProbe(t)
+		p.send(t, "fhir", c.first)
+		if a := p.do(t, request("fhir", strings.NewReader(c.then))); a.warnings() != c.want {
+			t.Errorf("%s: %s, want %s", name, a.warnings(), c.want)
+		}
+	}
+}

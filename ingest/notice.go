@@ -17,9 +17,14 @@ func (r *reader) countUnused() int {
 }
 
 // isUnused reports whether a code means that a fact was not used.
-func isUnused(code string) bool {
+func isUnused(code string) bool { return has(code, rules.Unused) }
+
+// isKnown reports whether a code means that a fact is older than, or equal to, what is known.
+func isKnown(code string) bool { return has(code, rules.Known) }
+
+func has(code string, effect rules.Effect) bool {
 	w, ok := rules.ExplainWarning(code)
-	return ok && w.Effect == rules.Unused
+	return ok && w.Effect == effect
 }
 
 // controlID returns the control id of the message at a path of the body, in the form that may be stored (see

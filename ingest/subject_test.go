@@ -51,7 +51,7 @@ func TestSubjectOfAnotherPatient(t *testing.T) {
 		"her own":                      {[]string{encounter(reference("p1")), bleeds(of(reference("p1")))}, ""},
 		"her own, by number":           {[]string{"[" + patient("p1", "1") + "," + encounter(reference("p1")) + "]", bleeds(of(number("1")))}, ""},
 		"perhaps her own":              {[]string{admitted, bleeds(strings.Replace(of(reference("p2")), `"reference":"Encounter/e1"`, `"identifier":{"value":"V1"}`, 1))}, ""},
-		"of nobody known":              {[]string{bleeds(of(reference("p2")))}, "reference_waiting@"},
+		"of nobody known":              {[]string{bleeds(of(reference("p2")))}, "reference_waiting@Condition"},
 		"of her fetus":                 {[]string{encounter(reference("p1")), tracing(of(reference("p2")))}, ""},
 		"of her fetus, in one body":    {[]string{"[" + encounter(reference("p1")) + "," + tracing(of(reference("p2"))) + "]"}, ""},
 		"not of a fetus, but measured": {[]string{"[" + encounter(reference("p1")) + "," + strings.Replace(tracing(of(reference("p2"))), "32421-5", "1-8", 1) + "]"}, "subject_differs@[1].subject"},
@@ -98,6 +98,9 @@ func TestWarningsOfTheStateNameTheirField(t *testing.T) {
 		"nobody leaves":     {"", later("A03"), "discharge_waiting@PV1-19"},
 		"nobody is updated": {"", later("A08"), "update_waiting@PV1-19"},
 		"nothing is ended":  {"", later("A12"), "cancel_waiting@EVN-6"},
+		"it was canceled":   {later("A11"), admitted, "cancelled@EVN"},
+		"she is there":      {admitted, later("A02"), "same_room@PV1-3"},
+		"she left twice":    {later("A03"), later("A03", "0000-0600\rPID", "1500-0600\rPID"), "already_discharged@PV1-19"},
 		"after she left":    {later("A03"), later("A02", "0000-0600\rPID", "1500-0600\rPID"), "transfer_after_discharge@EVN"},
 	} {
 		for _, several := range []bool{false, true} {

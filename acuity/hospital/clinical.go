@@ -127,12 +127,12 @@ func (k *clinicalIntake) storeStatement(in *registry.Intake, i int, s *acuity.Si
 			k.Work.MarkRoom(r, registry.Named)
 		}
 		if v.IsName() {
-			in.WaitingFor = append(in.WaitingFor, registry.WaitingStatement{V: v})
+			in.WaitingFor = append(in.WaitingFor, registry.WaitingStatement{Signal: i, V: v})
 		}
 		return
 	}
 	if v := k.names.VisitFor(to.Unassigned, h.ReceivedAt); v == nil {
-		in.WaitingFor = append(in.WaitingFor, registry.WaitingStatement{Unassigned: to.Unassigned, At: h.ReceivedAt})
+		in.WaitingFor = append(in.WaitingFor, registry.WaitingStatement{Signal: i, Unassigned: to.Unassigned, At: h.ReceivedAt})
 	} else if r := k.WhereIs(v); r != nil {
 		k.Work.MarkRoom(r, registry.Named)
 	}

@@ -116,7 +116,7 @@ func (l *Worklist) AddUnmappedSignals(in *registry.Intake) {
 			continue
 		}
 		if known == terminology.Unreadable {
-			in.Warn("value_unreadable", "")
+			in.Warn("value_unreadable", registry.ItemPath("signals", i))
 		}
 		kind, room := h.Kind, h.Room
 		if in.Observation.Signals[i].Resource != "" {

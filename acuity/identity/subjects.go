@@ -13,7 +13,7 @@ import (
 func (ns *Names) AnswerWaiting(in *registry.Intake) {
 	for _, n := range in.WaitingFor {
 		if n.V != nil && n.V.Whole().IsName() || n.V == nil && ns.VisitFor(n.Unassigned, n.At) == nil {
-			in.Warn("reference_waiting", "")
+			in.Warn("reference_waiting", registry.ItemPath("signals", n.Signal))
 		}
 	}
 }

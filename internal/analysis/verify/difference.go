@@ -72,12 +72,27 @@ func position(p stream.Position) string { return fmt.Sprintf("%d:%d", p.Partitio
 // laterWarnings are the codes of warnings that release 0.1.0 did not have. They have no effect on the state.
 var laterWarnings = []string{"after_birth"}
 
-// WithoutLaterWarnings returns the warnings computed for a change, without those that the recorded change lacks because
-// release 0.1.0 wrote it.
-func WithoutLaterWarnings(computed, recorded []acuity.Warning) []acuity.Warning {
-	return slices.DeleteFunc(slices.Clone(computed), func(w acuity.Warning) bool {
-		return slices.Contains(laterWarnings, w.Code) && !slices.Contains(recorded, w)
-	})
+// placedWarnings are the codes of warnings to which release 0.1.0 gave no path, so that it had each at most once.
+var placedWarnings = []string{"reference_waiting", "value_unreadable"}
+
+// WithoutLaterWarnings returns the warnings computed for a change as release 0.1.0 would have computed them, if it
+// wrote the recorded change: without later warnings, and without paths that it did not give.
+func WithoutLaterWarnings(computed, recorded []acuity.Warning) (all []acuity.Warning) {
+	for _, w := range computed {
+		if !slices.Contains(recorded, w) {
+			if slices.Contains(laterWarnings, w.Code) {
+				continue
+			}
+			bare := acuity.Warning{Code: w.Code}
+			if slices.Contains(placedWarnings, w.Code) && slices.Contains(recorded, bare) {
+				w = bare
+			}
+		}
+		if !slices.Contains(all, w) {
+			all = append(all, w)
+		}
+	}
+	return all
 }
 
 // changedFields returns the names of the fields in which two changes differ.
