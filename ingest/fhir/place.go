@@ -61,7 +61,7 @@ func (m *mapper) moves(r *resource, e *acuity.Event, start acuity.Instant) []mov
 	now.current = true
 	stays[at] = now
 	// The other locations are used only if they have a time.
-	stays = slices.DeleteFunc(stays, func(s stay) bool { return s.at == 0 })
+	stays = slices.DeleteFunc(stays, func(s stay) bool { return s.at == 0 && !s.current })
 	slices.SortStableFunc(stays, func(a, b stay) int { return cmp.Compare(max(a.at, start), max(b.at, start)) })
 	moves := make([]move, 0, len(stays)+1)
 	if stays[0].moment.From > start {
