@@ -165,6 +165,10 @@ var visits = map[string][]string{
 		diagnosed("confirmed", "08:40", ofPatient),
 		resource("Observation", "o1", `"status":"final"`, "21:50", ofPatient, `"effectiveDateTime":"2026-03-04T21:45:00Z",`+strip+`II"}`),
 	},
+	"a patient of Epic, whose number is one of several identifiers": {
+		`{"resourceType":"Patient","id":"p1","identifier":[{"type":{"text":"CEID"},"value":"FHRX7"},{"type":{"text":"MRN"},"value":"MRN1"}]}`,
+		adt("A01", "0800", "", `LDR^L1`, "I"), diagnosed("confirmed", "08:40", ofPatient),
+	},
 	"a newborn whose Encounter is a part of its mother's": {
 		encounter("in-progress", "08:15", stays("L1", "08:10"), ""), adt("A01", "0800", "", `LDR^L1`, "I"), babys(`"subject":{"reference":"Patient/b1"}`),
 		`{"resourceType":"Patient","id":"p1","identifier":[{"type":{"coding":[{"code":"MR"}]},"value":"MRN1"}]}`,

@@ -115,8 +115,8 @@ type identifier struct {
 }
 
 var (
-	// identifierKinds are the types of identifiers by which svc chooses one of several (HL7 table 0203).
-	identifierKinds = words("VN MR")
+	// identifierKinds are the types of identifiers by which svc chooses one of several (HL7 table 0203; Cerner: MRN).
+	identifierKinds = words("VN MR MRN")
 	// laboratory is the category of laboratory results.
 	laboratory = words("laboratory")
 )
@@ -130,12 +130,32 @@ func (p *parser) identifier() (id identifier, ok bool) {
 		case "use":
 			id.old = string(p.bytes(p.text())) == "old"
 		case "type":
-			id.kind = p.codeAmong(identifierKinds)
+			id.kind = identifierKind(p)
 		default:
 			p.skip()
 		}
 	}
 	return id, ok
+}
+
+// identifierKind returns the code of an identifier's type or, if that code has no meaning, the text. Epic sends only
+// the text.
+func identifierKind(p *parser) span {
+	var text span
+	if p.space() == '{' {
+		p.peekFields(func(key []byte) (found bool) {
+			if found = string(key) == "text"; found {
+				text = p.text()
+			} else {
+				p.skip()
+			}
+			return found
+		})
+	}
+	if kind := p.codeAmong(identifierKinds); text.empty() || identifierKinds[string(p.bytes(kind))] {
+		return kind
+	}
+	return text
 }
 
 func (p *parser) identifierList() (first, last int32) {

@@ -301,19 +301,26 @@ func (d *document) idOf(r *resource) []byte {
 	return nil
 }
 
+// identifierNames are the codes and texts that mean a type of identifier, the standard code first.
+var identifierNames = map[string][]string{"VN": {"VN"}, "MR": {"MR", "MRN", "medical record number"}}
+
 // identifierOf returns the current identifier of the given type or, if there is none, the first current identifier.
 // It returns "" if the resource has no current identifier.
 func (d *document) identifierOf(r *resource, kind string) string {
-	var first span
-	for _, id := range d.identifiers[r.firstIdentifier:r.lastIdentifier] {
-		if string(d.bytes(id.kind)) == kind && !id.old {
-			return d.string(id.value, maxID)
-		}
-		if first.empty() && !id.old {
-			first = id.value
+	list := d.identifiers[r.firstIdentifier:r.lastIdentifier]
+	for _, name := range identifierNames[kind] {
+		for _, id := range list {
+			if !id.old && strings.EqualFold(string(d.bytes(id.kind)), name) {
+				return d.string(id.value, maxID)
+			}
 		}
 	}
-	return d.string(first, maxID)
+	for _, id := range list {
+		if !id.old {
+			return d.string(id.value, maxID)
+		}
+	}
+	return ""
 }
 
 // isOtherPatient reports whether two Encounters have different patients. It compares only identities of the same
