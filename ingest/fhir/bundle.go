@@ -217,6 +217,9 @@ func (p *parser) entry(c, n int32, level int, of string) {
 		if (method == "PUT" || gone) && bytes.IndexByte(q.url, '?') < 0 && r.id.empty() {
 			r.address = string(q.url) // only the URL contains the id
 		}
+		if method == "PUT" || gone {
+			q.checkURL(r)
+		}
 		if r.updated.empty() {
 			r.updated = modified
 		}

@@ -135,6 +135,17 @@ func (q *request) rejectCondition(r *resource, field string) {
 	q.unserved++
 }
 
+// checkURL warns about a request whose URL names a resource of a different type or id. FHIR requires them to be equal.
+func (q *request) checkURL(r *resource) {
+	if bytes.IndexByte(q.url, '?') >= 0 {
+		return // the condition is checked separately
+	}
+	name, id := cutReference(q.url)
+	if name != nil && (kindOf(name) != r.kind || !r.id.empty() && !bytes.Equal(id, q.bytes(r.id))) {
+		q.addIssue(severityWarning, "url_differs", "url")
+	}
+}
+
 // readDeletion parses a DELETE entry that contains no resource. The URL of the request identifies the resource to
 // delete.
 func (q *request) readDeletion(modified, etag span) {

@@ -170,12 +170,14 @@ var spanish = map[string]string{
 	"too_many_visits_of_patient": "La paciente alcanzó el límite de visitas por paciente; dé de alta las visitas que terminaron.",
 	"transfer_after_discharge": "La visita tenía el alta antes del traslado, así que la paciente no se trasladó; " +
 		"si el alta fue un error, anúlela con un A13.",
-	"type":             "El elemento tiene un tipo JSON incorrecto; envíe el tipo que define FHIR R4.",
-	"type_not_used":    "Los recursos de este tipo no se usan; no hay que hacer nada y no es necesario enviarlos.",
-	"unit":             "La unidad de medida no se admite con este código, así que el valor no se usó; envíelo en la unidad esperada.",
-	"unit_missing":     "El valor no tiene unidad de medida, así que se supuso la habitual; envíe la unidad en UCUM.",
-	"unknown_field":    "No se conoce el campo y no se usó; revise cómo está escrito u omítalo.",
-	"update_waiting":   "No se conoce el ingreso de esta actualización, así que aún no tiene efecto; envíe el ingreso.",
+	"type":           "El elemento tiene un tipo JSON incorrecto; envíe el tipo que define FHIR R4.",
+	"type_not_used":  "Los recursos de este tipo no se usan; no hay que hacer nada y no es necesario enviarlos.",
+	"unit":           "La unidad de medida no se admite con este código, así que el valor no se usó; envíelo en la unidad esperada.",
+	"unit_missing":   "El valor no tiene unidad de medida, así que se supuso la habitual; envíe la unidad en UCUM.",
+	"unknown_field":  "No se conoce el campo y no se usó; revise cómo está escrito u omítalo.",
+	"update_waiting": "No se conoce el ingreso de esta actualización, así que aún no tiene efecto; envíe el ingreso.",
+	"url_differs": "La URL de la petición nombra otro tipo o identificador que el recurso, y se usó el del recurso; " +
+		"envíe el mismo.",
 	"value_unreadable": "El valor no se puede leer, así que no se usó; envíe un número o una de las palabras que admite el código.",
 	"version_older":    "Ya se aplicó una versión más reciente del recurso, así que nada cambió; no hay que hacer nada.",
 	"visit_by_patient": "Falta el número de visita, así que el mensaje se aplicó a la única visita abierta de la paciente; " +

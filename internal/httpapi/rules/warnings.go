@@ -382,6 +382,7 @@ var Warnings = []Warning{
 	{"unit_missing", Used, ByFHIR, "The value has no unit of measure, so the usual one was assumed; send the unit in UCUM."},
 	{"unknown_field", Unused, ByJSON, "The field is unknown and was not used; check its spelling, or omit it."},
 	{"update_waiting", Unused, ByState, "No admission is known for this update, so it has no effect yet; send the admission."},
+	{"url_differs", Used, ByFHIR, "The URL of the request names a different type or id than the resource, whose own was used; send the same."},
 	{
 		"value_unreadable", Unused, ByFHIR | ByState,
 		"The value cannot be parsed, so it was not used; send a number, or one of the words that the code allows.",
