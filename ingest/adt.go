@@ -122,7 +122,11 @@ func (o object) location(room, place string) acuity.Location {
 	l.PointOfCare = in.text("pointOfCare")
 	l.Room = in.text("room")
 	l.Bed = in.text("bed")
-	l.Facility = in.text("facility")
+	if facility := in.text("facility"); !l.IsZero() {
+		l.Facility = facility
+	} else if facility != "" { // a facility alone is no location
+		in.warn("field_not_used", in.at("facility"))
+	}
 	in.close()
 	return l
 }

@@ -125,6 +125,10 @@ func TestDecisions(t *testing.T) {
 		"a facility alone is no place": {
 			say: []said{msg("A01", "080000-0600", "3="+ldr), msg("A02", "081000-0600", "3=^^^STMARY")}, want: labor, warnings: "location_missing@PV1-3",
 		},
+		"a facility alone is no place in JSON": {
+			say:  []said{event("A01", "14:00:00", `,"location":{"pointOfCare":"L&D","room":"LDR04"}`), event("A02", "14:10:00", `,"location":{"facility":"STMARY"}`)},
+			want: labor, warnings: "field_not_used@location.facility, location_missing@location",
+		},
 		"2 DG1-3.3 wins over DG1-2, the alternate counts too": {
 			say: []said{msg("A01", "080000-0600", "3="+ldr, "DG1|1|I9|O13.3^x^I10", "DG1|2||77^x^L^O66.41^y^I10C")}, want: "LDR04 60 labor-tolac high-preeclampsia labor-standard",
 		},
