@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"svc/internal/config"
+	"svc/internal/metrics"
 	"svc/internal/stream"
 	"svc/internal/view"
 	"svc/processors/projection"
@@ -97,8 +98,7 @@ func (h *service) watchCurrency() {
 		func(c view.Currency) float64 { return float64(c.Unreadable) })
 }
 
-// watchServers publishes metrics for the Redis clock, the memory of Redis, the disks of the brokers, and the expiry
-// of certificates.
+// watchServers publishes metrics for the Redis clock, the memory of Redis, and the disks of the brokers.
 func (h *service) watchServers() {
 	h.metrics.Ratio("svc_clock_skew_seconds",
 		"How far the Redis clock is ahead of the clock of this process. Absent while Redis does not respond.",
@@ -121,13 +121,22 @@ func (h *service) watchServers() {
 				return free, err == nil
 			})
 		})
-	h.metrics.Each("svc_certificate_expiry_timestamp_seconds",
-		"Expiry time of the certificates in a file, in Unix seconds, by the option that names the file.",
+}
+
+// publishExpiries publishes the expiry of the certificates. It reads the files only once, as their users do: after a
+// file has been replaced, the process uses the old certificates until it is restarted.
+func publishExpiries(m *metrics.Registry, c *config.Config) {
+	expiries := map[string]float64{}
+	for option, file := range c.Certificates() {
+		if expires, err := config.Expiry(file); err == nil {
+			expiries[option] = float64(expires.Unix())
+		}
+	}
+	m.Each("svc_certificate_expiry_timestamp_seconds",
+		"Expiry time of the certificates that the process has read from a file at its start, in Unix seconds, by the option that names the file.",
 		[]string{"option"}, func(_ context.Context, add func(float64, ...string)) {
-			for option, file := range h.config.Certificates() {
-				if expires, err := config.Expiry(file); err == nil {
-					add(float64(expires.Unix()), option)
-				}
+			for option, expires := range expiries {
+				add(expires, option)
 			}
 		})
 }

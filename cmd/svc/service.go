@@ -91,6 +91,7 @@ func newService(c *config.Config, log *slog.Logger, now func() time.Time) *servi
 		metrics: metrics.New(revision),
 	}
 	h.metrics.Health(h.Health)
+	publishExpiries(h.metrics, c)
 	h.Health.Add("kafka", h.checkKafka)
 	return h
 }

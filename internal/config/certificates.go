@@ -13,7 +13,7 @@ import (
 func (c *Config) Certificates() map[string]string {
 	files := map[string]string{
 		"kafka-tls-ca": c.KafkaTLSCA, "kafka-tls-cert": c.KafkaTLSCert, "redis-ca": c.RedisCA,
-		"mllp-tls-cert": c.MLLP.Cert, "mllp-tls-client-ca": c.MLLP.ClientCA,
+		"mllp-tls-cert": c.MLLP.Cert, "mllp-tls-client-ca": c.MLLP.ClientCA, "schema-registry-ca": c.Registry.CAFile,
 	}
 	for option, file := range files {
 		if file == "" {
