@@ -60,3 +60,12 @@ func TestDeployGivesEachRoleItsKeys(t *testing.T) {
 		same("systemd: variables of "+role, named(`SVC_(PSEUDONYM|SECRETS)_KEY_FILE=%d`, text), keysOf[role])
 	}
 }
+
+// TestSystemdNeverGivesUp: systemd restarts a role however quickly and often it has failed.
+func TestSystemdNeverGivesUp(t *testing.T) {
+	t.Parallel()
+	unit, service, _ := strings.Cut(deployFile(t, "systemd/svc@.service"), "[Service]")
+	if !strings.Contains(unit, "\nStartLimitIntervalSec=0\n") || !strings.Contains(service, "\nRestart=always\n") {
+		t.Error("systemd gives up")
+	}
+}

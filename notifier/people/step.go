@@ -195,8 +195,9 @@ func (s *step) addEvent(a *alert.Alert, decision int64, hooks []string) {
 	}
 }
 
-// supersede withdraws the waiting alert messages that a newer alert makes obsolete. An escalation withdraws only the
-// messages to the same recipient over the same channel; any other alert withdraws all.
+// supersede withdraws the waiting alert messages that a newer alert makes obsolete. An escalation or a repetition, which
+// reports no new level, withdraws only the messages to the same recipient over the same channel; any other alert
+// withdraws all.
 func (s *step) supersede(reason policy.Reason, to []policy.Addressee) {
 	for i := range s.waiting {
 		d := &s.waiting[i].Delivery
@@ -204,7 +205,7 @@ func (s *step) supersede(reason policy.Reason, to []policy.Addressee) {
 			continue
 		}
 		same := func(a policy.Addressee) bool { return a.Recipient == d.EndpointID && a.Channel == d.Channel }
-		if reason == policy.Escalated && !slices.ContainsFunc(to, same) {
+		if (reason == policy.Escalated || reason == policy.Repeated) && !slices.ContainsFunc(to, same) {
 			continue
 		}
 		s.out.Supersede = append(s.out.Supersede, d.ID)
