@@ -32,9 +32,17 @@ func say(ctx context.Context, args ...string) (code int, stdout, stderr string) 
 	var out, faults bytes.Buffer
 	w := cli.Env{LookupEnv: func(string) (string, bool) { return "", false }, Stdout: &out, Stderr: &faults, Now: time.Now}
 	root := cli.Root("svc", "", "")
-	root.AddCommand(BacktestCommand(w), commands.HospitalsCommand(w))
+	root.AddCommand(BacktestCommand(w), ReplayCommand(w), commands.HospitalsCommand(w))
 	code = cli.Run(ctx, root, args, w)
 	return code, out.String(), faults.String()
+}
+
+// TestReplayIntoNoFile: a replay of one hospital refuses to replace a folder or a device.
+func TestReplayIntoNoFile(t *testing.T) {
+	code, _, stderr := say(t.Context(), "replay", "--hospital", "north", "--out", t.TempDir(), "--kafka", "127.0.0.1:1")
+	if code != 2 || !strings.Contains(stderr, "is not a file; for one hospital, name a file, or - for standard output") {
+		t.Errorf("code %d, %s", code, stderr)
+	}
 }
 
 // TestBacktestSources: a backtest produces the same report from a file with the feeds, from the log of observations,

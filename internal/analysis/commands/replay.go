@@ -58,6 +58,11 @@ func (c *replayOptions) faults() []error {
 	if c.times, err = parseSpeed(c.speed); err != nil {
 		faults = append(faults, err)
 	}
+	if len(c.hospitalList()) == 1 && c.out != "-" {
+		if at, err := os.Stat(c.out); err == nil && !at.Mode().IsRegular() {
+			faults = append(faults, fmt.Errorf("--out: %s is not a file; for one hospital, name a file, or - for standard output", c.out))
+		}
+	}
 	if c.times > 0 && c.out == "-" && len(c.hospitalList()) != 1 {
 		faults = append(faults, errors.New("--speed: requires one --hospital, or a folder with --out"))
 	}
@@ -73,20 +78,15 @@ func (c *replayOptions) run(ctx context.Context) error {
 		Inputs: c.log.Source(), Hospitals: c.hospitalList(), From: c.span[0], To: c.span[1], Rules: c.rules,
 		Wait: c.paced(c.times), Pace: inputlog.NewPace(c.rate), Progress: c.startProgress(),
 	}
-	out, closes := replay.Output{To: c.Stdout, Format: tables.Format(c.format)}, func() error { return nil }
+	out := replay.Output{To: c.Stdout, Format: tables.Format(c.format)}
 	switch {
 	case c.out == "-":
 	case len(rerun.Hospitals) != 1:
 		out.Folder = c.out
 	default:
-		file, err := os.Create(c.out)
-		if err != nil {
-			return err
-		}
-		out.To, closes = file, file.Close
+		out.File = c.out
 	}
 	said, answer, err := c.write(ctx, rerun, out)
-	err = errors.Join(err, closes())
 	c.endProgress()
 	switch {
 	case errors.Is(err, replay.ErrFolder):

@@ -97,8 +97,9 @@ func (r *Rerun) inWindow(at acuity.Instant) bool {
 
 // Output is the destination of rows.
 type Output struct {
-	To     io.Writer // receives the rows, one partition after the other
-	Folder string    // empty folder, which gets one file per partition; "": the rows are written to To
+	To     io.Writer // receives the rows, one partition after the other, if there is neither a File nor a Folder
+	File   string    // gets all rows
+	Folder string    // empty folder, which gets one file per partition
 	Format tables.Format
 }
 
@@ -118,13 +119,20 @@ func writeRows[R any](ctx context.Context, r *Rerun, out Output,
 		}
 	}
 	if out.Folder == "" {
+		all := func(write func(*R) error) error {
+			return r.foldPartitions(ctx, 1, func(ctx context.Context, s stream.Span, in inputs) error {
+				return fold(ctx, s, in, counted(write))
+			})
+		}
+		if out.File != "" {
+			err := writeFile(out.File, out.Format, all)
+			return rows.Load(), err
+		}
 		sink, err := tables.NewSink[R](out.To, out.Format)
 		if err != nil {
 			return 0, err
 		}
-		if err = r.foldPartitions(ctx, 1, func(ctx context.Context, s stream.Span, in inputs) error {
-			return fold(ctx, s, in, counted(sink.Write))
-		}); err == nil {
+		if err = all(sink.Write); err == nil {
 			err = sink.Close()
 		}
 		return rows.Load(), err
@@ -144,7 +152,8 @@ func writeRows[R any](ctx context.Context, r *Rerun, out Output,
 	return rows.Load(), err
 }
 
-// writeFile writes a file of rows. The file gets its name only once it is complete; after an error, no file remains.
+// writeFile writes a file of rows. The file gets its name only once it is complete; after an error, an earlier file of
+// that name is unchanged.
 func writeFile[R any](name string, f tables.Format, rows func(write func(*R) error) error) error {
 	file, err := os.Create(name + ".partial") //nolint:gosec // the file is in the folder that the user named
 	if err != nil {

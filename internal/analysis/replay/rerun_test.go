@@ -84,6 +84,29 @@ func TestReplayOfNobody(t *testing.T) {
 	}
 }
 
+// A file contains the same rows as a single writer gets. If a replay fails, an earlier file of that name is unchanged.
+func TestReplayToFile(t *testing.T) {
+	b := analysistest.NewKafka(t)
+	b.Put(analysistest.Shifts(100, 2, time.Minute))
+	dir := t.TempDir()
+	out := replay.Output{File: filepath.Join(dir, "rows.ndjson"), Format: tables.NDJSON}
+	var want bytes.Buffer
+	r := rerun(b, "h001")
+	if _, err := r.Write(t.Context(), replay.Output{To: &want, Format: tables.NDJSON}); err != nil {
+		t.Fatal(err)
+	}
+	for _, hospital := range []string{"h001", "typo"} {
+		r.Hospitals = []string{hospital}
+		_, err := r.Write(t.Context(), out)
+		if (err == nil) != (hospital == "h001") {
+			t.Errorf("%s: %v", hospital, err)
+		}
+		if got := analysistest.Folder(t, dir); len(got) != 1 || got["rows.ndjson"] != want.String() {
+			t.Errorf("%s: %d files, %d bytes, want %d", hospital, len(got), len(got["rows.ndjson"]), want.Len())
+		}
+	}
+}
+
 // A replay of all hospitals produces the same rows for each hospital as a replay of only that hospital. Two replays
 // to folders write the same bytes, and a replay to a single writer writes the same rows.
 func TestReplayOfAll(t *testing.T) {
