@@ -20,6 +20,7 @@ import (
 	apps "k8s.io/api/apps/v1"
 	batch "k8s.io/api/batch/v1"
 	core "k8s.io/api/core/v1"
+	networking "k8s.io/api/networking/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/serializer"
@@ -344,6 +345,44 @@ func TestTraces(t *testing.T) {
 			if path.Base(file) == "network.yaml" && strings.Count(text, "port: 4318") != want {
 				t.Errorf("%q: port 4318 in %s, want %d times", values, text, want)
 			}
+		}
+	}
+}
+
+// TestReadersReachTheIdentityProvider: the network policies let svc read, and no other role, connect to the ports of
+// the identity provider.
+func TestReadersReachTheIdentityProvider(t *testing.T) {
+	for values, want := range map[string]string{
+		`{networkPolicies: {oidcPorts: [8443], partnerPorts: [587]}}`: "read 8443",
+		`{networkPolicies: {oidcPorts: [], partnerPorts: [587]}}`:     "",
+	} {
+		files, err := render(values)
+		if err != nil {
+			t.Fatal(err)
+		}
+		objects, err := decode(files["network.yaml"])
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, object := range objects {
+			policy, ok := object.(*networking.NetworkPolicy)
+			if !ok {
+				t.Fatalf("%T", object)
+			}
+			for _, rule := range policy.Spec.Egress {
+				if len(rule.Ports) == 0 {
+					t.Errorf("%s allows every port", policy.Name)
+				}
+				for _, p := range rule.Ports {
+					if p.Port.IntValue() == 8443 {
+						got = append(got, policy.Spec.PodSelector.MatchLabels["role"]+" "+p.Port.String())
+					}
+				}
+			}
+		}
+		if strings.Join(got, ", ") != want {
+			t.Errorf("%s: %v", values, got)
 		}
 	}
 }
