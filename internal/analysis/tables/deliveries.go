@@ -34,7 +34,7 @@ type AttemptRow struct {
 	N      int32  `parquet:"n" json:"n" about:"Attempt number, starting at 1"`
 	At     Moment `parquet:"at,timestamp(millisecond)" json:"at" about:"Start of the attempt"`
 	TookMS int64  `parquet:"took_ms" json:"took_ms" about:"Duration in milliseconds"`
-	Class  string `parquet:"class,dict" json:"class" about:"Result: ok, status, throttled, gone, redirect, dns, refused, reset, timeout, tls, blocked or interrupted"`
+	Class  string `parquet:"class,dict" json:"class" about:"Result: ok, status, throttled, gone, redirect, dns, refused, reset, timeout, tls, blocked, sealed or interrupted"`
 	Status int32  `parquet:"status" json:"status" about:"HTTP or SMTP status; 0 if there was no response"`
 }
 
