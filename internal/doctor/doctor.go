@@ -138,7 +138,7 @@ func (e *examination) expiry(whose, remedy string, expires time.Time) {
 // checkKafka checks the brokers and, if Kafka can be reached, the topics, schemas, keys and disks.
 func (e *examination) checkKafka(ctx context.Context) {
 	o := e.Config.Cluster(slog.New(slog.DiscardHandler))
-	reached := false
+	var reached []string
 	for _, address := range e.Config.Kafka {
 		limited, cancel := context.WithTimeout(ctx, within)
 		expires, err := o.Reach(limited, address)
@@ -147,12 +147,12 @@ func (e *examination) checkKafka(ctx context.Context) {
 			e.add(Fault, "kafka", remedyOfConnection(err, "--kafka", "--kafka-tls, --kafka-tls-ca"), "%v", err)
 			continue
 		}
-		reached = true
+		reached = append(reached, address)
 		if !expires.IsZero() {
 			e.expiry("the broker "+address, "replace the certificate on the broker", expires)
 		}
 	}
-	if !reached {
+	if len(reached) == 0 {
 		return
 	}
 	limited, cancel := context.WithTimeout(ctx, 2*within)
@@ -164,12 +164,14 @@ func (e *examination) checkKafka(ctx context.Context) {
 		return
 	}
 	defer cluster.Close()
-	e.ok("kafka", "connected to %s", strings.Join(e.Config.Kafka, ", "))
+	e.ok("kafka", "connected to %s", strings.Join(reached, ", "))
 	present := e.checkTopics(limited, cluster)
 	e.checkSchemas(ctx, cluster, present)
 	e.checkKeys(ctx, cluster, present)
-	if broker, free, err := stream.FullestDisk(limited, cluster); err != nil {
-		e.ok("capacity", "the brokers do not report their disk usage (this needs Describe on the cluster)")
+	disks, cancelDisks := context.WithTimeout(ctx, within)
+	defer cancelDisks()
+	if broker, free, err := stream.FullestDisk(disks, cluster); err != nil {
+		e.ok("capacity", "the brokers do not report their disk usage, which needs Describe on the cluster: %v", err)
 	} else if free < leastFree {
 		e.add(Fault, "capacity", "add disk space to this broker", "broker %d has %.0f%% of its disk free", broker, 100*free)
 	} else {
