@@ -214,10 +214,7 @@ func (d *Demo) save() {
 	}
 	content, err := json.MarshalIndent(d.state, "", "  ")
 	if err == nil {
-		err = os.WriteFile(d.file+".new", append(content, '\n'), 0o600)
-	}
-	if err == nil {
-		err = os.Rename(d.file+".new", d.file)
+		err = writeWhole(d.file, append(content, '\n'))
 	}
 	if err != nil {
 		fmt.Fprintf(d.Stderr, "demo: progress not saved: %v\n", cli.WithoutPath(err))
