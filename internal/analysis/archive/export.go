@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -247,10 +248,20 @@ func (j *journal) record(s *segment) error {
 // manifest combines the results of the segments.
 func (j *journal) manifest() *Manifest {
 	m := &Manifest{Plan: j.plan, Undecoded: []Unread{}, Files: []File{}}
-	for _, s := range j.done {
+	last := map[string]int64{} // version by hospital
+	for _, piece := range slices.SortedFunc(maps.Keys(j.done), Piece.compare) {
+		s := j.done[piece]
 		m.Counts.add(&s.Counts)
 		m.Undecoded = append(m.Undecoded, s.Undecoded...)
 		m.Files = append(m.Files, s.Files...)
+		for hospital, v := range s.Versions {
+			before, known := last[hospital]
+			if known || j.plan.From == nil {
+				m.Compacted += max(v.First-before-1, 0)
+			}
+			m.Compacted += v.Missing
+			last[hospital] = max(before, v.Last)
+		}
 	}
 	slices.SortFunc(m.Files, func(a, b File) int { return cmp.Compare(a.Path, b.Path) })
 	slices.SortFunc(m.Undecoded, func(a, b Unread) int {

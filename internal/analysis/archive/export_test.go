@@ -334,7 +334,8 @@ func TestExportStream(t *testing.T) {
 }
 
 // Each change is exported once, as it was recorded. The export counts the other records as state: state records,
-// copies of changes in a checkpoint, and changes that a processor wrote twice.
+// copies of changes in a checkpoint, and changes that a processor wrote twice. It also counts the changes that Kafka has
+// compacted away, within a segment, between segments and in whole segments.
 func TestExportVerdicts(t *testing.T) {
 	for name, read := range map[string]func(first, r stream.Record) []stream.Record{
 		"as written": func(_, r stream.Record) []stream.Record { return []stream.Record{r} },
@@ -348,6 +349,18 @@ func TestExportVerdicts(t *testing.T) {
 			if r.Offset > 0 && r.Offset%100 == 0 {
 				first.Copy = true
 				return []stream.Record{first, r}
+			}
+			return []stream.Record{r}
+		},
+		"compacted": func(_, r stream.Record) []stream.Record {
+			if r.Offset < 210 && r.Offset%50 != 7 || r.Offset == 310 {
+				return nil
+			}
+			return []stream.Record{r}
+		},
+		"compacted in the middle": func(_, r stream.Record) []stream.Record {
+			if r.Offset < 350 && r.Offset > 250 {
+				return nil
 			}
 			return []stream.Record{r}
 		},
@@ -374,7 +387,7 @@ func exportVerdicts(t *testing.T, read func(first, r stream.Record) []stream.Rec
 	records = append(records, stream.Record{Partition: partition, Key: []byte("h000/unit"), Value: []byte("state"), Timestamp: analysistest.Morning.Time()})
 	topic := schemas.Verdicts().Name
 	b.Write(topic, records)
-	var more atomic.Int64
+	var more, gone atomic.Int64
 	x := &archive.Export{
 		Table: archive.Tables()[1], Topic: topic, Format: tables.Parquet, Segment: 100,
 	}
@@ -382,7 +395,11 @@ func exportVerdicts(t *testing.T, read func(first, r stream.Record) []stream.Rec
 		Read: func(ctx context.Context, s stream.Span, fn func(stream.Record) error) error {
 			return b.Cluster.Range(ctx, topic, s, func(r stream.Record) error {
 				all := read(records[0], r)
-				more.Add(int64(len(all) - 1))
+				if len(all) == 0 {
+					gone.Add(1)
+				} else {
+					more.Add(int64(len(all) - 1))
+				}
 				for _, r := range all {
 					if err := fn(r); err != nil {
 						return err
@@ -408,11 +425,16 @@ func exportVerdicts(t *testing.T, read func(first, r stream.Record) []stream.Rec
 		}
 		rows = append(rows, got...)
 	}
-	if len(rows) != len(folded.Changes) || m.Counts.State != 1+more.Load() {
-		t.Fatalf("%d rows of %d changes; counts %+v", len(rows), len(folded.Changes), m.Counts)
+	if len(rows) != len(folded.Changes)-int(gone.Load()) || m.Compacted != gone.Load() || m.Counts.State != 1+more.Load() {
+		t.Fatalf("%d rows of %d changes, %d of %d compacted; counts %+v", len(rows), len(folded.Changes), m.Compacted, gone.Load(), m.Counts)
 	}
+	before := int64(0)
 	for i, row := range rows {
-		c := &folded.Changes[i]
+		c := &folded.Changes[row.Version-1]
+		if row.Version <= before {
+			t.Fatalf("version %d follows %d", row.Version, before)
+		}
+		before = row.Version
 		if row.Version != c.Version || row.Level != c.Level.String() || len(row.Effects) != len(c.Effects) || len(row.Activated) != len(c.Activated) {
 			t.Fatalf("row %d is %+v\nof %+v", i, row, c)
 		}

@@ -1,6 +1,7 @@
 package archive
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -34,6 +35,11 @@ type Piece struct {
 	Partition int32 `json:"partition"`
 	From      int64 `json:"from"`
 	End       int64 `json:"end"` // first offset after the piece
+}
+
+// compare orders pieces by their place in the log.
+func (p Piece) compare(o Piece) int {
+	return cmp.Or(cmp.Compare(p.Partition, o.Partition), cmp.Compare(p.From, o.From))
 }
 
 // File is one file of an export.
@@ -74,7 +80,10 @@ func (c *Counts) add(o *Counts) {
 // same records always produce the same manifest.
 type Manifest struct {
 	Plan
-	Counts    Counts   `json:"records"`
+	Counts Counts `json:"records"`
+	// Compacted is the number of changes that Kafka has compacted away: the versions that are missing from the export. It
+	// does not include those before the first exported version of a hospital if the plan has a From.
+	Compacted int64    `json:"compactedChanges"`
 	Undecoded []Unread `json:"undecoded"` // all undecodable records, by partition and offset
 	Files     []File   `json:"files"`     // by path
 }
@@ -85,6 +94,29 @@ type segment struct {
 	Counts    Counts   `json:"records"`
 	Undecoded []Unread `json:"undecoded,omitempty"`
 	Files     []File   `json:"files"`
+
+	Versions map[string]*versions `json:"versions,omitempty"` // by hospital
+}
+
+// versions are the versions of a hospital in a segment.
+type versions struct {
+	First   int64 `json:"first"`
+	Last    int64 `json:"last"`
+	Missing int64 `json:"missing,omitempty"` // number of versions between them that the segment lacks
+}
+
+// add adds a version, and reports whether it is new.
+func (v *versions) add(version int64) bool {
+	switch {
+	case v.Last == 0:
+		v.First = version
+	case version <= v.Last: // the record repeats an earlier change
+		return false
+	default:
+		v.Missing += version - v.Last - 1
+	}
+	v.Last = version
+	return true
 }
 
 // Names of files in an export folder. Programs that read data folders (pyarrow, pandas, Spark) ignore names that

@@ -74,9 +74,8 @@ func (e *exporter) writeSegment(ctx context.Context, p Piece) (*segment, error) 
 // read passes the records of a piece to w, and returns a segment with their counts. If a change repeats an earlier
 // change of the piece, read counts it but does not pass it to w.
 func (e *exporter) read(ctx context.Context, p Piece, w segmenter) (*segment, error) {
-	s := &segment{Piece: p}
+	s := &segment{Piece: p, Versions: map[string]*versions{}}
 	at := p.From
-	known := map[string]int64{} // newest version read so far, by hospital
 	err := e.Read(ctx, stream.Span(p), func(r stream.Record) error {
 		if err := e.Wait(ctx); err != nil {
 			return err
@@ -85,12 +84,16 @@ func (e *exporter) read(ctx context.Context, p Piece, w segmenter) (*segment, er
 			e.AddProgress(r.Offset-at, 0)
 			at = r.Offset
 		}
-		if hospital, version := e.Table.version(&r); version > 0 {
-			if version <= known[hospital] { // the record repeats an earlier change
+		if hospital, version := e.Table.version(&r); version > 0 && e.wants(hospital) {
+			known := s.Versions[hospital]
+			if known == nil {
+				known = &versions{}
+				s.Versions[hospital] = known
+			}
+			if !known.add(version) {
 				s.Counts.State++
 				return nil
 			}
-			known[hospital] = version
 		}
 		return w.writeRecord(s, &r)
 	})
@@ -101,6 +104,11 @@ func (e *exporter) read(ctx context.Context, p Piece, w segmenter) (*segment, er
 	return s, nil
 }
 
+// wants reports whether a hospital is exported.
+func (e *exporter) wants(hospital string) bool {
+	return len(e.Hospitals) == 0 || slices.Contains(e.Hospitals, hospital)
+}
+
 // fillRow fills a row from a record, and counts the outcome in s. It returns the record's hospital, and reports
 // whether the record becomes a row; if not, the hospital is empty.
 func fillRow[R any](e *exporter, s *segment, t *tables.Table[R], r *stream.Record, row *R) (hospital string, wanted bool) {
@@ -108,7 +116,7 @@ func fillRow[R any](e *exporter, s *segment, t *tables.Table[R], r *stream.Recor
 	switch {
 	case !has:
 		s.Counts.State++
-	case len(e.Hospitals) > 0 && !slices.Contains(e.Hospitals, hospital):
+	case !e.wants(hospital):
 		s.Counts.Others++
 	default:
 		reason := t.Read(r, row)
