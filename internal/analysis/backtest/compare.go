@@ -8,6 +8,7 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"svc/acuity/forecast"
@@ -68,6 +69,7 @@ func ReadForeign(name string, from io.Reader) (*Foreign, error) {
 	}
 	columns := map[string]int{}
 	for i, column := range header {
+		column = strings.TrimPrefix(column, "\ufeff")
 		_, twice := columns[column]
 		if twice || !slices.Contains([]string{atColumn, aheadColumn, nursesColumn, roomsColumn}, column) {
 			return nil, fmt.Errorf("line 1: column %d: must be one of %s, %s, %s and %s, each once",

@@ -113,6 +113,14 @@ func TestComparedInPart(t *testing.T) {
 	}
 }
 
+// TestForeignFromSpreadsheet: the file may begin with a byte order mark, as spreadsheets write it.
+func TestForeignFromSpreadsheet(t *testing.T) {
+	const text = "\ufeffat,hours_ahead,nurses\n2026-01-05T07:00:00Z,1,2\n"
+	if _, err := backtest.ReadForeign("mine", strings.NewReader(text)); err != nil {
+		t.Error(err)
+	}
+}
+
 func TestForeignFaults(t *testing.T) {
 	const head = "at,hours_ahead,nurses,rooms\n"
 	for name, tt := range map[string]struct{ text, want string }{
