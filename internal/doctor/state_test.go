@@ -5,8 +5,10 @@ import (
 	"encoding/binary"
 	"fmt"
 	"log/slog"
+	"net"
 	"net/http"
 	"net/http/httptest"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -174,7 +176,15 @@ func TestDoctorTraces(t *testing.T) {
 		}
 		w.WriteHeader(status)
 	})
-	plain, secure := httptest.NewServer(handler), httptest.NewTLSServer(handler)
+	plain, secure := httptest.NewServer(handler), httptest.NewUnstartedServer(handler)
+	for port := 40400; port < 40500; port++ { // the digits of a status in the port must not matter
+		if l, err := net.Listen("tcp", "127.0.0.1:"+strconv.Itoa(port)); err == nil {
+			secure.Listener.Close()
+			secure.Listener = l
+			break
+		}
+	}
+	secure.StartTLS()
 	defer plain.Close()
 	defer secure.Close()
 	const variable, protocol = "OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_PROTOCOL"

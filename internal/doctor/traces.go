@@ -2,7 +2,7 @@ package doctor
 
 import (
 	"context"
-	"strings"
+	"regexp"
 
 	"svc/internal/tracing"
 )
@@ -23,16 +23,19 @@ func (e *examination) checkTraces(ctx context.Context) {
 	}
 }
 
+// These errors show that a server responds, but refuses the login, or is not a collector. The word boundaries exclude a
+// port that contains the digits of a status.
+var (
+	refusedLogin = regexp.MustCompile(`\b(401|403)\b|Unauthenticated|PermissionDenied`)
+	noCollector  = regexp.MustCompile(`\b(404|405|415)\b|Unimplemented|malformed HTTP|frame too large`)
+)
+
 func remedyOfCollector(err error, variable string) string {
-	for _, word := range []string{"401", "403", "Unauthenticated", "PermissionDenied"} {
-		if strings.Contains(err.Error(), word) {
-			return "check OTEL_EXPORTER_OTLP_HEADERS"
-		}
-	}
-	for _, word := range []string{"404", "405", "415", "Unimplemented", "malformed HTTP", "frame too large"} {
-		if strings.Contains(err.Error(), word) {
-			return "check the path and the port in " + variable + ", and OTEL_EXPORTER_OTLP_PROTOCOL"
-		}
+	switch text := err.Error(); {
+	case refusedLogin.MatchString(text):
+		return "check OTEL_EXPORTER_OTLP_HEADERS"
+	case noCollector.MatchString(text):
+		return "check the path and the port in " + variable + ", and OTEL_EXPORTER_OTLP_PROTOCOL"
 	}
 	return remedyOfConnection(err, variable, "the scheme of "+variable+" and OTEL_EXPORTER_OTLP_CERTIFICATE")
 }
