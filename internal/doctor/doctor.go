@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -244,12 +245,13 @@ func remedyOfTopic(line string) string {
 	return "change this setting of the topic with kafka-configs.sh --alter --entity-type topics"
 }
 
+// insecure matches the errors of TLS. It does not match a host name such as redis-tls.
+var insecure = regexp.MustCompile(`(^|\s)tls: |x509|TLS|certificate`)
+
 // remedyOfConnection returns the remedy for a failed connection.
 func remedyOfConnection(err error, address, security string) string {
-	for _, word := range []string{"x509", "tls:", "TLS", "certificate"} {
-		if strings.Contains(err.Error(), word) {
-			return "check " + security
-		}
+	if insecure.MatchString(err.Error()) {
+		return "check " + security
 	}
 	return "check " + address + ", and the network to it"
 }
