@@ -46,7 +46,7 @@ func healthRoutes() []contract.Route[*service] {
 		{Operation: contract.Operation{
 			Path: "/readyz", ID: "getReadiness", Summary: "Check that the process is ready: it has caught up and reaches its servers",
 			About: "If the process is not ready, the response is 503 with one line for each failed check. " +
-				"Each line begins with the name of the check.",
+				"Each line begins with the name of the check. If exclude names an unknown check, the last line is a warning.",
 			Parameters: []contract.Parameter{{
 				Name: "exclude", In: "query", About: "Name of a check to skip; may be repeated.", Example: "view",
 			}},

@@ -34,7 +34,10 @@ delivered.`,
 		verb(w, "add", "add a recipient, and print its id",
 			request(http.MethodPost, alertsPath+"/recipients", printID("%s")), recipientFields),
 		verb(w, "set RECIPIENT", "change a recipient; an omitted value stays unchanged, an empty value removes the stored one",
-			request(http.MethodPatch, recipientPath, alone(printRecipients)), recipientFields, ifVersion),
+			request(http.MethodPatch, recipientPath, func(c *client, r *recipientData) error {
+				c.warn(r.Warnings)
+				return printRecipients(c, []recipientData{*r})
+			}), recipientFields, ifVersion),
 		verb(w, "remove RECIPIENT", "remove a recipient", request(http.MethodDelete, recipientPath, printID("removed %s")), ifVersion),
 		verb(w, "test RECIPIENT", "send a test message, and wait for the outcome", order(alertsPath+"/test"), idField("recipientId"),
 			fields(field{"channel", "channel", "email, sms or webhook", wordField("email", "sms", "webhook")}), required("channel"),
@@ -101,6 +104,9 @@ func printTiers(c *client, all []tierData) error {
 // setTier replaces the settings of a tier. A setting whose flag is not given keeps its value. If the tier changes
 // between the read and the write, setTier writes nothing and returns an error.
 func setTier(ctx context.Context, c *client) error {
+	if err := c.requireField(); err != nil {
+		return err
+	}
 	var all struct{ Tiers []tierData }
 	if err := c.askInto(ctx, http.MethodGet, alertsPath+"/tiers", nil, &all); err != nil {
 		return err
@@ -129,6 +135,7 @@ type recipientData struct {
 	ID, Label, Language     string
 	Email, Phone, WebhookID *string
 	Version                 int64
+	Warnings                []warningData
 }
 
 func printRecipients(c *client, all []recipientData) error {

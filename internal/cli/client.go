@@ -248,9 +248,14 @@ func decode(raw json.RawMessage, data any) error {
 
 // request returns the run function of a command that sends one request. The body contains the fields of the command.
 // The run function prints the response as JSON or with print, depending on --json. {id} in the path is replaced by
-// the command's first argument.
+// the command's first argument. A command that changes a resource must be given at least one field.
 func request[T any](method, path string, print func(*client, *T) error) func(context.Context, *client) error {
 	return func(ctx context.Context, c *client) error {
+		if method == http.MethodPatch {
+			if err := c.requireField(); err != nil {
+				return err
+			}
+		}
 		if len(c.fields) == 0 && c.idField == "" {
 			return show(ctx, c, method, path, nil, print)
 		}

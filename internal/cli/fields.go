@@ -144,6 +144,18 @@ func (c *client) addFields(body map[string]any) (err error) {
 	return nil
 }
 
+// requireField returns an error if the command line has none of the command's fields, so that nothing would change.
+func (c *client) requireField() error {
+	names := make([]string, len(c.fields))
+	for i := range c.fields {
+		if c.flags.Changed(c.fields[i].flag) {
+			return nil
+		}
+		names[i] = "--" + c.fields[i].flag
+	}
+	return Usage(fmt.Errorf("nothing to change; give at least one of %s", either(names)))
+}
+
 // text returns the value of a flag, or "" if the command has no such flag.
 func (c *client) text(flag string) string {
 	if f := c.flags.Lookup(flag); f != nil {

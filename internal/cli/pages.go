@@ -32,7 +32,7 @@ func users(w Env) *cobra.Command {
 	c.AddCommand(
 		verb(w, "list", "list the users of the pages, and unused invitations", listUsers),
 		verb(w, "set USER", "change a user; omitted values are unchanged",
-			request(http.MethodPatch, usersPath+"/{id}", printID("changed %s")),
+			request(http.MethodPatch, usersPath+"/{id}", printChangedUser),
 			fields(
 				field{"label", "label", "display name of the person", textField},
 				field{"role", "role", "role of a user of a sign-in link: viewer, charge or admin", wordField("viewer", "charge", "admin")},
@@ -43,6 +43,17 @@ func users(w Env) *cobra.Command {
 			request(http.MethodDelete, usersPath+"/invitations/{id}", printID("withdrew %s"))),
 	)
 	return c
+}
+
+func printChangedUser(c *client, u *struct {
+	ID       string
+	Warnings []warningData
+},
+) error {
+	if c.warn(u.Warnings) {
+		return nil
+	}
+	return c.Printf("changed %s\n", u.ID)
 }
 
 func listUsers(ctx context.Context, c *client) error {
@@ -133,7 +144,14 @@ func setLayout(ctx context.Context, c *client) error {
 		return errors.New("FILE: must contain one JSON object as printed by svc admin layout show")
 	}
 	delete(drawn, "version") // the version in the file is that of an earlier layout
-	return show(ctx, c, http.MethodPut, layoutPath, drawn, func(c *client, set *struct{ Version int64 }) error {
+	return show(ctx, c, http.MethodPut, layoutPath, drawn, func(c *client, set *struct {
+		Version  int64
+		Warnings []warningData
+	},
+	) error {
+		if c.warn(set.Warnings) {
+			return nil
+		}
 		return c.Printf("floor plan set, version %d\n", set.Version)
 	})
 }

@@ -14,6 +14,7 @@ func TestUserCommands(t *testing.T) {
 			{"id":"usr_2","label":"desk","role":"viewer","signIn":"link","disabled":true,"createdAt":"2031-04-05T10:00:00.000Z","signedInAt":null,"until":"2031-04-05T23:00:00.000Z","version":1}],
 			"invitations":[{"id":"usr_3","label":"\u001bEve","role":"charge","createdAt":"2031-04-05T12:00:00.000Z","expiresAt":"2031-04-05T12:15:00.000Z"}]}`,
 		"PATCH /api/admin/users/usr_1":              `{"id":"usr_1"}`,
+		"PATCH /api/admin/users/usr_2":              `{"id":"usr_2","warnings":[{"code":"unchanged"}]}`,
 		"DELETE /api/admin/users/invitations/usr_3": `{"id":"usr_3","label":"Eve"}`,
 	}
 	const table = "ID     LABEL  ROLE    SIGN-IN   STATUS    CREATED                   SIGNED IN                 UNTIL\n" +
@@ -29,6 +30,8 @@ func TestUserCommands(t *testing.T) {
 	}{
 		"list":             {[]string{"list"}, 0, "GET /api/admin/users", table, ""},
 		"set":              {[]string{"set", "usr_1", "--disabled", "true"}, 0, `PATCH /api/admin/users/usr_1 {"disabled":true}`, "changed usr_1\n", ""},
+		"set nothing":      {[]string{"set", "usr_1"}, 2, "", "", "users set: nothing to change; give at least one of --label, --role or --disabled"},
+		"set to the same":  {[]string{"set", "usr_2", "--disabled", "true"}, 0, `PATCH /api/admin/users/usr_2 {"disabled":true}`, "", "nothing was changed"},
 		"end":              {[]string{"end", "usr_1", "--if-version", "3"}, 0, `PATCH /api/admin/users/usr_1 if "3" {"endSessions":true}`, "ended the sessions of usr_1\n", ""},
 		"withdraw":         {[]string{"withdraw", "usr_3"}, 0, "DELETE /api/admin/users/invitations/usr_3", "withdrew usr_3\n", ""},
 		"withdraw of none": {[]string{"withdraw", "usr_1"}, 1, "DELETE /api/admin/users/invitations/usr_1", "", "nothing here"},

@@ -179,11 +179,17 @@ func (c *client) printSecret(w *webhookData, said string) error {
 	return c.Printf("%s\n", w.Secret)
 }
 
-// warn prints warnings to standard error.
-func (c *client) warn(warnings []warningData) {
+// warn prints warnings to standard error. It reports whether one of them says that nothing was changed.
+func (c *client) warn(warnings []warningData) (unchanged bool) {
 	for _, w := range warnings {
+		if w.Code == "unchanged" {
+			fmt.Fprintln(c.Stderr, "nothing was changed; these are already the current values")
+			unchanged = true
+			continue
+		}
 		fmt.Fprintf(c.Stderr, "warning: %s %s\n", w.Path, w.Code)
 	}
+	return unchanged
 }
 
 func showWebhookDeliveries(ctx context.Context, c *client) error {

@@ -64,7 +64,9 @@ func TestWebhookCommands(t *testing.T) {
 	const delivery = `{"id":"dlv_1","state":"delivered","attempts":[{"n":1,"class":"ok","status":204,"ms":7}]}`
 	const refused = `{"id":"dlv_1","state":"rejected","attempts":[{"n":1,"class":"status","status":418,"ms":7}]}`
 	answers := map[string]string{
-		"GET /api/admin/webhooks": `{"webhooks":[` + hook + `]}`, "POST /api/admin/webhooks": hook, "GET /api/admin/webhooks/whk_1": hook,
+		"PATCH /api/admin/webhooks/whk_7":          `{"id":"whk_7","warnings":[{"code":"unchanged"}]}`,
+		"PATCH /api/admin/alerts/recipients/rcp_7": `{"id":"rcp_7","warnings":[{"code":"unchanged"}]}`,
+		"GET /api/admin/webhooks":                  `{"webhooks":[` + hook + `]}`, "POST /api/admin/webhooks": hook, "GET /api/admin/webhooks/whk_1": hook,
 		"PATCH /api/admin/webhooks/whk_1": hook, "DELETE /api/admin/webhooks/whk_1": hook, "POST /api/admin/webhooks/whk_1/rotate": hook,
 		"POST /api/admin/webhooks/whk_1/test":       `{"commandId":"cmd_ok"}`,
 		"POST /api/admin/webhooks/whk_2/test":       `{"commandId":"cmd_no"}`,
@@ -105,6 +107,11 @@ func TestWebhookCommands(t *testing.T) {
 		"show":              {[]string{"webhooks", "show", "whk_1"}, 0, "GET /api/admin/webhooks/whk_1", "https://x.example", ""},
 		"show of none":      {[]string{"webhooks", "show", "whk_9"}, 1, "GET /api/admin/webhooks/whk_9", "", "nothing here"},
 		"set":               {[]string{"webhooks", "set", "whk_1", "--enabled", "false", "--rooms", "all", "--if-version", "3"}, 0, `PATCH /api/admin/webhooks/whk_1 if "3" {"enabled":false,"rooms":null}`, "whk_1", ""},
+		"set nothing":       {[]string{"webhooks", "set", "whk_1", "--if-version", "3"}, 2, "", "", "webhooks set: nothing to change; give at least one of --url, --enabled, --events, "},
+		"set to the same":   {[]string{"webhooks", "set", "whk_7", "--rate", "50"}, 0, `PATCH /api/admin/webhooks/whk_7 {"ratePerSecond":50}`, "whk_7", "nothing was changed"},
+		"tier, nothing":     {[]string{"alerts", "set-tier", "T2"}, 2, "", "", "alerts set-tier: nothing to change; give at least one of --enabled, "},
+		"recipient, same":   {[]string{"alerts", "set", "rcp_7", "--language", "es"}, 0, `PATCH /api/admin/alerts/recipients/rcp_7 {"language":"es"}`, "rcp_7", "nothing was changed"},
+		"recipient, none":   {[]string{"alerts", "set", "rcp_7"}, 2, "", "", "alerts set: nothing to change; give at least one of --label, "},
 		"remove":            {[]string{"webhooks", "remove", "whk_1"}, 0, "DELETE /api/admin/webhooks/whk_1", "=removed whk_1", ""},
 		"rotate":            {[]string{"webhooks", "rotate", "whk_1", "--overlap", "7d"}, 0, `POST /api/admin/webhooks/whk_1/rotate {"overlapHours":168}`, "=whsec_new", "only time"},
 		"rotate for ever":   {[]string{"webhooks", "rotate", "whk_1", "--overlap", "8d"}, 2, "", "", "--overlap: must be"},
@@ -128,7 +135,7 @@ func TestWebhookCommands(t *testing.T) {
 		"two words":         {[]string{"webhooks", "show", "whk_1", "whk_2"}, 2, "", "", `unexpected argument "whk_2"`},
 		"tiers":             {[]string{"alerts", "tiers"}, 0, "GET /api/admin/alerts/tiers", "10 min", ""},
 		"tier keeps":        {[]string{"alerts", "set-tier", "T2", "--ack", "7"}, 0, "GET /api/admin/alerts/tiers\n" + `PUT /api/admin/alerts/tiers/T2 if "4" {"ackMinutes":7,"action":"","channels":["sms"],"enabled":true,"escalateTo":null,"expireMinutes":30,"recipients":["rcp_1"],"repeatMinutes":0}`, "T2", ""},
-		"no such tier":      {[]string{"alerts", "set-tier", "T4"}, 2, "GET /api/admin/alerts/tiers", "", `unknown tier "T4"`},
+		"no such tier":      {[]string{"alerts", "set-tier", "T4", "--ack", "7"}, 2, "GET /api/admin/alerts/tiers", "", `unknown tier "T4"`},
 		"recipient":         {[]string{"alerts", "add", "--label", "Charge nurse", "--phone", "+15555550100"}, 0, `POST /api/admin/alerts/recipients {"label":"Charge nurse","phone":"+15555550100"}`, "=rcp_2", ""},
 		"in Spanish":        {[]string{"alerts", "set", "rcp_2", "--language", "es"}, 0, `PATCH /api/admin/alerts/recipients/rcp_2 {"language":"es"}`, "rcp_2", ""},
 		"address away":      {[]string{"alerts", "set", "rcp_2", "--email", "", "--webhook", "whk_1"}, 0, `PATCH /api/admin/alerts/recipients/rcp_2 {"email":null,"webhookId":"whk_1"}`, "rcp_2", ""},

@@ -151,13 +151,20 @@ func onLoopback(handler http.HandlerFunc) http.HandlerFunc {
 func Alive(w http.ResponseWriter, _ *http.Request) { writeLines(w, http.StatusOK, "ok") }
 
 // ServeReadiness responds with 200 if all health checks pass, and otherwise with 503 and a line for each failing check.
-// ?exclude=CHECK omits a check.
+// ?exclude=CHECK omits a check. A name that no check has causes a warning in the last line, but does not change the
+// status: an upgrade that renames a check must not take every process with an old probe out of service.
 func (h *Health) ServeReadiness(w http.ResponseWriter, r *http.Request) {
-	if lines := h.Lines(r.Context(), r.URL.Query()["exclude"]); len(lines) > 0 {
-		writeLines(w, http.StatusServiceUnavailable, lines...)
-		return
+	excluded := r.URL.Query()["exclude"]
+	status, lines := http.StatusServiceUnavailable, h.Lines(r.Context(), excluded)
+	if len(lines) == 0 {
+		status, lines = http.StatusOK, []string{"ready"}
 	}
-	writeLines(w, http.StatusOK, "ready")
+	if slices.ContainsFunc(excluded, func(name string) bool { return !slices.Contains(h.names, name) }) {
+		known := slices.Compact(slices.Sorted(slices.Values(h.names)))
+		lines = append(lines, "warning: exclude names an unknown check; the checks are "+strings.Join(known, ", ")+
+			"; to exclude several, repeat exclude")
+	}
+	writeLines(w, status, lines...)
 }
 
 // writeLines responds with plain text for operators.

@@ -99,8 +99,10 @@ func TestProfilesAreForLoopback(t *testing.T) {
 	}
 }
 
-// TestReadiness: readiness lists the failing checks, except those that the request excludes.
+// TestReadiness: readiness lists the failing checks, except those that the request excludes. It warns about excluded
+// names that no check has.
 func TestReadiness(t *testing.T) {
+	const unknown = "warning: exclude names an unknown check; the checks are kafka, redis; to exclude several, repeat exclude\n"
 	well := func(context.Context) error { return nil }
 	fails := func(text string) func(context.Context) error {
 		return func(context.Context) error { return errors.New(text) }
@@ -120,7 +122,11 @@ func TestReadiness(t *testing.T) {
 		}, "", 503, "kafka: c\nredis: b\nredis: a\n"},
 		"one is left out":  {func(h *Health) { h.Add("kafka", fails("away")); h.Add("redis", fails("x")) }, "?exclude=redis", 503, "kafka: away\n"},
 		"all are left out": {func(h *Health) { h.Add("kafka", fails("away")); h.Add("redis", fails("x")) }, "?exclude=redis&exclude=kafka", 200, "ready\n"},
-		"another name":     {func(h *Health) { h.Add("kafka", fails("away")) }, "?exclude=kafk", 503, "kafka: away\n"},
+		"another name":     {func(h *Health) { h.Add("kafka", fails("away")) }, "?exclude=kafk", 503, "kafka: away\n" + unknown},
+		"a list of names":  {func(h *Health) { h.Add("kafka", fails("away")) }, "?exclude=kafka,redis", 503, "kafka: away\n" + unknown},
+		"no name":          {func(h *Health) { h.Add("kafka", well) }, "?exclude=", 200, "ready\n" + unknown},
+		"one of two":       {func(h *Health) { h.Add("kafka", fails("away")) }, "?exclude=kafka&exclude=canary", 200, "ready\n" + unknown},
+		"of another role":  {func(h *Health) { h.Add("kafka", well) }, "?exclude=redis", 200, "ready\n"},
 		"hangs": {func(h *Health) {
 			h.Add("redis", func(ctx context.Context) error {
 				<-ctx.Done()
@@ -130,7 +136,7 @@ func TestReadiness(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			h := NewHealth([]string{"kafka", "redis"}, nil)
+			h := NewHealth([]string{"kafka", "redis", "kafka"}, nil)
 			tt.add(h)
 			w := httptest.NewRecorder()
 			h.ServeReadiness(w, httptest.NewRequest(http.MethodGet, "/readyz"+tt.query, nil))

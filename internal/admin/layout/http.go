@@ -46,7 +46,8 @@ func writes() []contract.Route[*server] {
 	return []contract.Route[*server]{{Operation: contract.Operation{
 		Method: http.MethodPut, Path: path, Scope: access.Admin, ID: "setLayout", Group: "Administration",
 		Summary: "Set the floor plan of the unit",
-		About:   "Rooms that the layout does not name are shown below it. Rooms and landmarks must not overlap.",
+		About: "Rooms that the layout does not name are shown below it. Rooms and landmarks must not overlap. " +
+			"If nothing would change, nothing is written, and the warning unchanged says so.",
 		Parameters: []contract.Parameter{
 			{Name: "If-Match", In: "header", Example: "*", About: "Entity tag of the layout when it was read; if it has " +
 				"changed since then, the request fails."},
@@ -189,10 +190,15 @@ func (s *server) set(w http.ResponseWriter, r *http.Request) {
 	defer cancel()
 	err := audit.Retry(ctx, func() error {
 		seen, before := s.Office.Seen(), int64(0)
-		if old := s.Office.Register.Layout(caller.Hospital); old != nil {
+		old := s.Office.Register.Layout(caller.Hospital)
+		if old != nil {
 			before = old.Version
 		}
 		if !httpapi.MatchVersion(w, r, versionText(before)) {
+			return nil
+		}
+		if old != nil && old.sameAs(l) {
+			httpapi.OKVersion(w, r, versionText(before), savedLayout{rowOf(old), append(warnings, httpapi.Warning{Code: "unchanged"})})
 			return nil
 		}
 		err := s.Office.set(ctx, caller.ID, seen, before, l)

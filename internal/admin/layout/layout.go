@@ -3,6 +3,7 @@ package layout
 
 import (
 	"context"
+	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -28,6 +29,11 @@ type Place struct{ Room, X, Y, W, H int32 }
 type Landmark struct {
 	Label      string
 	X, Y, W, H int32
+}
+
+// sameAs reports whether a layout has the same positions as another version.
+func (l *Layout) sameAs(o *Layout) bool {
+	return l.Columns == o.Columns && l.Rows == o.Rows && slices.Equal(l.Rooms, o.Rooms) && slices.Equal(l.Landmarks, o.Landmarks)
 }
 
 // cells is a rectangle of the grid.

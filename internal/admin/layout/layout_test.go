@@ -71,6 +71,9 @@ func newWorld(t *testing.T) *world {
 
 const drawn = `{"columns":4,"rows":2,"rooms":[{"roomId":1,"x":1,"y":1},{"roomId":2,"x":2,"y":1,"w":2}],"landmarks":[{"label":" desk ","x":1,"y":2,"w":4}]}`
 
+// drawn1 differs from drawn in one landmark.
+var drawn1 = strings.Replace(drawn, "desk", "door", 1)
+
 // TestLayout sets the layout of a unit, and replaces it.
 func TestLayout(t *testing.T) {
 	t.Parallel()
@@ -92,10 +95,15 @@ func TestLayout(t *testing.T) {
 	if code, _, _ := w.ask("GET", "south", "", ""); code != 404 {
 		t.Errorf("another hospital: %d", code)
 	}
-	if code, _, tag := w.ask("PUT", "north", `"1"`, drawn); code != 200 || tag != `"2"` {
+	acts := w.acts
+	if code, body, tag := w.ask("PUT", "north", `"1"`, drawn); code != 200 || tag != `"1"` || !strings.Contains(body, want) ||
+		!strings.Contains(body, `"warnings":[{"code":"unchanged"}]`) || w.acts != acts {
+		t.Errorf("the same again: %d %s %s, %d acts on record", code, tag, body, w.acts-acts)
+	}
+	if code, _, tag := w.ask("PUT", "north", `"1"`, drawn1); code != 200 || tag != `"2"` {
 		t.Errorf("again: %d %s", code, tag)
 	}
-	if code, _, _ := w.ask("PUT", "north", `"1"`, drawn); code != 412 {
+	if code, _, _ := w.ask("PUT", "north", `"1"`, drawn1); code != 412 {
 		t.Errorf("of a version of before: %d", code)
 	}
 	const misspelled = `{"columns":4,"rows":2,"rooms":[{"roomId":1,"x":1.0,"y":1,"width":2}],"landmark":[]}`
@@ -108,7 +116,7 @@ func TestLayout(t *testing.T) {
 		t.Errorf("overtaken by another setting: %d %s", code, tag)
 	}
 	w.away = errors.New("away")
-	if code, _, _ := w.ask("PUT", "north", "", drawn); code != 503 {
+	if code, _, _ := w.ask("PUT", "north", "", drawn1); code != 503 {
 		t.Errorf("while Kafka does not respond: %d", code)
 	}
 }

@@ -49,7 +49,7 @@ func recipientWrites() []contract.Route[*alerts] {
 		}, Serve: (*alerts).createRecipient},
 		{Operation: contract.Operation{
 			Method: http.MethodPatch, Path: "/api/admin/alerts/recipients/{id}", ID: "changeRecipient", Summary: "Change a recipient",
-			About:      "Omitted fields are unchanged; null removes an address and resets the language.",
+			About:      "Omitted fields are unchanged; null removes an address and resets the language." + unchangedAbout,
 			Parameters: []contract.Parameter{id, ifMatch},
 			Bodies:     body(recipientChangeShape{}, contract.Example{Name: "Another number", Text: `{"phone":"+15555550101"}`}),
 			Data:       savedRecipient{}, Refuses: []problem.Kind{problem.Missing, problem.Precondition, problem.Unprocessable},
@@ -182,8 +182,8 @@ func (s *alerts) changeRecipient(w http.ResponseWriter, r *http.Request) {
 		old = &subscriber.Recipient{Label: "-", EmailShown: "-"}
 	}
 	p := *old
-	p.Version++
 	p.Language = cmp.Or(p.Language, defaultLanguage)
+	before := p
 	in := recipientChangeShape{
 		Label: &p.Label, recipientAddresses: recipientAddresses{&p.Email, &p.Phone, &p.WebhookID},
 		recipientLanguage: recipientLanguage{&p.Language},
@@ -214,7 +214,11 @@ func (s *alerts) changeRecipient(w http.ResponseWriter, r *http.Request) {
 		missing(w, r)
 	case now == nil || now.Version != old.Version:
 		httpapi.Fail(w, r, overtaken)
-	case requireMatch(w, r, old.Version):
+	case !requireMatch(w, r, old.Version):
+	case p == before:
+		answer(w, r, old.Version, savedRecipient{recipientOf(old), append(warnings, unchanged)})
+	default:
+		p.Version++
 		s.saveRecipient(w, r, seen, actRecipientChange, old.Version, &p, warnings)
 	}
 }

@@ -39,6 +39,12 @@ var ifMatch = contract.Parameter{
 	About: "The version of the resource when it was read, in quotes; if it has changed since then, the request fails.",
 }
 
+// unchanged is the warning in the response to a change that has no effect, because the resource already has all values
+// in the request. Nothing is written. unchangedAbout describes this in the document of the API.
+var unchanged = httpapi.Warning{Code: "unchanged"}
+
+const unchangedAbout = " If nothing would change, nothing is written, and the warning unchanged says so."
+
 func idOf(what, example string) contract.Parameter {
 	return contract.Parameter{Name: "id", In: "path", Example: example, About: "Id of the " + what + "."}
 }

@@ -18,7 +18,8 @@ func tierWrites() []contract.Route[*alerts] {
 	return []contract.Route[*alerts]{{Operation: contract.Operation{
 		Method: http.MethodPut, Path: "/api/admin/alerts/tiers/{tier}", ID: "putAlertTier",
 		Summary: "Set the recipients of a tier",
-		About:   "T1 is yellow, T2 orange, T3 red. Omitted fields get the default of the tier. A tier without recipients notifies no one.",
+		About: "T1 is yellow, T2 orange, T3 red. " +
+			"Omitted fields get the default of the tier. A tier without recipients notifies no one." + unchangedAbout,
 		Parameters: []contract.Parameter{
 			{Name: "tier", In: "path", About: "T1, T2 or T3.", Values: subscriber.TierIDs(), Example: "T2"}, ifMatch,
 		},
@@ -133,8 +134,19 @@ func (s *alerts) putTier(w http.ResponseWriter, r *http.Request) {
 	if len(tier.Recipients) == 0 && tier.Enabled {
 		warnings = append(warnings, httpapi.Warning{Code: "no_recipients", Path: "recipients"})
 	}
+	if hasTierOf(&tier, &old) {
+		answer(w, r, old.Version, setTier{tierRowOf(&old), append(warnings, unchanged)})
+		return
+	}
 	put := func(ctx context.Context) error { return s.Store.PutTier(ctx, seen, &tier) }
 	if s.perform(w, r, actTierSet, id, old.Version, tier.Version, put) {
 		answer(w, r, tier.Version, setTier{tierRowOf(&tier), warnings})
 	}
+}
+
+// hasTierOf reports whether two versions of a tier have the same settings.
+func hasTierOf(a, b *subscriber.Tier) bool {
+	return a.Enabled == b.Enabled && slices.Equal(a.Recipients, b.Recipients) && slices.Equal(a.Channels, b.Channels) &&
+		a.AckMinutes == b.AckMinutes && slices.Equal(a.EscalateTo, b.EscalateTo) && a.RepeatMinutes == b.RepeatMinutes &&
+		a.ExpireMinutes == b.ExpireMinutes && a.Action == b.Action
 }

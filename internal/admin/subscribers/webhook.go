@@ -57,8 +57,8 @@ func endpointWrites() []contract.Route[*webhooks] {
 		}, Serve: (*webhooks).createWebhook},
 		{Operation: contract.Operation{
 			Method: http.MethodPatch, Path: "/api/admin/webhooks/{id}", ID: "changeWebhook", Summary: "Change a webhook",
-			About: "Omitted fields are unchanged. A disabled endpoint is paused: its events are sent when it is enabled again. Any change " +
-				"enables an endpoint that was disabled because it failed.",
+			About: "Omitted fields are unchanged. A disabled endpoint is paused: its events are sent when it is enabled again. Any change, " +
+				"or enabled: true, enables an endpoint that was disabled because it failed." + unchangedAbout,
 			Parameters: []contract.Parameter{id, ifMatch},
 			Bodies:     body(webhookChangeShape{}, contract.Example{Name: "Pause", Text: `{"enabled":false}`}),
 			Data:       changedWebhook{}, Refuses: []problem.Kind{problem.Missing, problem.Precondition, problem.Unprocessable},
@@ -91,7 +91,7 @@ func endpointReads() []contract.Route[*webhooks] {
 type webhookSettings struct {
 	Events         []string `json:"events,omitempty" minItems:"1" enum:"ping,surge.level_changed,room.rescored,surge.alert" uniqueItems:"true" doc:"Event types to send. Default: surge.level_changed and room.rescored."`
 	Rooms          []int32  `json:"rooms,omitempty" minItems:"1" maxItems:"500" minimum:"0" maximum:"2147483647" uniqueItems:"true" doc:"Rooms whose room.rescored events are sent; null: all rooms."`
-	Enabled        bool     `json:"enabled,omitempty" doc:"Default true."`
+	Enabled        *bool    `json:"enabled,omitempty" doc:"Default true."`
 	RatePerSecond  float64  `json:"ratePerSecond,omitempty" minimum:"0.1" maximum:"500" doc:"Maximum deliveries per second. Default 50."`
 	TimeoutSeconds int      `json:"timeoutSeconds,omitempty" minimum:"1" maximum:"30" doc:"Timeout of one attempt. Default 10."`
 	ReaderKeyIDs   []string `json:"readerKeyIds,omitempty" maxItems:"50" doc:"Ids of keys that may list the deliveries to this endpoint; their successors may, too."`
@@ -224,13 +224,13 @@ func (s *webhooks) getWebhook(w http.ResponseWriter, r *http.Request) {
 
 func (s *webhooks) createWebhook(w http.ResponseWriter, r *http.Request) {
 	in := webhookShape{webhookSettings: webhookSettings{
-		Enabled: true, RatePerSecond: outbound.DefaultRate, TimeoutSeconds: outbound.DefaultTimeout,
+		RatePerSecond: outbound.DefaultRate, TimeoutSeconds: outbound.DefaultTimeout,
 	}}
 	warnings, ok := httpapi.ReadJSON(w, r, maxBody, &in)
 	if !ok {
 		return
 	}
-	hook := &subscriber.Webhook{Hospital: hospitalOf(r), URL: in.URL, Version: 1, CreatedAt: cut(s.Shell.Now())}
+	hook := &subscriber.Webhook{Hospital: hospitalOf(r), URL: in.URL, Enabled: true, Version: 1, CreatedAt: cut(s.Shell.Now())}
 	f := faultsOf(&in)
 	s.set(&f, hook, &in.webhookSettings)
 	secret := secretOf(&f, in.Secret)
@@ -261,8 +261,8 @@ func (s *webhooks) changeWebhook(w http.ResponseWriter, r *http.Request) {
 		old = &subscriber.Webhook{URL: "-", RatePerSecond: outbound.DefaultRate, TimeoutSeconds: outbound.DefaultTimeout}
 	}
 	in := webhookChangeShape{webhookSettings: webhookSettings{
-		Events: slices.Clone(old.Events), Rooms: slices.Clone(old.Rooms), Enabled: old.Enabled, RatePerSecond: old.RatePerSecond,
-		TimeoutSeconds: old.TimeoutSeconds, ReaderKeyIDs: slices.Clone(old.ReaderKeys),
+		Events: slices.Clone(old.Events), Rooms: slices.Clone(old.Rooms), ReaderKeyIDs: slices.Clone(old.ReaderKeys),
+		RatePerSecond: old.RatePerSecond, TimeoutSeconds: old.TimeoutSeconds,
 	}}
 	warnings, ok := httpapi.ReadJSON(w, r, maxBody, &in)
 	if !ok {
@@ -283,6 +283,9 @@ func (s *webhooks) changeWebhook(w http.ResponseWriter, r *http.Request) {
 		return
 	case !requireMatch(w, r, old.Version), hook.URL != old.URL && !s.checkURL(w, r, &hook, &warnings):
 		return
+	case hasSettingsOf(&hook, old) && !(in.Enabled != nil && s.mayBeDisabled(r.Context(), old)):
+		answer(w, r, old.Version, changedWebhook{s.webhookRow(r.Context(), old), append(warnings, unchanged)})
+		return
 	}
 	seen, end := s.begin() // begin after the body is read and the name resolved, because both are slow and must not block other changes
 	defer end()
@@ -294,6 +297,18 @@ func (s *webhooks) changeWebhook(w http.ResponseWriter, r *http.Request) {
 	if s.perform(w, r, actWebhookChange, hook.ID, old.Version, hook.Version, put) {
 		answer(w, r, hook.Version, changedWebhook{s.changedRow(r.Context(), &hook), warnings})
 	}
+}
+
+// hasSettingsOf reports whether two versions of a webhook have the same settings.
+func hasSettingsOf(a, b *subscriber.Webhook) bool {
+	return a.URL == b.URL && slices.Equal(a.Events, b.Events) && slices.Equal(a.Rooms, b.Rooms) && a.Enabled == b.Enabled &&
+		a.RatePerSecond == b.RatePerSecond && a.TimeoutSeconds == b.TimeoutSeconds && slices.Equal(a.ReaderKeys, b.ReaderKeys)
+}
+
+// mayBeDisabled reports whether svc may have disabled a webhook because it failed.
+func (s *webhooks) mayBeDisabled(ctx context.Context, w *subscriber.Webhook) bool {
+	health, _, err := s.Lists.Health(ctx, w.Hospital, w.ID)
+	return err != nil || health.Status == "disabled"
 }
 
 // checkURL checks the URL of an endpoint and may add a warning. If it returns false, it has sent an error response.
@@ -320,7 +335,10 @@ func (s *webhooks) set(f *faults, w *subscriber.Webhook, in *webhookSettings) {
 		key, known := s.Key(id)
 		f.fits(known && key.Hospital == w.Hospital, item("readerKeyIds", i), "key")
 	}
-	w.Events, w.Rooms, w.Enabled, w.ReaderKeys = in.Events, in.Rooms, in.Enabled, in.ReaderKeyIDs
+	w.Events, w.Rooms, w.ReaderKeys = in.Events, in.Rooms, in.ReaderKeyIDs
+	if in.Enabled != nil {
+		w.Enabled = *in.Enabled
+	}
 	w.RatePerSecond, w.TimeoutSeconds = in.RatePerSecond, in.TimeoutSeconds
 }
 

@@ -50,7 +50,7 @@ func writes() []contract.Route[*server] {
 		Method: http.MethodPatch, Path: "/api/admin/users/{id}", Scope: access.Admin, ID: "changeUser", Group: "Administration",
 		Summary: "Change a user, or end the user's sessions",
 		About: "Omitted fields are unchanged. A new role, disabling a user and ending sessions sign the person out everywhere within " +
-			"one second.",
+			"one second. If nothing would change, nothing is written, and the warning unchanged says so.",
 		Parameters: []contract.Parameter{
 			{Name: "id", In: "path", Example: "usr_0123456789abcdef", About: "Id of the user."},
 			{Name: "If-Match", In: "header", Example: "*", About: "Entity tag of the user when it was read; if it has " +
@@ -166,6 +166,9 @@ func (s *server) change(w http.ResponseWriter, r *http.Request) {
 		}
 		changed, err := s.Office.Change(ctx, by, seen, user, c)
 		if err == nil {
+			if changed.Version == user.Version {
+				warnings = append(warnings, httpapi.Warning{Code: "unchanged"})
+			}
 			httpapi.OKVersion(w, r, strconv.FormatInt(changed.Version, 10), changedUser{s.rowOf(&changed), warnings})
 		}
 		return err

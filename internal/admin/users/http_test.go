@@ -68,7 +68,7 @@ func TestListUsers(t *testing.T) {
 }
 
 // TestChangeUser: a request changes only the given fields, and only in the caller's hospital. A
-// refused request changes nothing.
+// refused request changes nothing. A request whose values are the current ones writes nothing, and says so.
 func TestChangeUser(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
@@ -76,7 +76,8 @@ func TestChangeUser(t *testing.T) {
 		code            int
 		want            User // the fields that may change
 	}{
-		"nothing":              {"usr_1", `{}`, "", 200, User{Label: "of north", Role: Charge, Version: 4}},
+		"nothing":              {"usr_1", `{}`, "", 200, User{Label: "of north", Role: Charge, Version: 3}},
+		"the same":             {"usr_1", `{"label":"of north ","role":"charge","disabled":false,"endSessions":false}`, `"3"`, 200, User{Label: "of north", Role: Charge, Version: 3}},
 		"end of sessions":      {"usr_1", `{"endSessions":true}`, `"3"`, 200, User{Label: "of north", Role: Charge, Epoch: 1, Version: 4}},
 		"disabled":             {"usr_1", `{"disabled":true}`, "*", 200, User{Label: "of north", Role: Charge, Epoch: 1, Disabled: true, Version: 4}},
 		"label and role":       {"usr_1", `{"label":" day ","role":"admin"}`, "", 200, User{Label: "day", Role: Admin, Epoch: 1, Version: 4}},
@@ -111,6 +112,14 @@ func TestChangeUser(t *testing.T) {
 			got := User{Label: after.Label, Role: after.Role, Epoch: after.Epoch, Disabled: after.Disabled, Version: after.Version}
 			if fmt.Sprint(got) != fmt.Sprint(tt.want) {
 				t.Errorf("%+v, want %+v", got, tt.want)
+			}
+			if same := after.Version == before.Version; same != strings.Contains(body, `"warnings":[{"code":"unchanged"}]`) {
+				t.Errorf("version %d after %d: %s", after.Version, before.Version, body)
+			} else if same {
+				if len(w.acts) != 0 {
+					t.Errorf("on record %+v", w.acts)
+				}
+				return
 			}
 			if !slices.Equal(w.actions(), []string{ActChange}) || w.acts[0].By != "key_north" || w.acts[0].Subject != tt.id {
 				t.Errorf("on record %+v", w.acts)
@@ -162,7 +171,7 @@ func TestInvite(t *testing.T) {
 	if code, body := ask("POST", "/api/admin/users", `{"label":"y","role":"viewer","disable":true}`); code != 200 || !strings.Contains(body, unknown) {
 		t.Errorf("an unknown field: %d %s", code, body)
 	}
-	if code, body := ask("PATCH", "/api/admin/users/usr_1", `{"disable":true}`); code != 200 || !strings.Contains(body, unknown) {
+	if code, body := ask("PATCH", "/api/admin/users/usr_1", `{"disable":true,"endSessions":true}`); code != 200 || !strings.Contains(body, unknown) {
 		t.Errorf("a misspelled field: %d %s", code, body)
 	}
 	// Without a ttl, a link is valid for as long as one from the command line.

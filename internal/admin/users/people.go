@@ -29,9 +29,9 @@ type Change struct {
 // Change changes a user. seen is the result of Seen, which the caller must have called before it read the user.
 // Changing the role, disabling the user or ending the sessions invalidates all of the user's sessions in this
 // hospital. Change returns [ErrRole] if the change includes a different role but the identity provider controls the
-// role.
+// role. If nothing would change, Change writes nothing, and returns the user with the same version.
 func (o *Office) Change(ctx context.Context, by string, seen int64, u User, c Change) (User, error) {
-	before := u.versionText()
+	old := u
 	if c.Role != nil && *c.Role != u.Role {
 		if u.Subject != nil {
 			return u, ErrRole
@@ -47,10 +47,13 @@ func (o *Office) Change(ctx context.Context, by string, seen int64, u User, c Ch
 	if c.Disabled != nil {
 		u.Disabled = *c.Disabled
 	}
+	if u.Label == old.Label && u.Role == old.Role && u.Disabled == old.Disabled && u.Epoch == old.Epoch {
+		return u, nil
+	}
 	u.Version++
 	act := audit.Act{
 		Hospital: u.Hospital, At: cut(o.Now()), By: by, Action: ActChange, Subject: u.ID,
-		Before: before, After: u.versionText(),
+		Before: old.versionText(), After: u.versionText(),
 	}
 	changes := Changes{Users: []*User{&u}}
 	for _, s := range o.Register.Sessions(u.ID) {
