@@ -103,16 +103,9 @@ const dryRun = "dryRun"
 // parseAct parses the options of an act: ?dryRun=true, If-Match, If-None-Match.
 func (r *reader) parseAct(q *http.Request) *acuity.Act {
 	act := &acuity.Act{}
-	for name, values := range q.URL.Query() {
-		switch {
-		case name == dryRun && len(values) > 1:
-			r.fault(dryRun, "one")
-		case name == dryRun:
-			if act.DryRun = values[0] == "true"; !act.DryRun && values[0] != "false" {
-				r.fault(dryRun, "enum:true|false")
-			}
-		case strings.EqualFold(strings.NewReplacer("-", "", "_", "").Replace(name), dryRun):
-			r.fault(dryRun, "name") // a misspelled dryRun must not execute the act
+	if values := q.URL.Query()[dryRun]; len(values) > 0 {
+		if act.DryRun = values[0] == "true"; !act.DryRun && values[0] != "false" {
+			r.fault(dryRun, "enum:true|false")
 		}
 	}
 	match, none := given(q, "If-Match"), given(q, "If-None-Match")

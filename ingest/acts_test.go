@@ -12,7 +12,7 @@ import (
 	"svc/internal/admin/audit"
 )
 
-// TestDryRunIsMeant: a misspelled dry-run parameter is an error, and the request has no effect.
+// TestDryRunIsMeant: a misspelled or malformed dry-run parameter is an error, and the request has no effect.
 func TestDryRunIsMeant(t *testing.T) {
 	const body = `{"system":"local","code":"OB_HEM_ALERT","factorId":"high-hemorrhage","kind":"observation"}`
 	for query, c := range map[string]struct {
@@ -21,14 +21,17 @@ func TestDryRunIsMeant(t *testing.T) {
 	}{
 		"":                          {200, `"dryRun":false`},
 		"?dryRun=false":             {200, `"dryRun":false`},
-		"?_=1&drink=true":           {200, `"dryRun":false`},
+		"?drink=true&_=1":           {400, `[{"path":"?","rule":"name"},{"path":"drink","rule":"name"}]`},
+		"?dryRun=true%zz":           {400, `[{"path":"","rule":"query"}]`},
+		"?dryRun=true;at=1":         {400, `[{"path":"","rule":"query"}]`},
+		"?dryRun%20=true":           {400, `[{"path":"?","rule":"name"}]`},
 		"?dryRun=true":              {200, `"dryRun":true`},
 		"?dryRun=":                  {400, `{"path":"dryRun","rule":"enum:true|false"}`},
 		"?dryRun=True":              {400, `{"path":"dryRun","rule":"enum:true|false"}`},
 		"?dryRun=false&dryRun=true": {400, `{"path":"dryRun","rule":"one"}`},
-		"?dryrun=true":              {400, `{"path":"dryRun","rule":"name"}`},
-		"?dry-run=true":             {400, `{"path":"dryRun","rule":"name"}`},
-		"?dry_run":                  {400, `{"path":"dryRun","rule":"name"}`},
+		"?dryrun=true":              {400, `{"path":"dryrun","rule":"name"}`},
+		"?dry-run=true":             {400, `{"path":"dry-run","rule":"name"}`},
+		"?dry_run":                  {400, `{"path":"dry_run","rule":"name"}`},
 	} {
 		t.Run(query, func(t *testing.T) {
 			d := open(t)

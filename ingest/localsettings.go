@@ -110,9 +110,7 @@ func localSettingsRoutes() []contract.Route[*acts] {
 	for i := range all {
 		o := &all[i].Operation
 		o.Group, o.Scope = "Administration", access.Admin
-		if o.Refuses = append(o.Refuses, problem.Precondition); len(o.Bodies) == 0 { // Invalid is documented for every operation with a body
-			o.Refuses = append(o.Refuses, problem.Invalid)
-		}
+		o.Refuses = append(o.Refuses, problem.Precondition)
 		o.Parameters = append(o.Parameters,
 			contract.Parameter{
 				Name: dryRun, In: "query", About: "true: return what would change without changing anything.",

@@ -44,7 +44,7 @@ func auditRoutes() []contract.Route[*acts] {
 			{Name: "action", In: "query", Example: "key.", About: "Only this action, including failures; with a dot at its end, all actions " +
 				"with this prefix."},
 		},
-		Data: auditPage{}, Refuses: []problem.Kind{problem.Invalid}, Limits: map[string]int64{"auditPerPage": actsAtMost},
+		Data: auditPage{}, Limits: map[string]int64{"auditPerPage": actsAtMost},
 	}, Serve: (*acts).serve}}
 }
 

@@ -51,7 +51,7 @@ func deadLetterRoutes() []contract.Route[*deadLetterServer] {
 			About: "The position of each record and the reason for its failure, never its content. " +
 				"The newest 1,000 of a hospital are kept for 90 days.",
 			Parameters: []contract.Parameter{contract.Limit(lettersUsual, lettersAtMost), contract.Cursor()},
-			Data:       deadLetterPage{}, Refuses: []problem.Kind{problem.Invalid}, Limits: map[string]int64{"deadLettersPerPage": lettersAtMost},
+			Data:       deadLetterPage{}, Limits: map[string]int64{"deadLettersPerPage": lettersAtMost},
 		}, Serve: (*deadLetterServer).list},
 		{Operation: contract.Operation{
 			Path: "/api/admin/dead-letters/{id}", ID: "getDeadLetter", Summary: "Get one record that could not be applied",

@@ -34,7 +34,7 @@ func localSettingsRoutes() []contract.Route[*Reads] {
 		{Operation: contract.Operation{
 			Path: "/api/admin/terminology", ID: "listTerminology", Summary: "Get the terminology map",
 			Parameters: []contract.Parameter{contract.Limit(mappingsUsual, mappingsAtMost), offset},
-			Data:       terminologyList{}, Refuses: []problem.Kind{problem.Invalid},
+			Data:       terminologyList{},
 		}, Serve: (*Reads).serveTerminology},
 		{Operation: contract.Operation{
 			Path: "/api/admin/terminology/worklist", ID: "listWorklist", Summary: "List unmapped codes with suggested factors",
@@ -45,7 +45,7 @@ func localSettingsRoutes() []contract.Route[*Reads] {
 				{Name: "code", In: "query", About: "Only this code, of any system and kind.", Example: "TRAY_COUNT"},
 				contract.Limit(codesUsual, codesAtMost), offset,
 			},
-			Data: worklistList{}, Refuses: []problem.Kind{problem.Invalid},
+			Data: worklistList{},
 		}, Serve: (*Reads).serveWorklist},
 		{Operation: contract.Operation{
 			Path: "/api/admin/rules", ID: "listRules", Data: ruleList{},

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"net/http"
-	"strings"
 	"time"
 
 	"svc/internal/httpapi"
@@ -161,14 +160,6 @@ func (s *webhooks) replay(w http.ResponseWriter, r *http.Request) {
 	c := s.newCommand(r, outbound.VerbReplay)
 	q := httpapi.QueryOf(r)
 	c.DryRun = q.One(dryRun, "true", "false") == "true"
-	for name, values := range r.URL.Query() {
-		if name == dryRun && len(values) > 1 {
-			q.Fault(name, "one")
-		}
-		if name != dryRun && strings.EqualFold(strings.NewReplacer("-", "", "_", "").Replace(name), dryRun) {
-			q.Fault(name, "name") // a misspelled dryRun must not send anything
-		}
-	}
 	if q.Refused(w, r) {
 		return
 	}

@@ -42,7 +42,7 @@ func deliveryReads() []contract.Route[*webhooks] {
 		{Operation: contract.Operation{
 			Method: http.MethodGet, Path: "/api/admin/deliveries", ID: "listDeliveries",
 			Summary: "List deliveries, newest first", About: about,
-			Parameters: page, Data: deliveryPage{}, Refuses: []problem.Kind{problem.Invalid, problem.Unprocessable},
+			Parameters: page, Data: deliveryPage{}, Refuses: []problem.Kind{problem.Unprocessable},
 			Limits: map[string]int64{"deliveriesPerPage": deliveriesAtMost, "deliveriesListed": deliveriesListed},
 		}, Serve: (*webhooks).listDeliveries},
 		{Operation: contract.Operation{
@@ -54,7 +54,7 @@ func deliveryReads() []contract.Route[*webhooks] {
 			Method: http.MethodGet, Path: "/api/admin/webhooks/{id}/deliveries", ID: "listWebhookDeliveries",
 			Summary: "List the deliveries to one endpoint, newest first", About: about,
 			Parameters: append([]contract.Parameter{hook}, page...), Data: deliveryPage{},
-			Refuses: []problem.Kind{problem.Invalid, problem.Missing, problem.Unprocessable},
+			Refuses: []problem.Kind{problem.Missing, problem.Unprocessable},
 		}, Serve: (*webhooks).listWebhookDeliveries},
 		{Operation: contract.Operation{
 			Method: http.MethodGet, Path: "/api/v1/webhooks/{id}/deliveries", Keyed: true, ID: "listOwnDeliveries",
@@ -62,7 +62,7 @@ func deliveryReads() []contract.Route[*webhooks] {
 			About: about + " Available to the keys in readerKeyIds of the endpoint, whatever their scopes; for other keys the endpoint " +
 				"does not exist.",
 			Parameters: append([]contract.Parameter{hook}, page...), Data: ownDeliveryPage{},
-			Refuses: []problem.Kind{problem.Invalid, problem.Missing, problem.Unprocessable},
+			Refuses: []problem.Kind{problem.Missing, problem.Unprocessable},
 		}, Serve: (*webhooks).listOwnDeliveries},
 		{Operation: contract.Operation{
 			Method: http.MethodGet, Path: "/api/admin/commands/{id}", ID: "getCommand", Summary: "Get the progress of a test, retry or replay",

@@ -5,7 +5,11 @@
 package contract
 
 import (
+	"maps"
 	"net/http"
+	"net/url"
+	"regexp"
+	"slices"
 	"strconv"
 
 	"github.com/go-chi/chi/v5"
@@ -94,7 +98,11 @@ func Operations[S any](routes []Route[S]) []Operation {
 // Mount routes the operations, each with its scope check.
 func Mount[S any](r chi.Router, shell *httpapi.Shell, s S, routes []Route[S]) {
 	for _, route := range routes {
-		handler := func(w http.ResponseWriter, r *http.Request) { route.Serve(s, w, r) }
+		handler := func(w http.ResponseWriter, r *http.Request) {
+			if !route.checksQuery() || !route.queryRefused(w, r) {
+				route.Serve(s, w, r)
+			}
+		}
 		on := r
 		if route.Scope != "" || route.Keyed {
 			on = r.With(shell.Allow(route.Scope, route.Part))
@@ -102,6 +110,38 @@ func Mount[S any](r chi.Router, shell *httpapi.Shell, s S, routes []Route[S]) {
 		on.MethodFunc(route.Method, route.Path, handler)
 	}
 }
+
+// checksQuery reports whether the operation refuses a query that it does not understand. Without a misspelled filter, a
+// list would be too long, and an act that was meant as a dry run would be executed. The feeds and the reads of the
+// verdict have no parameters, and ignore those that a proxy or a client adds.
+func (o *Operation) checksQuery() bool {
+	return o.Scope == access.Admin || o.Keyed
+}
+
+// queryRefused reports whether the query is malformed, or has a parameter that the operation does not have or more than
+// one value for a parameter. If it does, queryRefused has sent an error response.
+func (o *Operation) queryRefused(w http.ResponseWriter, r *http.Request) bool {
+	q := httpapi.QueryOf(r)
+	given, err := url.ParseQuery(r.URL.RawQuery)
+	if err != nil { // the malformed parameters are not in given
+		q.Fault("", "query")
+	}
+	for _, name := range slices.Sorted(maps.Keys(given)) {
+		known := slices.ContainsFunc(o.Parameters, func(p Parameter) bool { return p.In == "query" && p.Name == name })
+		switch {
+		case !known && parameterName.MatchString(name):
+			q.Fault(name, "name")
+		case !known: // the name may be a value
+			q.Fault("?", "name")
+		case len(given[name]) > 1:
+			q.Fault(name, "one")
+		}
+	}
+	return q.Refused(w, r)
+}
+
+// parameterName matches strings that have the form of a parameter's name.
+var parameterName = regexp.MustCompile(`^[A-Za-z][A-Za-z_.-]{0,39}$`)
 
 // Refusals returns all error kinds of an operation.
 func (o *Operation) Refusals() []problem.Kind {
@@ -112,8 +152,11 @@ func (o *Operation) Refusals() []problem.Kind {
 	if o.Scope != "" {
 		kinds = append(kinds, problem.Forbidden)
 	}
+	if len(o.Bodies) > 0 || o.checksQuery() {
+		kinds = append(kinds, problem.Invalid)
+	}
 	if len(o.Bodies) > 0 {
-		kinds = append(kinds, problem.Invalid, problem.TooLarge, problem.UnsupportedMedia, problem.TimedOut)
+		kinds = append(kinds, problem.TooLarge, problem.UnsupportedMedia, problem.TimedOut)
 	}
 	return append(kinds, o.Refuses...)
 }

@@ -34,6 +34,7 @@ var All = []Rule{
 	{"format", "Use international format for a phone number, such as +15555550100, or an email address such as name@hospital.org."},
 	{"ascii", "Use {n} visible ASCII characters."},
 	{"json", "Send one JSON value of the type that the endpoint accepts."},
+	{"query", "Percent-encode names and values in the query, and separate parameters with &."},
 	{"utf-8", "Send the body in UTF-8."},
 	{"depth", "JSON may be nested at most {n} levels deep."},
 	{"gzip", "The body is not valid gzip; compress it again, or omit Content-Encoding."},
