@@ -82,6 +82,7 @@ var plan = map[string]folder{
 	"internal/httpapi/rules":           {},
 	"internal/httpapi/problem":         {},
 	"internal/httpapi/limit":           {}, // rate limits of callers, used by the shell of every role and by Redis
+	"internal/httpapi/contracttest":    {imports: []string{"internal/httpapi/contract"}},
 	"internal/httpapi/limit/limittest": {imports: []string{"internal/httpapi/limit"}, goroutines: true},
 	"internal/view":                    {imports: []string{"internal/authorities", "internal/feeds", "internal/httpapi/limit", "internal/outbound", "github.com/redis/go-redis", "github.com/alicebob/miniredis"}, goroutines: true},
 	"internal/view/viewtest":           {imports: []string{"internal/view", "internal/feeds", "internal/outbound", "github.com/redis/go-redis"}, goroutines: true},

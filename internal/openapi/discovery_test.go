@@ -68,7 +68,7 @@ func TestPage(t *testing.T) {
 }
 
 // TestHeadersOfAnswers: the document lists the response headers that a client needs. It lists neither a 304 response
-// nor an ETag for a write.
+// nor an ETag for a write, unless the response to the write has the version of the resource as its tag.
 func TestHeadersOfAnswers(t *testing.T) {
 	read := contract.Operation{
 		Method: "GET", Path: "/api/v1/thing", Scope: access.ReadUnitState, ID: "getThing", Group: "Reads", Summary: "A thing",
@@ -77,7 +77,9 @@ func TestHeadersOfAnswers(t *testing.T) {
 	write := read
 	write.Method, write.ID = "PUT", "setThing"
 	write.Parameters = append(write.Parameters, contract.Parameter{Name: "Idempotency-Key", In: "header"})
-	text, err := documentOf([]contract.Operation{read, write}, "/docs")
+	tagged := write
+	tagged.Method, tagged.ID, tagged.Tagged = "PATCH", "changeThing", true
+	text, err := documentOf([]contract.Operation{read, write, tagged}, "/docs")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -99,6 +101,7 @@ func TestHeadersOfAnswers(t *testing.T) {
 		{"get", "429", "Retry-After"},
 		{"get", "503", "Retry-After"},
 		{"put", "200", "Idempotency-Replayed"},
+		{"patch", "200", "ETag"},
 	} {
 		if document.Paths["/api/v1/thing"][c.method].Responses[c.status].Headers[c.header] == nil {
 			t.Errorf("%s, %s: %s is not told", c.method, c.status, c.header)

@@ -282,6 +282,7 @@ func (w *writer) addRefusal(op *huma.Operation, kind problem.Kind) {
 const (
 	aboutRequestID = "The X-Request-Id of the request, or a new UUID."
 	aboutETag      = "For If-None-Match; changes with the data."
+	aboutVersion   = "The version of the resource, for If-Match."
 	aboutLimit     = "Remaining requests of the key, as in draft-ietf-httpapi-ratelimit-headers; absent for a key without a rate limit."
 	aboutPolicy    = "The rate limit of the key; absent for a key without a rate limit."
 	aboutRetry     = "Seconds to wait before a retry."
@@ -303,8 +304,11 @@ func addHeaders(op *huma.Operation, o *contract.Operation) {
 		}
 		switch status {
 		case "200", "304":
-			if unchanged := op.Responses["304"]; unchanged != nil {
+			if op.Responses["304"] != nil {
 				has["ETag"] = aboutETag
+			}
+			if o.Tagged {
+				has["ETag"] = aboutVersion
 			}
 			if takes("Idempotency-Key") {
 				has["Idempotency-Replayed"] = aboutReplayed

@@ -59,7 +59,7 @@ func writes() []contract.Route[*server] {
 			Bodies: []contract.Body{{Type: "application/json", Shape: mintShape{}, Limit: maxBody, Examples: []contract.Example{
 				{Name: "For one feed", Text: `{"name":"Epic ADT","scopes":["ingest:hl7"],"rate":50,"burst":200}`},
 			}}},
-			Data: mintedKey{}, Refuses: []problem.Kind{problem.Unprocessable}, Limits: map[string]int64{"keys": Most},
+			Data: mintedKey{}, Tagged: true, Refuses: []problem.Kind{problem.Unprocessable}, Limits: map[string]int64{"keys": Most},
 		}, Serve: (*server).mint},
 		{Operation: contract.Operation{
 			Method: http.MethodPost, Path: "/api/admin/keys/{id}/rotate", Scope: access.Admin, ID: "rotateKey", Group: group,
@@ -68,13 +68,13 @@ func writes() []contract.Route[*server] {
 			Bodies: []contract.Body{{Type: "application/json", Shape: rotateShape{}, Optional: true, Limit: maxBody, Examples: []contract.Example{
 				{Name: "One day of overlap", Text: `{"overlap":"24h"}`},
 			}}},
-			Data: mintedKey{}, Refuses: []problem.Kind{problem.Missing, problem.Precondition, problem.Unprocessable},
+			Data: mintedKey{}, Tagged: true, Refuses: []problem.Kind{problem.Missing, problem.Precondition, problem.Unprocessable},
 		}, Serve: (*server).rotate},
 		{Operation: contract.Operation{
 			Method: http.MethodDelete, Path: "/api/admin/keys/{id}", Scope: access.Admin, ID: "revokeKey", Group: group,
 			Summary: "Revoke a key", About: "Takes effect everywhere within one second. A key that has already ended is unchanged.",
 			Parameters: []contract.Parameter{id, ifMatch},
-			Data:       keyRow{}, Refuses: []problem.Kind{problem.Missing, problem.Precondition},
+			Data:       keyRow{}, Tagged: true, Refuses: []problem.Kind{problem.Missing, problem.Precondition},
 		}, Serve: (*server).revoke},
 	}
 }
@@ -89,7 +89,7 @@ func reads() []contract.Route[*server] {
 			Method: http.MethodGet, Path: "/api/admin/keys/{id}", Scope: access.Admin, ID: "getKey", Group: group,
 			Summary:    "Get one key",
 			Parameters: []contract.Parameter{{Name: "id", In: "path", Example: "key_0123456789abcdef", About: "Id of the key."}},
-			Data:       keyRow{}, Refuses: []problem.Kind{problem.Missing},
+			Data:       keyRow{}, Tagged: true, Refuses: []problem.Kind{problem.Missing},
 		}, Serve: (*server).get},
 	}
 }

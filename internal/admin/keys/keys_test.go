@@ -18,6 +18,7 @@ import (
 	"svc/internal/admin/keys"
 	"svc/internal/httpapi"
 	"svc/internal/httpapi/access"
+	"svc/internal/httpapi/contracttest"
 )
 
 // fixture serves the endpoints on a register in memory, with a simulated clock.
@@ -98,6 +99,7 @@ func (h *fixture) ask(who, method, path, body string, want int, headers ...strin
 	}
 	w := httptest.NewRecorder()
 	h.ServeHTTP(w, r)
+	contracttest.CheckTag(h.t, keys.Operations(), r, w)
 	var answer struct{ Data row }
 	if err := json.Unmarshal(w.Body.Bytes(), &answer); err != nil || w.Code != want {
 		h.t.Errorf("%s %s: %d %s, want %d", method, path, w.Code, w.Body, want)

@@ -55,7 +55,7 @@ func writes() []contract.Route[*server] {
 		Bodies: []contract.Body{{Type: "application/json", Shape: layoutShape{}, Limit: maxBody, Examples: []contract.Example{
 			{Name: "Two rooms and a desk", Text: `{"columns":4,"rows":2,"rooms":[{"roomId":1,"x":1,"y":1},{"roomId":2,"x":2,"y":1,"w":2}],"landmarks":[{"label":"Nurses' station","x":1,"y":2,"w":4}]}`},
 		}}},
-		Data: savedLayout{}, Refuses: []problem.Kind{problem.Precondition},
+		Data: savedLayout{}, Tagged: true, Refuses: []problem.Kind{problem.Precondition},
 		Limits: map[string]int64{"layoutRooms": MostRooms, "layoutLandmarks": MostLandmarks, "layoutColumns": MostCells, "layoutRows": MostCells},
 	}, Serve: (*server).set}}
 }
@@ -63,7 +63,7 @@ func writes() []contract.Route[*server] {
 func reads() []contract.Route[*server] {
 	return []contract.Route[*server]{{Operation: contract.Operation{
 		Method: http.MethodGet, Path: path, Scope: access.Admin, ID: "getLayout", Group: "Administration",
-		Summary: "Get the floor plan of the unit", Data: layoutRow{}, Refuses: []problem.Kind{problem.Missing},
+		Summary: "Get the floor plan of the unit", Data: layoutRow{}, Tagged: true, Refuses: []problem.Kind{problem.Missing},
 	}, Serve: (*server).get}}
 }
 

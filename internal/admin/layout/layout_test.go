@@ -13,6 +13,7 @@ import (
 	"svc/internal/admin/audit"
 	"svc/internal/httpapi"
 	"svc/internal/httpapi/access"
+	"svc/internal/httpapi/contracttest"
 )
 
 // world serves the endpoints on an Office that stores the layout in memory.
@@ -64,6 +65,7 @@ func newWorld(t *testing.T) *world {
 		}
 		answer := httptest.NewRecorder()
 		router.ServeHTTP(answer, r)
+		contracttest.CheckTag(t, Operations(), r, answer)
 		return answer.Code, answer.Body.String(), answer.Header().Get("Etag")
 	}
 	return w

@@ -17,6 +17,7 @@ import (
 	"svc/internal/admin/subscribers"
 	"svc/internal/httpapi"
 	"svc/internal/httpapi/access"
+	"svc/internal/httpapi/contracttest"
 	"svc/internal/outbound"
 	"svc/internal/outbound/subscriber"
 )
@@ -237,6 +238,7 @@ func (h *fixture) ask(who, method, path, body string, want int, headers ...strin
 	}
 	w := httptest.NewRecorder()
 	h.ServeHTTP(w, r)
+	contracttest.CheckTag(h.t, subscribers.Operations(), r, w)
 	answer := said{header: w.Header(), raw: w.Body.String()}
 	if err := json.Unmarshal(w.Body.Bytes(), &answer); err != nil || w.Code != want {
 		h.t.Fatalf("%s %s: %d %s, want %d (%v)", method, path, w.Code, w.Body, want, err)

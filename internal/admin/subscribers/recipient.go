@@ -45,14 +45,15 @@ func recipientWrites() []contract.Route[*alerts] {
 			Bodies: body(recipientShape{}, contract.Example{
 				Name: "The house supervisor", Text: `{"label":"House supervisor","email":"supervisor@hospital.example","phone":"+15555550100","language":"es"}`,
 			}),
-			Data: savedRecipient{}, Refuses: []problem.Kind{problem.Unprocessable}, Limits: map[string]int64{"alertRecipients": recipientsMax},
+			Data: savedRecipient{}, Tagged: true, Refuses: []problem.Kind{problem.Unprocessable},
+			Limits: map[string]int64{"alertRecipients": recipientsMax},
 		}, Serve: (*alerts).createRecipient},
 		{Operation: contract.Operation{
 			Method: http.MethodPatch, Path: "/api/admin/alerts/recipients/{id}", ID: "changeRecipient", Summary: "Change a recipient",
 			About:      "Omitted fields are unchanged; null removes an address and resets the language." + unchangedAbout,
 			Parameters: []contract.Parameter{id, ifMatch},
 			Bodies:     body(recipientChangeShape{}, contract.Example{Name: "Another number", Text: `{"phone":"+15555550101"}`}),
-			Data:       savedRecipient{}, Refuses: []problem.Kind{problem.Missing, problem.Precondition, problem.Unprocessable},
+			Data:       savedRecipient{}, Tagged: true, Refuses: []problem.Kind{problem.Missing, problem.Precondition, problem.Unprocessable},
 		}, Serve: (*alerts).changeRecipient},
 		{Operation: contract.Operation{
 			Method: http.MethodDelete, Path: "/api/admin/alerts/recipients/{id}", ID: "deleteRecipient", Summary: "Remove a recipient",

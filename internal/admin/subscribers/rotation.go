@@ -25,7 +25,7 @@ func rotation() []contract.Route[*webhooks] {
 			"An overlap of 0 ends all old secrets at once. No other rotation can begin before promoteAt.",
 		Parameters: []contract.Parameter{idOf("webhook", "whk_0123456789abcdef"), ifMatch},
 		Bodies:     optionalBody(rotateShape{}, contract.Example{Name: "One day of overlap", Text: `{"overlapHours":24}`}),
-		Data:       rotated{}, Refuses: []problem.Kind{problem.Missing, problem.Precondition, problem.Unprocessable},
+		Data:       rotated{}, Tagged: true, Refuses: []problem.Kind{problem.Missing, problem.Precondition, problem.Unprocessable},
 	}, Serve: (*webhooks).rotate}}
 }
 

@@ -27,7 +27,7 @@ func tierWrites() []contract.Route[*alerts] {
 			Name: "By e-mail and SMS, to be acknowledged within ten minutes",
 			Text: `{"enabled":true,"channels":["email","sms"],"ackMinutes":10,"expireMinutes":30,"action":"Call the house supervisor"}`,
 		}),
-		Data: setTier{}, Refuses: []problem.Kind{problem.Missing, problem.Precondition, problem.Unprocessable},
+		Data: setTier{}, Tagged: true, Refuses: []problem.Kind{problem.Missing, problem.Precondition, problem.Unprocessable},
 	}, Serve: (*alerts).putTier}}
 }
 

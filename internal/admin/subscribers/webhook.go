@@ -52,7 +52,7 @@ func endpointWrites() []contract.Route[*webhooks] {
 					Text: `{"url":"https://partner.example/svc/rooms","events":["room.rescored"],"rooms":[1,4],` +
 						`"ratePerSecond":20,"timeoutSeconds":5,"secret":"an example, not a secret at all"}`,
 				}),
-			Data: createdWebhook{}, Refuses: []problem.Kind{problem.Unprocessable},
+			Data: createdWebhook{}, Tagged: true, Refuses: []problem.Kind{problem.Unprocessable},
 			Limits: map[string]int64{"webhooks": maxWebhooks, "webhookRooms": maxRooms},
 		}, Serve: (*webhooks).createWebhook},
 		{Operation: contract.Operation{
@@ -61,7 +61,7 @@ func endpointWrites() []contract.Route[*webhooks] {
 				"or enabled: true, enables an endpoint that was disabled because it failed." + unchangedAbout,
 			Parameters: []contract.Parameter{id, ifMatch},
 			Bodies:     body(webhookChangeShape{}, contract.Example{Name: "Pause", Text: `{"enabled":false}`}),
-			Data:       changedWebhook{}, Refuses: []problem.Kind{problem.Missing, problem.Precondition, problem.Unprocessable},
+			Data:       changedWebhook{}, Tagged: true, Refuses: []problem.Kind{problem.Missing, problem.Precondition, problem.Unprocessable},
 		}, Serve: (*webhooks).changeWebhook},
 		{Operation: contract.Operation{
 			Method: http.MethodDelete, Path: "/api/admin/webhooks/{id}", ID: "deleteWebhook", Summary: "Remove a webhook",
@@ -81,7 +81,7 @@ func endpointReads() []contract.Route[*webhooks] {
 		{Operation: contract.Operation{
 			Method: http.MethodGet, Path: "/api/admin/webhooks/{id}", ID: "getWebhook", Summary: "Get one webhook",
 			Parameters: []contract.Parameter{idOf("webhook", "whk_0123456789abcdef")},
-			Data:       webhookRow{}, Refuses: []problem.Kind{problem.Missing},
+			Data:       webhookRow{}, Tagged: true, Refuses: []problem.Kind{problem.Missing},
 		}, Serve: (*webhooks).getWebhook},
 	}
 }

@@ -60,7 +60,7 @@ func writes() []contract.Route[*server] {
 			{Name: "Sign a person out everywhere", Text: `{"endSessions":true}`},
 			{Name: "Disable a user", Text: `{"disabled":true}`},
 		}}},
-		Data: changedUser{}, Refuses: []problem.Kind{problem.Missing, problem.Precondition, problem.Unprocessable},
+		Data: changedUser{}, Tagged: true, Refuses: []problem.Kind{problem.Missing, problem.Precondition, problem.Unprocessable},
 	}, Serve: (*server).change}, {Operation: inviteOperation, Serve: (*server).invite}, {
 		Operation: withdrawOperation,
 		Serve:     (*server).withdraw,

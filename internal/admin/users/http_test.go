@@ -13,6 +13,7 @@ import (
 
 	"svc/internal/httpapi"
 	"svc/internal/httpapi/access"
+	"svc/internal/httpapi/contracttest"
 )
 
 // served returns the endpoints of a world in which each of the hospitals north and south has a user usr_1.
@@ -43,6 +44,7 @@ func served(t *testing.T) (*world, *Office, func(method, path, body string, head
 		}
 		answer := httptest.NewRecorder()
 		router.ServeHTTP(answer, r)
+		contracttest.CheckTag(t, Operations(), r, answer)
 		return answer.Code, answer.Body.String()
 	}
 }

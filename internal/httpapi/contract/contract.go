@@ -38,6 +38,8 @@ type Operation struct {
 	// body.
 	Data any
 	Bare []string
+	// Tagged is true if a success has the version of the resource as its entity tag, which If-Match accepts.
+	Tagged bool
 	// Refuses are the error kinds of this operation, in the envelope, in addition to those that all operations have.
 	Refuses []problem.Kind
 	// RefusesOnPage are the error kinds for which the response is a page instead of the envelope. Like a success,
