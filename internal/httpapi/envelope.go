@@ -108,19 +108,23 @@ func OKVersion(w http.ResponseWriter, r *http.Request, version string, data any)
 
 // MatchVersion reports whether If-Match is missing, is *, or names the version of a resource. If MatchVersion returns
 // false, it has sent an error response. A resource without a version does not exist, so no If-Match header matches
-// it. A weak tag never matches (RFC 9110, section 13.1.1), because an equal weak tag does not prove that the resource
-// is unchanged.
+// it. A weak tag is malformed: it never matches (RFC 9110, section 13.1.1), because an equal weak tag does not prove
+// that the resource is unchanged.
 func MatchVersion(w http.ResponseWriter, r *http.Request, version string) bool {
 	given := strings.Join(r.Header["If-Match"], ",")
 	if given == "" {
 		return true
 	}
+	refusal := Problem{Kind: problem.Invalid, Details: []Detail{{Path: "If-Match", Rule: "version"}}}
 	for tag := range strings.SplitSeq(given, ",") {
 		tag = strings.TrimSpace(tag)
 		if version != "" && (tag == "*" || tag == `"`+version+`"`) {
 			return true
 		}
+		if tag == "*" || len(tag) > 1 && tag[0] == '"' && tag[len(tag)-1] == '"' {
+			refusal = Problem{Kind: problem.Precondition} // a newer version does not explain a header without any strong tag
+		}
 	}
-	Fail(w, r, Problem{Kind: problem.Precondition})
+	Fail(w, r, refusal)
 	return false
 }

@@ -15,29 +15,31 @@ func TestMatchVersion(t *testing.T) {
 	for name, tt := range map[string]struct {
 		given   []string
 		version string
-		want    bool
+		want    int
 	}{
-		"none":                 {nil, "7", true},
-		"none, none there":     {nil, "", true},
-		"the version":          {[]string{`"7"`}, "7", true},
-		"another":              {[]string{`"8"`}, "7", false},
-		"one of several":       {[]string{`"8", "7"`}, "7", true},
-		"in another header":    {[]string{`"8"`, `"7"`}, "7", true},
-		"weak":                 {[]string{`W/"7"`}, "7", false},
-		"any":                  {[]string{"*"}, "7", true},
-		"any, none there":      {[]string{"*"}, "", false},
-		"nothing, none there":  {[]string{`""`}, "", false},
-		"without quotes":       {[]string{"7"}, "7", false},
-		"part of the version":  {[]string{`"7"`}, "77", false},
-		"the version and more": {[]string{`"77"`}, "7", false},
+		"none":                 {nil, "7", 200},
+		"none, none there":     {nil, "", 200},
+		"the version":          {[]string{`"7"`}, "7", 200},
+		"another":              {[]string{`"8"`}, "7", 412},
+		"one of several":       {[]string{`"8", "7"`}, "7", 200},
+		"in another header":    {[]string{`"8"`, `"7"`}, "7", 200},
+		"weak":                 {[]string{`W/"7"`}, "7", 400},
+		"any":                  {[]string{"*"}, "7", 200},
+		"any, none there":      {[]string{"*"}, "", 412},
+		"nothing, none there":  {[]string{`""`}, "", 412},
+		"one is malformed":     {[]string{`7, "8"`}, "7", 412},
+		"never closed":         {[]string{`"7`}, "7", 400},
+		"without quotes":       {[]string{"7"}, "7", 400},
+		"part of the version":  {[]string{`"7"`}, "77", 412},
+		"the version and more": {[]string{`"77"`}, "7", 412},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w, r := httptest.NewRecorder(), httptest.NewRequest(http.MethodPut, "/", http.NoBody)
 			r.Header["If-Match"] = tt.given
 			got := false
 			shell.Wrap(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { got = httpapi.MatchVersion(w, r, tt.version) })).ServeHTTP(w, r)
-			if got != tt.want || (w.Code == http.StatusPreconditionFailed) == got {
-				t.Errorf("%t, answered %d", got, w.Code)
+			if got != (tt.want == http.StatusOK) || w.Code != tt.want {
+				t.Errorf("%t, answered %d, want %d: %s", got, w.Code, tt.want, w.Body)
 			}
 		})
 	}

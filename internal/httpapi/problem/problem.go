@@ -69,7 +69,8 @@ var table = [kinds]struct {
 	},
 	Precondition: {
 		http.StatusPreconditionFailed, "invalid_request", "conflict",
-		"The resource has a newer version than If-Match names; read it again, then repeat the change.",
+		"The resource does not have the version that If-Match names, or exists although If-None-Match is *; " +
+			"read it again, then repeat the change.",
 	},
 	NotSupported: {http.StatusNotImplemented, "invalid_request", "not-supported", "The service does not support this request."},
 	Unprocessable: {
