@@ -89,10 +89,10 @@ func (a *acts) serve(w http.ResponseWriter, r *http.Request) {
 // parseQuery parses the query of a request and collects the errors in it.
 func (a *acts) parseQuery(r *http.Request) (audit.Query, *httpapi.Query) {
 	given, hospital := httpapi.QueryOf(r), httpapi.Caller(r.Context()).Hospital
-	zone := a.zone(hospital)
+	since, until := given.Period(a.zone(hospital))
 	return audit.Query{
 		Hospital: hospital, Action: given.Text("action"),
 		Limit: int(given.Whole("limit", actsUsual, 1, actsAtMost)), Before: given.Whole("cursor", 0, 1, httpapi.MostWhole),
-		Since: given.Time("since", zone), Until: given.Time("until", zone),
+		Since: since, Until: until,
 	}, given
 }

@@ -353,7 +353,7 @@ func trendsAnswerOf(t *Trends) *trendsAnswer {
 func (s *Reads) serveTrends(w http.ResponseWriter, r *http.Request) {
 	given, hospital := httpapi.QueryOf(r), httpapi.Caller(r.Context()).Hospital
 	zone := s.cfg.Forecasts.Zone(hospital)
-	since, until := given.Time("since", zone), given.Time("until", zone)
+	since, until := given.Period(zone)
 	if given.Refused(w, r) {
 		return
 	}

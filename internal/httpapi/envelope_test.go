@@ -4,6 +4,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"testing"
 	"time"
 
@@ -42,6 +43,31 @@ func TestMatchVersion(t *testing.T) {
 				t.Errorf("%t, answered %d, want %d: %s", got, w.Code, tt.want, w.Body)
 			}
 		})
+	}
+}
+
+func TestPeriod(t *testing.T) {
+	shell := &httpapi.Shell{Now: time.Now, Log: slog.New(slog.DiscardHandler)}
+	for query, want := range map[string]string{
+		"":                 "",
+		"since=2026-03-04": "",
+		"until=2026-03-04": "",
+		"since=2026-03-04&until=2026-03-04T00:01":                "",
+		"since=2026-03-04&until=2026-03-04":                      `[{"path":"until","rule":"after:since"}]`,
+		"since=2026-03-05&until=2026-03-04":                      `[{"path":"until","rule":"after:since"}]`,
+		"since=2026-03-04T00:00:00Z&until=2026-03-03T18:00":      `[{"path":"until","rule":"after:since"}]`,
+		"since=2026-03-04T00:00:00Z&until=2026-03-03T18:00:01":   "",
+		"since=2026-03-04T00:00:00Z&until=2026-03-03T18:00:01am": `[{"path":"until","rule":"date-time"}]`,
+	} {
+		w, r := httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, "/?"+query, http.NoBody)
+		shell.Wrap(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			q := httpapi.QueryOf(r)
+			q.Period(time.FixedZone("west", -6*3600))
+			q.Refused(w, r)
+		})).ServeHTTP(w, r)
+		if body := w.Body.String(); body != "" != (want != "") || !strings.Contains(body, want) {
+			t.Errorf("%s: %s, want %s", query, body, want)
+		}
 	}
 }
 

@@ -73,6 +73,16 @@ func (q *Query) Time(name string, zone *time.Location) time.Time {
 	return at
 }
 
+// Period returns the parameters since and until, either of which may be missing. If both are given, until must be after
+// since: otherwise, the list would be empty, and the client would not know why.
+func (q *Query) Period(zone *time.Location) (since, until time.Time) {
+	since, until = q.Time("since", zone), q.Time("until", zone)
+	if !since.IsZero() && !until.IsZero() && !until.After(since) {
+		q.Fault("until", "after:since")
+	}
+	return since, until
+}
+
 // ParseTime reads a time in the forms that administrators type: RFC 3339, a date and time without an offset, with or
 // without seconds, or just a date. A time without an offset is interpreted in zone.
 func ParseTime(text string, zone *time.Location) (time.Time, bool) {

@@ -158,11 +158,12 @@ type Page struct {
 
 // readPage returns the requested page. If it returns false, it has sent an error response.
 func (s *webhooks) readPage(w http.ResponseWriter, r *http.Request, endpoint string) (page Page, ok bool) {
-	given, zone := httpapi.QueryOf(r), s.Zone(hospitalOf(r))
+	given := httpapi.QueryOf(r)
+	since, until := given.Period(s.Zone(hospitalOf(r)))
 	q := Query{
 		Hospital: hospitalOf(r), Endpoint: endpoint, Channel: subscriber.Channel(given.One("channel", channelNames...)),
 		State: outbound.State(given.One("state", stateNames...)), Event: given.One("event", eventNames...),
-		Since: given.Time("since", zone), Until: given.Time("until", zone),
+		Since: since, Until: until,
 		Limit: int(given.Whole("limit", deliveriesUsual, 1, deliveriesAtMost)), Cursor: given.Text("cursor"),
 	}
 	if given.Refused(w, r) {
