@@ -124,7 +124,7 @@ var spanish = map[string]string{
 	"request_reused": "La Idempotency-Key ya se usó con otro contenido, así que este no se aplicó; " +
 		"vuelva a enviarlo con una clave propia.",
 	"required": "Falta el elemento; envíelo.",
-	"room_label_differs": "Un censo o un administrador dio otro nombre a la habitación, así que este no se usó; " +
+	"room_label_differs": "La habitación ya tiene otro nombre, que solo un censo o un administrador puede cambiar, así que este no se usó; " +
 		"corrija uno de los dos.",
 	"room_not_occupied": "No se conoce ninguna paciente en la habitación; revise el número de habitación o envíe el ingreso.",
 	"room_twice":        "El censo repite la habitación, así que solo se usó la primera fila; incluya cada habitación una vez.",

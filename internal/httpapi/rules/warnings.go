@@ -280,7 +280,8 @@ var Warnings = []Warning{
 	{"required", Refused, ByFHIR, "The element is missing; send it."},
 	{
 		"room_label_differs", Unused, ByState,
-		"A census or an administrator set a different label for the room, so this one was not used; correct one of them.",
+		"The room has a different label, which only a census or an administrator can change, so this one was not used; " +
+			"correct one of them.",
 	},
 	{"room_not_occupied", Used, ByState, "The room has no known patient; check the room number, or send the admission."},
 	{"room_twice", Unused, ByState, "The census lists the room more than once, so only the first row was used; list each room once."},
