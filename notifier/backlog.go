@@ -105,20 +105,32 @@ func (r *runner) startLookingAhead(from int64) {
 	})
 }
 
-// readLedger starts reading at most the given number of events that precede those in memory. The loop calls store with
-// the result of readEvents, whose arguments are the same, and then schedules the next attempt. If a read is already in
-// progress, readLedger does nothing.
+// clocksDiffer is how far the clocks of the processes that write settings and the ledger may differ.
+const clocksDiffer = time.Minute
+
+// readLedger starts reading at most the given number of events that precede those in memory. The queue of a new
+// endpoint begins at 0, but the read begins when the endpoint was created. The loop calls store with the result of
+// readEvents, whose arguments are the same, and then schedules the next attempt. If a read is already in progress,
+// readLedger does nothing.
 func (r *runner) readLedger(from int64, most int, keep func(w *waiting) bool, store func(list []*waiting, to int64)) {
 	if r.reading {
 		return
 	}
 	r.reading = true
-	h := r.e.h
+	h, created := r.e.h, r.hook.CreatedAt
 	owner, floor := h.owner, h.floor
 	owner.n.readConcurrently(func() {
-		list, to, err := owner.n.readEvents(owner.saving, owner.partition, h.id, from, keep, func(at int64, found int) bool {
-			return at < floor && found < most
-		})
+		var list []*waiting
+		var to int64
+		var err error
+		if from == 0 {
+			from, err = owner.n.cfg.Ledger.At(owner.saving, owner.partition, created.Add(-clocksDiffer))
+		}
+		if err == nil {
+			list, to, err = owner.n.readEvents(owner.saving, owner.partition, h.id, from, keep, func(at int64, found int) bool {
+				return at < floor && found < most
+			})
+		}
 		owner.n.post(func() {
 			r.reading = false
 			if owner.gone || r.e.gone {

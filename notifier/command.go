@@ -176,7 +176,7 @@ func (c *command) retry() {
 	})
 }
 
-// scan reads the hospital's ledger entries in a separate goroutine and calls fn for each entry. It begins one minute
+// scan reads the hospital's ledger entries in a separate goroutine and calls fn for each entry. It begins shortly
 // before the instant since, or with the oldest entry if since is zero. Afterwards, the notifier's loop calls done, or
 // ends the command as failed if the ledger could not be read. If the command or the ownership has ended by then, it
 // does neither.
@@ -186,7 +186,7 @@ func (c *command) scan(since time.Time, fn func(at int64, entry any), done func(
 		var from int64
 		var err error
 		if !since.IsZero() {
-			from, err = owner.n.cfg.Ledger.At(owner.saving, owner.partition, since.Add(-time.Minute))
+			from, err = owner.n.cfg.Ledger.At(owner.saving, owner.partition, since.Add(-clocksDiffer))
 		}
 		if err == nil {
 			_, err = owner.n.cfg.Ledger.Read(owner.saving, owner.partition, from, c.h.id+"/", func(at int64, entry any) bool {

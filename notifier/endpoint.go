@@ -33,15 +33,14 @@ type endpoint struct {
 }
 
 // newEndpoint returns an endpoint with its state from the ledger. If known is nil, the ledger has no state for the
-// endpoint, and its queue starts with the oldest event in memory.
+// endpoint, and its queue starts with the first event after its creation, because the notifier may learn of the
+// endpoint later than of that event.
 func newEndpoint(h *hospital, hook *subscriber.Webhook, known *foldedEndpoint) *endpoint {
 	now := h.owner.n.clock.readTime()
 	e := &endpoint{h: h, id: hook.ID, recordAt: h.owner.end, openAt: -1}
 	e.main.e = e
 	if known == nil {
-		// The notifier may learn of the endpoint late. wants filters out the events that precede the endpoint's
-		// creation.
-		e.main.queue.Cursor = h.floor - 1
+		e.main.queue.Cursor = -1
 		e.write()
 		return e
 	}

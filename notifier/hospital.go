@@ -14,8 +14,7 @@ import (
 // waiting is an event in memory. All endpoints share it.
 type waiting struct {
 	*outbound.Event
-	at    int64     // ledger offset
-	since time.Time // when the event was stored; zero: before this ownership began
+	at int64 // ledger offset
 }
 
 // size returns the approximate memory use in bytes.
@@ -104,7 +103,7 @@ func (h *hospital) resume() {
 	for _, c := range slices.SortedFunc(maps.Values(h.orders), func(a, b *command) int { return int(a.at - b.at) }) {
 		c.run()
 	}
-	h.trim(h.owner.n.clock.readTime())
+	h.trim()
 }
 
 // reconcile creates, updates and removes endpoints so that they match the settings.
@@ -183,13 +182,12 @@ func (h *hospital) publish(e *outbound.Event, change *LevelChange) {
 			h.unseen = append(h.unseen, unseenChange{at, *change})
 		}
 		if e.Command == "" {
-			h.add(&waiting{Event: e, at: at, since: h.owner.n.clock.readTime()})
+			h.add(&waiting{Event: e, at: at})
 		}
 	})
 }
 
-// add offers an event to the endpoints. Without endpoints, the event is dropped, because an endpoint that is added
-// later gets only later events.
+// add offers an event to the endpoints. Without endpoints, the event is dropped.
 func (h *hospital) add(w *waiting) {
 	if len(h.endpoints) == 0 {
 		h.dropEvents(len(h.log))
@@ -203,7 +201,7 @@ func (h *hospital) add(w *waiting) {
 		e.main.handleEvent(w)
 	}
 	if len(h.log)%keepBacklog == 0 {
-		h.trim(w.since)
+		h.trim()
 	}
 	if h.owner.n.memory > h.owner.n.cfg.Limits.Memory {
 		h.owner.n.relieve()
@@ -216,10 +214,9 @@ func (h *hospital) after(at int64) []*waiting {
 	return h.log[i:]
 }
 
-// trim removes from memory the first events of the hospital if no endpoint waits for them and they are at least
-// keepRecent old. An endpoint that is disabled, or so far behind that its events are no longer in memory, reads them
-// from the ledger.
-func (h *hospital) trim(now time.Time) {
+// trim removes from memory the first events of the hospital if no endpoint waits for them. An endpoint that is new or
+// disabled, or so far behind that its events are no longer in memory, reads them from the ledger.
+func (h *hospital) trim() {
 	least := nothing
 	for _, e := range h.endpoints {
 		if !e.paused() && e.main.queue.Cursor+1 >= h.floor {
@@ -227,7 +224,7 @@ func (h *hospital) trim(now time.Time) {
 		}
 	}
 	k := 0
-	for k < len(h.log) && h.log[k].at <= least && now.Sub(h.log[k].since) >= keepRecent {
+	for k < len(h.log) && h.log[k].at <= least {
 		k++
 	}
 	h.dropEvents(k)

@@ -68,7 +68,7 @@ func (n *Notifier) fail(err error) {
 func (n *Notifier) sweep(now time.Time) {
 	for _, owner := range n.owned {
 		for _, h := range owner.hospitals {
-			h.trim(now)
+			h.trim()
 			h.rewrite(now)
 			h.report()
 		}

@@ -55,8 +55,7 @@ type Limits struct {
 }
 
 const (
-	keepBacklog = 64              // number of events per hospital that remain in memory when memory is short
-	keepRecent  = 5 * time.Second // minimum time for which an event is kept in memory, because a new endpoint may need it
+	keepBacklog = 64 // number of events per hospital that remain in memory when memory is short
 	sweepEvery  = 10 * time.Second
 	rewriteAge  = time.Hour // age at which the record of a queue or hospital is rewritten; a restore starts at the oldest record
 	keepSent    = 4096      // maximum number of message ids that a hospital remembers as sent

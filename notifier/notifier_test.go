@@ -141,14 +141,34 @@ func TestNewEndpointStartsAtTheEnd(t *testing.T) {
 		r.settle(time.Second)
 		r.want("whk_2", ids)
 
-		// The endpoint's settings arrive late, after the event.
-		early := time.Now()
+		r.end()
+	})
+}
+
+// TestSettingsOfANewEndpointArriveLate: an endpoint gets all events since its creation, even if the notifier learns of
+// the endpoint long after them and was restarted in the meantime, and even if it is the first endpoint of the hospital.
+func TestSettingsOfANewEndpointArriveLate(t *testing.T) {
+	bubble(t, func(_ *testing.T, r *rig) {
+		r.hook("north", "whk_1")
+		r.start()
+		r.change("north")
+		r.change("south")
+		r.settle(time.Minute)
+		created := time.Now()
 		time.Sleep(time.Millisecond)
-		late := r.change("north")
+		north, south := r.change("north"), r.change("south")
+		r.settle(time.Hour)
+		r.commit()
+		r.end()
+		r.start()
 		r.settle(time.Second)
-		r.hook("north", "whk_3", func(w *subscriber.Webhook) { w.CreatedAt = early })
+		for hospital, id := range map[string]string{"north": "whk_2", "south": "whk_3"} {
+			r.hook(hospital, id, func(w *subscriber.Webhook) { w.CreatedAt = created })
+		}
+		north, south = append(north, r.change("north")...), append(south, r.change("south")...)
 		r.settle(time.Second)
-		r.want("whk_3", late)
+		r.want("whk_2", north)
+		r.want("whk_3", south)
 		r.end()
 	})
 }
