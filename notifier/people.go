@@ -250,7 +250,7 @@ func (m *message) schedule() {
 	var refused string
 	var later bool
 	n.queue.add(&task{
-		ownership: owner, host: string(d.Channel), slow: len(d.Attempts) > 0, channel: d.Channel,
+		ownership: owner, host: string(d.Channel), channel: d.Channel,
 		message: func() (out sending.Message, ok bool) {
 			began = n.clock.readTime()
 			if m.over || m.isLate(began) {

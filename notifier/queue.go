@@ -65,10 +65,6 @@ func pop(list *[]*task) *task {
 }
 
 func (q *queue) begin(t *task) {
-	if t.ownership.stopping {
-		t.dropped()
-		return
-	}
 	h := q.hosts[t.host]
 	if h == nil {
 		h = &host{}
@@ -78,7 +74,11 @@ func (q *queue) begin(t *task) {
 		h.parked = append(h.parked, t)
 		return
 	}
-	m, ok := t.message()
+	var m sending.Message
+	ok := !t.ownership.stopping
+	if ok {
+		m, ok = t.message()
+	}
 	if !ok {
 		q.release(t.host, h)
 		t.dropped()

@@ -47,6 +47,7 @@ type rig struct {
 	receiver *receiver
 	lists    *deliveryList
 	people   notifier.People
+	texts    sending.Sender // sends SMS
 	limits   notifier.Limits
 	skew     atomic.Int64 // error of the system clock, in nanoseconds
 	log      bytes.Buffer
@@ -107,8 +108,9 @@ func (r *rig) start() {
 	r.t.Helper()
 	r.n = notifier.New(notifier.Config{
 		Settings: r.settings, Ledger: r.ledger, LedgerID: "L", Partition: func(string) int32 { return 0 }, Lists: r.lists, People: r.people,
-		Metrics: nothing{}, Senders: map[subscriber.Channel]sending.Sender{subscriber.ChannelWebhook: r.receiver}, Limits: r.limits,
-		Log: slog.New(slog.NewTextHandler(&r.log, nil)), Now: func() time.Time { return time.Now().Add(time.Duration(r.skew.Load())) },
+		Metrics: nothing{}, Limits: r.limits,
+		Senders: map[subscriber.Channel]sending.Sender{subscriber.ChannelWebhook: r.receiver, subscriber.ChannelSMS: r.texts},
+		Log:     slog.New(slog.NewTextHandler(&r.log, nil)), Now: func() time.Time { return time.Now().Add(time.Duration(r.skew.Load())) },
 	})
 	ctx, cancel := context.WithCancel(r.t.Context())
 	r.stop, r.done = cancel, make(chan error, 1)
