@@ -2,6 +2,7 @@ package notifier_test
 
 import (
 	"context"
+	"fmt"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -9,6 +10,7 @@ import (
 	"svc/internal/outbound"
 	"svc/internal/outbound/sending"
 	"svc/internal/outbound/subscriber"
+	"svc/notifier"
 	"svc/notifier/event"
 )
 
@@ -135,6 +137,49 @@ func TestRetryOfAPendingDelivery(t *testing.T) {
 		}
 		r.end()
 	})
+}
+
+// TestRetryBeforeTheNextAttempt: svc does not send an event again that a retry has delivered, even if the event had
+// not been picked since the restart or was waiting for a slot.
+func TestRetryBeforeTheNextAttempt(t *testing.T) {
+	const dead = 30
+	for name, disabled := range map[string]bool{"not picked": true, "waiting": false} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(t *testing.T, r *rig) {
+				r.limits = notifier.Limits{Slow: 1}
+				r.hook("north", "whk_1")
+				r.receiver.set("whk_1", always(refused()))
+				r.start()
+				id := r.change("north")[0]
+				r.settle(10 * time.Second)
+				if disabled {
+					r.hook("north", "whk_1", func(w *subscriber.Webhook) { w.Enabled = false })
+					r.end()
+					r.start()
+				}
+				for i := range dead { // they occupy the only slot for slow endpoints
+					r.hook("south", fmt.Sprintf("whk_dead%d", i))
+					r.receiver.set(fmt.Sprintf("whk_dead%d", i), always(sending.Result{Class: hang}))
+				}
+				r.change("south")
+				r.settle(90 * time.Second)
+				tried := len(r.receiver.of("whk_1"))
+				r.receiver.set("whk_1", always(ok()))
+				delivery := event.DeliveryID(id, "whk_1", subscriber.ChannelWebhook)
+				r.order(outbound.Command{ID: "cmd_1", Hospital: "north", Verb: outbound.VerbRetry, Delivery: delivery})
+				r.settle(time.Second)
+				r.hook("north", "whk_1", func(w *subscriber.Webhook) { w.Enabled = true })
+				r.settle(time.Hour)
+				if n := len(r.receiver.of("whk_1")); n != tried+1 {
+					t.Errorf("%d requests, %d before the retry", n, tried)
+				}
+				if d := r.lists.delivery(delivery); d.State != outbound.Delivered || len(d.Attempts) != tried+1 {
+					t.Errorf("%+v", d)
+				}
+				r.end()
+			})
+		})
+	}
 }
 
 func TestReplay(t *testing.T) {

@@ -38,7 +38,7 @@ type endpoint struct {
 func newEndpoint(h *hospital, hook *subscriber.Webhook, known *foldedEndpoint) *endpoint {
 	now := h.owner.n.clock.readTime()
 	e := &endpoint{h: h, id: hook.ID, recordAt: h.owner.end, openAt: -1}
-	e.main.e = e
+	e.main.e, e.main.hook = e, hook
 	if known == nil {
 		e.main.queue.Cursor = -1
 		e.write()
@@ -55,12 +55,12 @@ func newEndpoint(h *hospital, hook *subscriber.Webhook, known *foldedEndpoint) *
 	}
 	e.recordSet = now
 	var attempts []sending.Attempt
-	if known.open != nil && known.open.Position > r.Cursor {
-		attempts = known.open.Delivery.Attempts
-		e.openAt = known.openAt
-		e.main.resumed, e.main.resumedAt = attempts, known.open.Position
+	var position int64
+	if o := known.open; o != nil && o.Position > r.Cursor {
+		e.openAt, e.main.resumed = known.openAt, o
+		position, attempts = o.Position, o.Delivery.Attempts
 	}
-	e.main.queue.Resume(now, e.main.resumedAt, attempts)
+	e.main.queue.Resume(now, position, attempts)
 	for _, w := range h.after(r.Cursor) {
 		if wants(hook, w) {
 			e.main.count(1)
@@ -115,6 +115,9 @@ func (e *endpoint) remove() {
 		for _, j := range r.jobs {
 			j.command.finish(deleted)
 		}
+	}
+	if e.main.resumed != nil {
+		e.main.cancelResumed(deleted)
 	}
 	for _, w := range e.h.after(e.main.queue.Cursor) {
 		if w != head && w != probe && wants(e.main.hook, w) {
@@ -198,7 +201,7 @@ func (e *endpoint) close() {
 // wants reports whether an endpoint receives an event.
 func wants(hook *subscriber.Webhook, w *waiting) bool {
 	switch {
-	case hook == nil || w.Command != "":
+	case w.Command != "":
 		return false
 	case w.Only != nil:
 		return slices.Contains(w.Only, hook.ID)

@@ -10,6 +10,7 @@ import (
 	"svc/internal/outbound"
 	"svc/internal/outbound/sending"
 	"svc/internal/outbound/subscriber"
+	"svc/notifier/event"
 )
 
 // TestLimits: there are at most 512 concurrent requests in total, and at most 128 to slow endpoints.
@@ -191,4 +192,41 @@ func TestFiltersHoldWhenAnEventIsSent(t *testing.T) {
 		r.want("whk_1", []string{first[0], first[2], second[0], second[2]})
 		r.end()
 	})
+}
+
+// TestUnsubscribedFromAFailingEvent: an endpoint that fails for an event gets the next event as soon as it no longer
+// subscribes to the failing one, also if that is known only after a restart.
+func TestUnsubscribedFromAFailingEvent(t *testing.T) {
+	for name, restart := range map[string]bool{"running": false, "restarted": true} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(t *testing.T, r *rig) {
+				r.hook("north", "whk_1")
+				r.receiver.set("whk_1", func(m sending.Message) sending.Result {
+					if m.Event == outbound.RoomRescored {
+						return refused()
+					}
+					return ok()
+				})
+				r.start()
+				ids := r.change("north", 1)
+				r.settle(10 * time.Second)
+				if restart {
+					r.end()
+				}
+				r.hook("north", "whk_1", func(w *subscriber.Webhook) { w.Events = []string{outbound.LevelChanged} })
+				if restart {
+					r.start()
+				}
+				r.settle(time.Second)
+				failed := r.lists.delivery(event.DeliveryID(ids[1], "whk_1", subscriber.ChannelWebhook))
+				if failed.State != outbound.Cancelled || failed.Reason != "unsubscribed" || len(failed.Attempts) != 3 {
+					t.Errorf("%+v", failed)
+				}
+				ids = append(ids, r.change("north")...)
+				r.settle(time.Minute)
+				r.want("whk_1", ids)
+				r.end()
+			})
+		})
+	}
 }

@@ -328,6 +328,40 @@ func TestDeletedKeepsAttempts(t *testing.T) {
 	})
 }
 
+// TestDeletedBeforeAnAttempt: no delivery stays pending, and the list shows its attempts, if its endpoint is deleted
+// while no notifier runs, or is disabled when the notifier starts and deleted later.
+func TestDeletedBeforeAnAttempt(t *testing.T) {
+	for name, down := range map[string]bool{"while no notifier runs": true, "while disabled": false} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(t *testing.T, r *rig) {
+				r.hook("north", "whk_1")
+				r.receiver.set("whk_1", always(refused()))
+				r.start()
+				r.change("north")
+				r.settle(10 * time.Second)
+				tried := len(r.receiver.of("whk_1"))
+				r.hook("north", "whk_1", func(w *subscriber.Webhook) { w.Enabled = false })
+				r.end()
+				if down {
+					r.unhook("north", "whk_1")
+				}
+				r.start()
+				r.settle(time.Minute)
+				if !down {
+					r.unhook("north", "whk_1")
+					r.settle(time.Minute)
+				}
+				for _, d := range r.lists.deliveries {
+					if d.State != outbound.Cancelled || d.Reason != "deleted" || len(d.Attempts) != tried {
+						t.Errorf("%d attempts of %d, %+v", len(d.Attempts), tried, d)
+					}
+				}
+				r.end()
+			})
+		})
+	}
+}
+
 // TestDeletedDuringAProbe: no delivery stays pending if an endpoint is deleted while it is probed.
 func TestDeletedDuringAProbe(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {

@@ -29,8 +29,7 @@ type runner struct {
 	probe      *waiting // the event after the head, sent while the head fails
 	probeTries []sending.Attempt
 
-	resumed   []sending.Attempt // attempts of the head before the restart
-	resumedAt int64
+	resumed *outbound.Entry // record of the delivery that was pending before the restart; nil: none, or picked
 
 	own     []*waiting // events read back from the ledger, older than those in memory
 	readTo  int64      // ledger offset up to which own is complete
@@ -102,15 +101,21 @@ func (r *runner) schedule() {
 // pick returns the event to send next: the head or, as a probe, the event after the head. It returns nil if there is no
 // event, or while the event is being read from the ledger.
 func (r *runner) pick() *waiting {
+	r.dropUnwanted()
 	if r.head == nil {
-		if r.head = r.after(nil); r.head == nil {
-			return nil
-		}
-		switch r.tries = nil; {
+		r.head, r.tries = r.after(nil), nil
+		switch o := r.resumed; {
+		case r.head == nil:
 		case r.second():
 			r.tries = r.jobs[0].tries[r.head.at]
-		case r.resumedAt == r.head.at:
-			r.tries, r.resumed = r.resumed, nil
+		case o != nil && o.Position == r.head.at:
+			r.tries, r.resumed = o.Delivery.Attempts, nil
+		}
+		if r.resumed != nil && r.resumed.Position <= r.queue.Cursor {
+			r.cancelResumed(unsubscribed)
+		}
+		if r.head == nil {
+			return nil
 		}
 	}
 	if !r.queue.Probing() {
@@ -130,6 +135,31 @@ func (r *runner) pick() *waiting {
 		r.queue.CancelProbe()
 		return r.head
 	}
+}
+
+// unsubscribed is the reason why a delivery is canceled whose event no longer matches the filters of the endpoint.
+const unsubscribed = "unsubscribed"
+
+// dropUnwanted cancels the deliveries of the head and the probe if the endpoint no longer wants their events.
+func (r *runner) dropUnwanted() {
+	if w := r.probe; w != nil && !r.second() && !wants(r.hook, w) {
+		r.storeFinal(w, r.probeTries, outbound.Cancelled, unsubscribed)
+		r.probe, r.probeTries = nil, nil
+	}
+	if w := r.head; w != nil && !r.second() && !wants(r.hook, w) {
+		r.queue.Skip(w.at)
+		r.end(w, r.tries, outbound.Cancelled, unsubscribed)
+	}
+}
+
+// cancelResumed cancels the delivery that was pending before the restart.
+func (r *runner) cancelResumed(reason string) {
+	d := &r.resumed.Delivery
+	e := outbound.Event{ID: d.EventID, Hospital: d.Hospital, Event: d.Event, OccurredAt: d.OccurredAt}
+	w := &waiting{Event: &e, at: r.resumed.Position}
+	r.resumed = nil
+	r.queue.Skip(w.at)
+	r.storeFinal(w, d.Attempts, outbound.Cancelled, reason)
 }
 
 func (r *runner) rate() float64 {
@@ -155,7 +185,7 @@ func (r *runner) attempt(w *waiting) *task {
 		message: func() (sending.Message, bool) {
 			n := r.e.h.owner.n
 			hook, ok := n.cfg.Settings.Webhook(r.e.h.id, r.e.id)
-			if !ok || r.e.gone || !r.second() && r.e.paused() {
+			if !ok || r.e.gone || w != r.head && w != r.probe || !r.second() && (r.e.paused() || !wants(hook, w)) {
 				return sending.Message{}, false
 			}
 			r.hook, r.queued, r.busy = hook, false, true
@@ -237,11 +267,15 @@ func (r *runner) handleResult(w *waiting, began time.Time, result sending.Result
 	} else {
 		r.tries = tries
 	}
-	switch main := &r.e.main; {
+	main := &r.e.main
+	if o := main.resumed; r.second() && o != nil && o.Position == w.at { // the queue need not read the event again
+		main.head, main.tries, main.resumed = w, o.Delivery.Attempts, nil
+	}
+	switch {
 	case r.second() && v.State == outbound.Failed && main.mustSend(w):
 		main.keep(w, tries)
 		r.forget(w, v.State)
-	case r.second() && v.State == outbound.Delivered && main.head != nil && main.head.at == w.at && !main.busy && !main.queued:
+	case r.second() && v.State == outbound.Delivered && main.head != nil && main.head.at == w.at && !main.busy:
 		main.queue.Skip(w.at)
 		main.end(main.head, withRetry(main.tries, a), v.State, "")
 		r.forget(w, v.State)
@@ -299,8 +333,6 @@ func (r *runner) keep(w *waiting, tries []sending.Attempt) {
 	case r.probe != nil && r.probe.at == w.at:
 		w, r.probeTries = r.probe, withRetry(r.probeTries, a)
 		tries = r.probeTries
-	case r.resumedAt == w.at: // not picked since the restart
-		r.resumed = tries
 	}
 	r.storePending(w, tries)
 }
