@@ -125,6 +125,7 @@ func (e *endpoint) remove() {
 		}
 	}
 	e.main.count(-e.main.backlog)
+	e.main.dropRead(nothing)
 	e.main.queue.Disabled = deleted
 	e.write()
 }
@@ -196,6 +197,7 @@ func (e *endpoint) close() {
 		e.h.owner.n.timers.stop(&e.second.timer)
 	}
 	e.main.count(-e.main.backlog)
+	e.main.dropRead(nothing)
 }
 
 // wants reports whether an endpoint receives an event.

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"svc/internal/outbound"
+	"svc/internal/outbound/sending"
 	"svc/internal/outbound/subscriber"
 	"svc/notifier"
 )
@@ -203,4 +204,68 @@ func TestBacklogsAreBounded(t *testing.T) {
 		}
 		r.end()
 	})
+}
+
+// TestMemoryIsFreed: events that were read from the ledger do not count as memory in use after their partition has
+// moved or their endpoint has been deleted. Otherwise, the events of healthy endpoints would be read from the ledger,
+// too.
+func TestMemoryIsFreed(t *testing.T) {
+	const moves, backlog = 200, 100
+	for name, free := range map[string]func(r *rig){
+		"moved": func(r *rig) {
+			r.commit()
+			r.n.Lost([]int32{0})
+			if _, _, err := r.n.Assign(r.t.Context(), 0, r.mark.Offset, r.mark.Note); err != nil {
+				r.t.Fatal(err)
+			}
+			r.hand(nil)
+		},
+		"deleted": func(r *rig) {
+			created := r.settings.all["north"]["whk_dead"].CreatedAt
+			r.unhook("north", "whk_dead")
+			r.settle(time.Second)
+			r.hook("north", "whk_dead", func(w *subscriber.Webhook) { w.CreatedAt = created })
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(t *testing.T, r *rig) {
+				r.limits = notifier.Limits{Memory: 150 << 10}
+				r.hook("north", "whk_dead")
+				r.hook("south", "whk_slow")
+				r.receiver.set("whk_dead", always(refused()))
+				r.start()
+				r.change("south")
+				for range 500 {
+					r.change("north")
+				}
+				r.settle(2 * time.Hour) // a restore begins after these events
+				for range moves {
+					free(r)
+					r.settle(time.Second)
+				}
+				r.unhook("north", "whk_dead")
+				r.settle(time.Second)
+				r.ledger.mu.Lock()
+				before := r.ledger.reads
+				r.ledger.mu.Unlock()
+				r.receiver.set("whk_slow", always(sending.Result{Class: hang}))
+				for range backlog {
+					r.change("south")
+				}
+				r.settle(time.Second)
+				r.receiver.set("whk_slow", always(ok()))
+				r.settle(time.Hour)
+				if n := len(r.receiver.of("whk_slow")); n < backlog {
+					t.Errorf("%d requests", n)
+				}
+				r.ledger.mu.Lock()
+				reads := r.ledger.reads - before
+				r.ledger.mu.Unlock()
+				if reads > 0 {
+					t.Errorf("%d reads of the ledger for events that fit into memory", reads)
+				}
+				r.end()
+			})
+		})
+	}
 }
