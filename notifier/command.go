@@ -213,17 +213,11 @@ func (c *command) stop() {
 		c.finish(reasonCommand)
 		return
 	}
+	other.finish(reasonStopped)
+	c.finish("")
 	for _, e := range c.h.endpoints {
-		if e.second == nil {
-			continue
-		}
-		for _, j := range e.second.jobs {
-			j.stopped = j.stopped || j.command == other
-		}
-		if !e.second.busy {
+		if e.second != nil {
 			e.second.schedule()
 		}
 	}
-	other.finish(reasonStopped)
-	c.finish("")
 }

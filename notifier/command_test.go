@@ -3,6 +3,7 @@ package notifier_test
 import (
 	"context"
 	"fmt"
+	"maps"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -289,6 +290,70 @@ func TestReplayIsStoppedAndResumed(t *testing.T) {
 		}
 		r.end()
 	})
+}
+
+// TestReplayToAFailingEndpointEnds: a replay sends nothing more after it has been stopped, although an event is still
+// retried, or after a 410. The next command is then executed. The events keep the state that they had before, and an
+// event that had never been sent is canceled.
+func TestReplayToAFailingEndpointEnds(t *testing.T) {
+	for name, tt := range map[string]struct {
+		answer sending.Result
+		stop   bool
+		reason string
+	}{
+		"stopped": {refused(), true, "stopped"},
+		"gone":    {sending.Result{Class: sending.ClassGone, Status: 410, Final: true}, false, "gone"},
+	} {
+		for _, sent := range []bool{true, false} {
+			t.Run(name, func(t *testing.T) {
+				bubble(t, func(t *testing.T, r *rig) {
+					r.hook("north", "whk_1", func(w *subscriber.Webhook) {
+						if !sent {
+							w.Events = []string{outbound.Alert}
+						}
+					})
+					r.start()
+					began := time.Now()
+					for range 3 {
+						r.change("north")
+					}
+					r.settle(time.Minute)
+					r.receiver.set("whk_1", always(tt.answer))
+					r.order(outbound.Command{
+						ID: "cmd_1", Hospital: "north", Verb: outbound.VerbReplay, Endpoint: "whk_1", Since: began, Only: outbound.SelectAll,
+						Events: []string{outbound.LevelChanged},
+					})
+					r.settle(10 * time.Second)
+					if tt.stop {
+						r.order(outbound.Command{ID: "cmd_2", Hospital: "north", Verb: outbound.VerbStop, Command: "cmd_1"})
+						r.settle(time.Second)
+					}
+					if p := r.lists.progressOf("cmd_1"); !p.Done || p.Reason != tt.reason {
+						t.Errorf("%+v", p)
+					}
+					requests := len(r.receiver.of("whk_1"))
+					r.settle(time.Hour)
+					r.receiver.set("whk_1", always(ok()))
+					r.order(outbound.Command{ID: "cmd_3", Hospital: "north", Verb: outbound.VerbTest, Endpoint: "whk_1"})
+					r.settle(time.Second)
+					if p := r.lists.progressOf("cmd_3"); !p.Done || p.Delivered != 1 {
+						t.Errorf("%+v", p)
+					}
+					if n := len(r.receiver.of("whk_1")); n != requests+1 {
+						t.Errorf("%d requests, %d before the test", n, requests)
+					}
+					want := map[outbound.State]int{outbound.Delivered: 4}
+					if !sent {
+						want = map[outbound.State]int{outbound.Cancelled: 1, outbound.Delivered: 1}
+					}
+					if got := r.lists.states(); !maps.Equal(got, want) {
+						t.Errorf("states %v, want %v", got, want)
+					}
+					r.end()
+				})
+			})
+		}
+	}
 }
 
 // TestReplayPassesPoison: an event that always gets 5xx holds up a replay for at most 42 minutes: a probe is due after

@@ -22,6 +22,9 @@ func (s *deliveryList) Delivery(e *outbound.Entry) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	d := e.Delivery
+	if old, listed := s.deliveries[d.ID]; listed && old.State != outbound.Pending && d.State == outbound.Pending {
+		return // a final state overrides a pending one
+	}
 	d.Attempts = slices.Clone(d.Attempts)
 	s.deliveries[d.ID] = d
 }

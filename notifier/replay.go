@@ -15,7 +15,6 @@ type job struct {
 	command *command
 	once    bool                        // whether each event gets only one attempt
 	tries   map[int64][]sending.Attempt // earlier attempts to send its events, by ledger offset of the event
-	stopped bool
 
 	events []*waiting // events in memory
 	list   []int64    // ledger offsets of the events that follow those in events
@@ -105,9 +104,7 @@ func (e *endpoint) addJob(j *job) {
 		e.second = &runner{e: e}
 	}
 	e.second.jobs = append(e.second.jobs, j)
-	if !e.second.busy {
-		e.second.schedule()
-	}
+	e.second.schedule()
 }
 
 // nextOfJob returns the next event of the first job: if before is nil, the job's first event, and otherwise the event
@@ -115,13 +112,11 @@ func (e *endpoint) addJob(j *job) {
 func (r *runner) nextOfJob(before *waiting) *waiting {
 	for len(r.jobs) > 0 {
 		j := r.jobs[0]
-		if j.stopped || j.command.over || len(j.events) == 0 && len(j.list) == 0 {
+		if j.command.over || len(j.events) == 0 && len(j.list) == 0 {
 			if before != nil {
 				return nil
 			}
-			if !j.command.over {
-				j.command.finish("")
-			}
+			j.command.finish("")
 			r.jobs = r.jobs[1:]
 			r.queue = endpointqueue.Queue{Slow: r.queue.Slow}
 			r.e.h.owner.n.timers.stop(&r.timer)
@@ -159,7 +154,6 @@ func (j *job) read(r *runner) {
 				return
 			}
 			if err != nil {
-				j.stopped = true
 				j.command.finish(reasonLedger)
 			} else {
 				j.list = j.list[len(some):]

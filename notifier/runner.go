@@ -140,15 +140,37 @@ func (r *runner) pick() *waiting {
 // unsubscribed is the reason why a delivery is canceled whose event no longer matches the filters of the endpoint.
 const unsubscribed = "unsubscribed"
 
-// dropUnwanted cancels the deliveries of the head and the probe if the endpoint no longer wants their events.
+// wants reports whether the queue still has to send its head or its probe: the endpoint wants the event or, in the
+// second queue, the command has not ended.
+func (r *runner) wants(hook *subscriber.Webhook, w *waiting) bool {
+	if r.second() {
+		return !r.jobs[0].command.over
+	}
+	return wants(hook, w)
+}
+
+// dropUnwanted cancels the deliveries of the head and the probe if they are not wanted anymore. After a command, an
+// event with earlier attempts keeps the state that it had before the command.
 func (r *runner) dropUnwanted() {
-	if w := r.probe; w != nil && !r.second() && !wants(r.hook, w) {
-		r.storeFinal(w, r.probeTries, outbound.Cancelled, unsubscribed)
+	reason := unsubscribed
+	if r.second() {
+		reason = reasonStopped
+	}
+	cancel := func(w *waiting, tries []sending.Attempt) bool {
+		if w == nil || r.wants(r.hook, w) {
+			return false
+		}
+		if !r.second() || len(r.jobs[0].tries[w.at]) == 0 {
+			r.storeFinal(w, tries, outbound.Cancelled, reason)
+		}
+		return true
+	}
+	if cancel(r.probe, r.probeTries) {
 		r.probe, r.probeTries = nil, nil
 	}
-	if w := r.head; w != nil && !r.second() && !wants(r.hook, w) {
-		r.queue.Skip(w.at)
-		r.end(w, r.tries, outbound.Cancelled, unsubscribed)
+	if cancel(r.head, r.tries) {
+		r.queue.Skip(r.head.at)
+		r.head, r.tries, r.probe, r.probeTries = r.probe, r.probeTries, nil, nil
 	}
 }
 
@@ -185,7 +207,7 @@ func (r *runner) attempt(w *waiting) *task {
 		message: func() (sending.Message, bool) {
 			n := r.e.h.owner.n
 			hook, ok := n.cfg.Settings.Webhook(r.e.h.id, r.e.id)
-			if !ok || r.e.gone || w != r.head && w != r.probe || !r.second() && (r.e.paused() || !wants(hook, w)) {
+			if !ok || r.e.gone || w != r.head && w != r.probe || !r.wants(hook, w) || !r.second() && r.e.paused() {
 				return sending.Message{}, false
 			}
 			r.hook, r.queued, r.busy = hook, false, true
@@ -260,6 +282,9 @@ func (r *runner) handleResult(w *waiting, began time.Time, result sending.Result
 	if r.second() && r.jobs[0].once && v.State == outbound.Pending {
 		v.State, v.Reason = outbound.Failed, string(result.Class)
 		r.queue.Skip(w.at)
+	}
+	if r.second() && result.Class == sending.ClassGone {
+		r.jobs[0].command.finish(endpointqueue.Gone)
 	}
 	tries = kept(append(tries, a))
 	if probe {
