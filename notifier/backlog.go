@@ -6,7 +6,95 @@ import (
 	"time"
 
 	"svc/internal/outbound"
+	"svc/internal/outbound/sending"
+	"svc/internal/outbound/subscriber"
 )
+
+// pick returns the event to send next: the head or, as a probe, the event after the head. It returns nil if there is no
+// event, or while the event is being read from the ledger.
+func (r *runner) pick() *waiting {
+	r.dropUnwanted()
+	if r.head == nil {
+		r.head, r.tries = r.after(nil), nil
+		switch o := r.resumed; {
+		case r.head == nil:
+		case r.second():
+			r.tries = r.jobs[0].tries[r.head.at]
+		case o != nil && o.Position == r.head.at:
+			r.tries, r.resumed = o.Delivery.Attempts, nil
+		}
+		if r.resumed != nil && r.resumed.Position <= r.queue.Cursor {
+			r.cancelResumed(unsubscribed)
+		}
+		if r.head == nil {
+			return nil
+		}
+	}
+	if !r.queue.Probing() {
+		return r.head
+	}
+	if r.probe == nil {
+		if r.probe = r.after(r.head); r.probe != nil && r.second() {
+			r.probeTries = r.jobs[0].tries[r.probe.at]
+		}
+	}
+	switch {
+	case r.probe != nil:
+		return r.probe
+	case r.reading: // the end of the read schedules the attempt
+		return nil
+	default:
+		r.queue.CancelProbe()
+		return r.head
+	}
+}
+
+// unsubscribed is the reason why a delivery is canceled whose event no longer matches the filters of the endpoint.
+const unsubscribed = "unsubscribed"
+
+// wants reports whether the queue still has to send its head or its probe: the endpoint wants the event or, in the
+// second queue, the command has not ended.
+func (r *runner) wants(hook *subscriber.Webhook, w *waiting) bool {
+	if r.second() {
+		return !r.jobs[0].command.over
+	}
+	return wants(hook, w)
+}
+
+// dropUnwanted cancels the deliveries of the head and the probe if they are not wanted anymore. After a command, an
+// event with earlier attempts keeps the state that it had before the command.
+func (r *runner) dropUnwanted() {
+	reason := unsubscribed
+	if r.second() {
+		reason = reasonStopped
+	}
+	cancel := func(w *waiting, tries []sending.Attempt) bool {
+		if w == nil || r.wants(r.hook, w) {
+			return false
+		}
+		if !r.second() || len(r.jobs[0].tries[w.at]) == 0 {
+			r.storeFinal(w, tries, outbound.Cancelled, reason)
+		}
+		return true
+	}
+	if cancel(r.probe, r.probeTries) {
+		r.probe, r.probeTries = nil, nil
+	}
+	if cancel(r.head, r.tries) {
+		r.queue.Skip(r.head.at)
+		r.head, r.tries, r.probe, r.probeTries = r.probe, r.probeTries, nil, nil
+	}
+}
+
+// cancelResumed cancels the delivery that was pending before the restart.
+func (r *runner) cancelResumed(reason string) {
+	d := &r.resumed.Delivery
+	e := outbound.Event{ID: d.EventID, Hospital: d.Hospital, Event: d.Event, OccurredAt: d.OccurredAt}
+	w := &waiting{Event: &e, at: r.resumed.Position}
+	r.resumed = nil
+	r.queue.Skip(w.at)
+	r.storeFinal(w, d.Attempts, outbound.Cancelled, reason)
+}
 
 // after returns the next event for this queue. The search starts after the event in before. If before is nil, it
 // starts after the cursor, and moves the cursor past events that the endpoint does not want. The result is nil if
