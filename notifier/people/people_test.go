@@ -305,6 +305,29 @@ func TestSuperseded(t *testing.T) {
 	})
 }
 
+// TestRepetitionKeepsTheEscalation: an escalation that is still waiting is sent although the alert has been repeated,
+// because the repetition goes to other recipients.
+func TestRepetitionKeepsTheEscalation(t *testing.T) {
+	run(t, func(r *rig) {
+		r.tier("T2", func(t *subscriber.Tier) {
+			t.RepeatMinutes, t.Channels = 15, []subscriber.Channel{subscriber.ChannelMail}
+		})
+		r.relay.answers(func(to string) error {
+			if strings.HasPrefix(to, "director") {
+				return &smtp.SMTPError{Code: 451, Message: "busy"}
+			}
+			return nil
+		})
+		r.level(orange)
+		r.want("mail charge ORANGE", "mail manager ORANGE")
+		r.wait(46 * time.Minute) // the last escalation was after 30 minutes, the repetition after 45
+		r.want("mail charge ORANGE", "mail manager ORANGE")
+		r.relay.answers(nil)
+		r.wait(10 * time.Minute)
+		r.want("mail director ORANGE")
+	})
+}
+
 // TestNotices: T1 gets an e-mail about the failure of an endpoint.
 func TestNotices(t *testing.T) {
 	run(t, func(r *rig) {
