@@ -35,7 +35,11 @@ var forbidden = prefixes(
 
 	"168.63.129.16/32",   // Azure: platform address of every machine
 	"100.100.100.200/32", // Alibaba: metadata, in 100.64/10
-	"fd00:ec2::254/128",  // AWS: metadata, in fc00::/7
+	// In fc00::/7:
+	"fd00:ec2::/32",          // AWS: metadata, EKS Pod Identity and other services of the platform
+	"fd20:ce::254/128",       // Google Cloud: metadata
+	"fd00:c1::a9fe:a9fe/128", // Oracle Cloud: metadata
+	"fd00:42::42/128",        // Scaleway: metadata
 
 	"2001::/23",     // IETF protocol assignments, RFC 2928: Teredo, ORCHID
 	"2001:db8::/32", // documentation, RFC 3849
