@@ -171,24 +171,27 @@ func (e *endpoint) report() {
 	}
 }
 
-// reportNotice writes a notice about the endpoint to the log and passes it to [People].
-func (e *endpoint) reportNotice(now time.Time, v endpointqueue.Verdict) {
+// reportNotice writes a notice about the endpoint to the log and passes it to [People]. It returns false if there is no
+// notice or no [People]. Otherwise, applyStep stores the state of the queue after the messages about the notice, because
+// the next owner of the partition must report the notice if this process dies before.
+func (e *endpoint) reportNotice(now time.Time, v endpointqueue.Verdict) bool {
 	n := e.h.owner.n
 	switch v.Notice { //nolint:exhaustive // operators need not know about other notices
 	case 0:
-		return
+		return false
 	case endpointqueue.Disabled:
 		n.log.Warn("endpoint disabled", "hospital", e.h.id, "endpoint", e.id, "host", e.host, "reason", e.main.queue.Disabled)
 	case endpointqueue.Recovered:
 		n.log.Info("endpoint recovered", "hospital", e.h.id, "endpoint", e.id, "host", e.host)
 	}
 	if n.cfg.People == nil {
-		return
+		return false
 	}
 	e.h.notices = append(e.h.notices, Notice{
 		Endpoint: e.id, Host: e.host, Kind: v.Notice, Reason: e.main.queue.Disabled, At: now, Since: v.Since,
 	})
 	e.h.consider()
+	return true
 }
 
 func (e *endpoint) close() {

@@ -55,7 +55,7 @@ func (h *hospital) consider() {
 				h.postponeStep(s.Next, &happening, handed)
 				return
 			}
-			h.applyStep(s, seen, traceparent)
+			h.applyStep(s, seen, traceparent, happening.Notices)
 		})
 	}()
 }
@@ -89,8 +89,8 @@ func (h *hospital) wakeAt(next time.Time) {
 // applyStep applies the result of a step. It stores the messages before the state of [People]. If the process dies
 // after the messages but before the state, the step is repeated; a message whose id is already stored is not sent
 // again. Until the state is stored, a restore still finds the input of the step. traceparent is the trace of the
-// latest change in that input.
-func (h *hospital) applyStep(s Step, seen int, traceparent string) {
+// latest change in that input, and notices are the notices in it.
+func (h *hospital) applyStep(s Step, seen int, traceparent string, notices []Notice) {
 	owner := h.owner
 	n := owner.n
 	if owner.gone {
@@ -108,6 +108,11 @@ func (h *hospital) applyStep(s Step, seen int, traceparent string) {
 	for i := range s.Messages {
 		s.Messages[i].Traceparent = traceparent
 		h.post(&s.Messages[i], "")
+	}
+	for i := range notices {
+		if e := h.endpoints[notices[i].Endpoint]; e != nil {
+			e.write()
+		}
 	}
 	for i := range s.Events {
 		e := &s.Events[i]

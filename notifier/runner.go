@@ -235,10 +235,11 @@ func (r *runner) handleResult(w *waiting, began time.Time, result sending.Result
 	}
 	if !r.second() && !r.e.gone {
 		if failing || v.State != outbound.Delivered {
-			r.e.write()
+			if !r.e.reportNotice(now, v) {
+				r.e.write()
+			}
 			r.e.report()
 		}
-		r.e.reportNotice(now, v)
 	}
 	r.schedule()
 }

@@ -9,6 +9,7 @@ import (
 
 	"svc/acuity"
 	"svc/internal/outbound"
+	"svc/internal/outbound/sending"
 	"svc/internal/outbound/subscriber"
 	"svc/notifier/alert"
 )
@@ -174,6 +175,29 @@ func TestKilledInAStep(t *testing.T) {
 		r.start()
 		r.wait(time.Second)
 		r.want("sms charge YELLOW", "sms deputy YELLOW")
+	})
+}
+
+// TestKilledBehindANotice: T1 gets an e-mail about a disabled endpoint even if the process dies as soon as the ledger
+// says that the endpoint is disabled.
+func TestKilledBehindANotice(t *testing.T) {
+	run(t, func(r *rig) {
+		r.tier("T1", func(t *subscriber.Tier) { t.Enabled = false }) // only the notice is tested here
+		r.settings.webhooks = []*subscriber.Webhook{
+			{ID: "whk_1", Hospital: "mercy", URL: "https://partner.example", Enabled: true, RatePerSecond: 50, TimeoutSeconds: 10, Events: []string{outbound.LevelChanged}},
+		}
+		r.n.SettingsChanged("mercy")
+		r.hooked.answers(sending.Result{Class: sending.ClassGone, Status: 410, Final: true})
+		r.ledger.until(func(entry any) bool {
+			queue, ok := entry.(*outbound.EndpointQueue)
+			return ok && queue.Disabled != ""
+		})
+		r.level(yellow)
+		if !r.survive() {
+			t.Fatal("it lives")
+		}
+		// The e-mail is sent again at once, like every message whose outcome is unknown.
+		r.want("mail charge disabled", "mail charge disabled")
 	})
 }
 
