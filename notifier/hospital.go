@@ -51,7 +51,7 @@ type hospital struct {
 	folded    map[string]*foldedEndpoint // states of endpoints in the ledger; used only until resume
 
 	messages map[string]*message
-	sent     map[string]bool // ids of final messages and of alerts, so that a repeated step does not send them again
+	sent     map[string]bool // ids of final messages and of alerts before the restart, so that a repeated step does not send them again
 	orders   map[string]*command
 	done     map[string]bool // ids of finished commands, so that they are not executed again
 
@@ -306,9 +306,6 @@ func (h *hospital) write(stored func()) {
 func (h *hospital) rewrite(now time.Time) {
 	if h.owner.stopping {
 		return
-	}
-	if len(h.sent) > keepSent && !h.stepping {
-		clear(h.sent) // sent is needed only after a restart, which restores it from the ledger
 	}
 	if h.recordAt >= 0 && now.Sub(h.recordSet) >= rewriteAge {
 		h.write(nil)

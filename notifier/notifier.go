@@ -58,7 +58,6 @@ const (
 	keepBacklog = 64 // number of events per hospital that remain in memory when memory is short
 	sweepEvery  = 10 * time.Second
 	rewriteAge  = time.Hour // age at which the record of a queue or hospital is rewritten; a restore starts at the oldest record
-	keepSent    = 4096      // maximum number of message ids that a hospital remembers as sent
 	readsAtOnce = 8         // maximum number of concurrent reads of the ledger by queues that are far behind
 	saveAtOnce  = 5000      // number of unacknowledged ledger entries at which no more changes are accepted
 )

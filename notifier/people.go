@@ -117,7 +117,6 @@ func (h *hospital) applyStep(s Step, seen int, traceparent string, notices []Not
 	for i := range s.Events {
 		e := &s.Events[i]
 		if !h.sent[e.ID] {
-			h.sent[e.ID] = true
 			e.Source, e.RoomID, e.Traceparent = -1, -1, traceparent
 			h.publish(e, nil)
 		}
@@ -199,7 +198,6 @@ func (h *hospital) resend(e *outbound.Entry, c *command) {
 	m.entry.Traceparent = "" // sent because of the command, not of the original request
 	d := &m.entry.Delivery
 	d.State, d.Reason, d.NextAttemptAt = outbound.Pending, "", time.Time{}
-	delete(h.sent, d.ID)
 	m.begin()
 }
 
@@ -340,7 +338,6 @@ func (m *message) end(state outbound.State, reason string) {
 	d := &m.entry.Delivery
 	d.State, d.Reason, d.NextAttemptAt = state, reason, time.Time{}
 	delete(h.messages, d.ID)
-	h.sent[d.ID] = true
 	n.cfg.Metrics.Waiting(d.Channel, -1)
 	n.cfg.Metrics.Ended(d.Channel, state)
 	m.save(nil)
