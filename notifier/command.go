@@ -46,6 +46,14 @@ func (c *command) run() {
 	o := &c.order.Command
 	p := &c.order.Progress
 	p.ID, p.Hospital, p.Verb = o.ID, o.Hospital, o.Verb
+	for i := range c.h.ended { // the process may have died between the end of the message and that of the command
+		if e := &c.h.ended[i].entry; e.Command == o.ID {
+			p.Count, p.Delivery = 1, e.Delivery.ID
+			c.countEnd(e.Delivery.State)
+			c.finish("")
+			return
+		}
+	}
 	switch o.Verb {
 	case outbound.VerbTest:
 		c.test()

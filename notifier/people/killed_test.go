@@ -201,6 +201,40 @@ func TestKilledBehindANotice(t *testing.T) {
 	})
 }
 
+// TestKilledBehindACommand: a test or a retry of a message ends, and the message is not sent again, even if the process
+// dies as soon as the ledger has the result.
+func TestKilledBehindACommand(t *testing.T) {
+	for verb, text := range map[outbound.Verb]string{outbound.VerbTest: "mail charge TEST", outbound.VerbRetry: "mail charge YELLOW"} {
+		t.Run(string(verb), func(t *testing.T) {
+			run(t, func(r *rig) {
+				const closing = 10 * time.Second // closing the connection to the relay takes 5 s
+				r.level(yellow)
+				r.wait(closing)
+				r.want("mail charge YELLOW")
+				r.commit()
+				r.ledger.until(func(entry any) bool {
+					e, ok := entry.(*outbound.Entry)
+					return ok && e.Command != "" && e.Delivery.State == outbound.Delivered
+				})
+				c := outbound.Command{ID: "cmd_1", Verb: verb, Channel: subscriber.ChannelMail, Endpoint: "charge"}
+				if verb == outbound.VerbRetry {
+					c.Delivery = r.lists.to("charge", subscriber.ChannelMail).ID
+				}
+				r.order(c)
+				r.wait(closing)
+				if r.lists.progress = nil; !r.survive() {
+					t.Fatal("it lives")
+				}
+				r.wait(closing)
+				r.want(text)
+				if all := r.lists.progress; len(all) == 0 || !all[len(all)-1].Done || all[len(all)-1].Delivered != 1 {
+					t.Errorf("progress %+v", all)
+				}
+			})
+		})
+	}
+}
+
 // TestKilledAndRedMeanwhile: the level rises after a process has died and before the next one starts. The next
 // process sends another alert.
 func TestKilledAndRedMeanwhile(t *testing.T) {
