@@ -292,6 +292,29 @@ func TestReplayIsStoppedAndResumed(t *testing.T) {
 	})
 }
 
+// TestReplayToANewEndpoint: a replay sends events that precede the creation of the endpoint, even if the main queue has
+// not begun because the endpoint is disabled.
+func TestReplayToANewEndpoint(t *testing.T) {
+	bubble(t, func(_ *testing.T, r *rig) {
+		r.start()
+		r.change("north")
+		r.settle(time.Minute)
+		began := time.Now()
+		ids := append(r.change("north"), r.change("north")...)
+		r.settle(time.Minute)
+		r.hook("north", "whk_1", func(w *subscriber.Webhook) { w.Enabled = false })
+		later := r.change("north")
+		r.settle(time.Second)
+		r.order(outbound.Command{ID: "cmd_1", Hospital: "north", Verb: outbound.VerbReplay, Endpoint: "whk_1", Since: began, Only: outbound.SelectMissing})
+		r.settle(time.Minute)
+		r.want("whk_1", ids)
+		r.hook("north", "whk_1", func(w *subscriber.Webhook) { w.Enabled = true })
+		r.settle(time.Minute)
+		r.want("whk_1", append(ids, later...))
+		r.end()
+	})
+}
+
 // TestReplayToAFailingEndpointEnds: a replay sends nothing more after it has been stopped, although an event is still
 // retried, or after a 410. The next command is then executed. The events keep the state that they had before, and an
 // event that had never been sent is canceled.

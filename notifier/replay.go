@@ -20,8 +20,7 @@ type job struct {
 	list   []int64    // ledger offsets of the events that follow those in events
 }
 
-// replay sends events of a time window again. It leaves out events after the cursor of the main queue, because the
-// main queue will send them anyway.
+// replay sends events of a time window again. It leaves out events that the main queue will send anyway.
 func (c *command) replay() {
 	h, o := c.h, c.order.Command
 	e := h.endpoints[o.Endpoint]
@@ -42,8 +41,8 @@ func (c *command) replay() {
 		case *outbound.Event:
 			id := event.DeliveryID(x.ID, e.id, subscriber.ChannelWebhook)
 			in := !x.OccurredAt.Before(o.Since) && (o.Until.IsZero() || x.OccurredAt.Before(o.Until))
-			// Events after the cursor are already waiting in the main queue.
-			if x.Hospital == h.id && x.Command == "" && in && offset <= cursor && offset > from && byDelivery[id] == nil &&
+			waits := offset > cursor && wants(hook, &waiting{Event: x})
+			if x.Hospital == h.id && x.Command == "" && in && !waits && offset > from && byDelivery[id] == nil &&
 				(x.Only == nil || slices.Contains(x.Only, hook.ID)) && subscribed(hook, wanted, x) {
 				byDelivery[id] = &replayed{offset: offset}
 				all = append(all, byDelivery[id])
