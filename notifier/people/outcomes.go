@@ -156,7 +156,7 @@ func (s *step) recordMissed(one *sent) {
 	}) {
 		h.RemoveReached(one.Recipient, one.Channel)
 	}
-	to, known := s.alerting.config.Settings.Recipient(s.hospital, one.Recipient)
+	to, known := s.recipient(one.Recipient)
 	if !known || one.Event != m.Alert.Event {
 		return
 	}

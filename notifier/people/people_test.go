@@ -99,6 +99,23 @@ func TestRaisedBeforeAnyRecipient(t *testing.T) {
 	})
 }
 
+// TestRecipientDeletedMeanwhile: a tier whose only recipient has been deleted at the same time is like a tier without
+// recipients. The raise is sent once the tier has a recipient.
+func TestRecipientDeletedMeanwhile(t *testing.T) {
+	run(t, func(r *rig) {
+		r.tier("T1", func(t *subscriber.Tier) { t.Recipients = []string{"deleted"} })
+		r.level(yellow)
+		r.want()
+		if e := r.lists.open(t); e.Reason != "raised" || !e.Unreached {
+			t.Errorf("episode %+v", e)
+		}
+		r.tier("T1", func(t *subscriber.Tier) { t.Recipients = []string{"deleted", "charge"} })
+		r.n.SettingsChanged("mercy")
+		r.wait(time.Second)
+		r.want("mail charge YELLOW")
+	})
+}
+
 // TestReachedByEscalation: if a raise has no recipient but its escalation reaches someone, the alert run is not
 // unreached, neither while it is open nor after it has ended.
 func TestReachedByEscalation(t *testing.T) {

@@ -35,10 +35,8 @@ const mostDecisions = 8
 func (d *Alerting) Step(ctx context.Context, now time.Time, in notifier.Happening) notifier.Step {
 	// An unreadable state is replaced by an empty one, because a repeated raise is better than a lost one.
 	m, err := decode(in.Memory)
-	s := step{
-		alerting: d, ctx: ctx, now: stamp(now), hospital: in.Hospital, waiting: in.Waiting,
-		policy: policy.New(d.config.Settings.Tiers(in.Hospital)), memory: m,
-	}
+	s := step{alerting: d, ctx: ctx, now: stamp(now), hospital: in.Hospital, waiting: in.Waiting, memory: m}
+	s.policy = policy.New(d.config.Settings.Tiers(in.Hospital), func(id string) bool { _, known := s.recipient(id); return known })
 	if err != nil {
 		s.out.Decisions = append(s.out.Decisions, notifier.Decision{Reason: "memory_lost"})
 	}
@@ -67,6 +65,10 @@ func (d *Alerting) Step(ctx context.Context, now time.Time, in notifier.Happenin
 		s.out.Memory = b
 	}
 	return s.out
+}
+
+func (s *step) recipient(id string) (subscriber.Recipient, bool) {
+	return s.alerting.config.Settings.Recipient(s.hospital, id)
 }
 
 // observe records the changes of the level, and the current level, in the memory.
@@ -105,9 +107,7 @@ func (s *step) decide() {
 func (s *step) sendAlert(d policy.Decision) {
 	m := s.memory
 	h, before := &m.History, m.History
-	to := policy.Route(&s.policy, h, d, func(id string) (subscriber.Recipient, bool) {
-		return s.alerting.config.Settings.Recipient(s.hospital, id)
-	})
+	to := policy.Route(&s.policy, h, d, s.recipient)
 	h.ApplyDecision(s.hospital, d, to, s.now)
 	m.Alert = sentAlert{
 		At: s.now, Episode: h.Episode, Reason: d.Reason, Tier: d.Tier, Level: h.Level, Prior: before.AlertedLevel, Worst: before.Worst(),
@@ -133,7 +133,7 @@ func (s *step) sendAlert(d policy.Decision) {
 	var hooks []string
 	for _, one := range to {
 		if one.Channel == subscriber.ChannelWebhook {
-			if r, known := s.alerting.config.Settings.Recipient(s.hospital, one.Recipient); known && one.State == outbound.Pending {
+			if r, known := s.recipient(one.Recipient); known && one.State == outbound.Pending {
 				hooks = append(hooks, r.WebhookID)
 			}
 			continue

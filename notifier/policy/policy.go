@@ -72,10 +72,14 @@ type Policy struct {
 	Tiers [3]subscriber.Tier // T1, T2, T3; the zero Tier is disabled
 }
 
-// New returns the policy with the given tiers.
-func New(tiers []subscriber.Tier) Policy {
+// New returns the policy with the given tiers, without their recipients that are not known. A tier may name a recipient
+// who has just been deleted.
+func New(tiers []subscriber.Tier, known func(recipient string) bool) Policy {
 	var p Policy
+	unknown := func(recipient string) bool { return !known(recipient) }
 	for _, t := range tiers {
+		t.Recipients = slices.DeleteFunc(slices.Clone(t.Recipients), unknown)
+		t.EscalateTo = slices.DeleteFunc(slices.Clone(t.EscalateTo), unknown)
 		for rank := Rank(1); rank <= 3; rank++ {
 			if t.ID == rank.String() {
 				p.Tiers[rank-1] = t

@@ -20,7 +20,7 @@ func standard() Policy {
 		{ID: "T1", Enabled: true, Recipients: []string{"charge"}, Channels: mail, ExpireMinutes: 120},
 		{ID: "T2", Enabled: true, Recipients: []string{"manager"}, Channels: both, AckMinutes: 10, EscalateTo: []string{"director"}, ExpireMinutes: 30},
 		{ID: "T3", Enabled: true, Recipients: []string{"director"}, Channels: both, AckMinutes: 5, RepeatMinutes: 60, ExpireMinutes: 15},
-	})
+	}, func(string) bool { return true })
 }
 
 func anyone(id string) (subscriber.Recipient, bool) {
