@@ -6,24 +6,20 @@ import (
 	"time"
 
 	"svc/internal/outbound"
-	"svc/internal/outbound/sending"
 	"svc/internal/outbound/subscriber"
 )
 
 // pick returns the event to send next: the head or, as a probe, the event after the head. It returns nil if there is no
 // event, or while the event is being read from the ledger.
-func (r *runner) pick() *waiting {
+func (r *runner) pick() *chosen {
 	r.dropUnwanted()
 	if r.head == nil {
-		r.head, r.tries = r.after(nil), nil
+		r.head = r.choose(nil)
 		switch o := r.resumed; {
-		case r.head == nil:
-		case r.second():
-			r.tries = r.jobs[0].tries[r.head.at]
-		case o != nil && o.Position == r.head.at:
-			r.tries, r.resumed = o.Delivery.Attempts, nil
-		}
-		if r.resumed != nil && r.resumed.Position <= r.queue.Cursor {
+		case o == nil:
+		case r.head != nil && r.head.at == o.Position:
+			r.head.tries, r.resumed = o.Delivery.Attempts, nil
+		case o.Position <= r.queue.Cursor:
 			r.cancelResumed(unsubscribed)
 		}
 		if r.head == nil {
@@ -34,9 +30,7 @@ func (r *runner) pick() *waiting {
 		return r.head
 	}
 	if r.probe == nil {
-		if r.probe = r.after(r.head); r.probe != nil && r.second() {
-			r.probeTries = r.jobs[0].tries[r.probe.at]
-		}
+		r.probe = r.choose(r.head.waiting)
 	}
 	switch {
 	case r.probe != nil:
@@ -47,6 +41,19 @@ func (r *runner) pick() *waiting {
 		r.queue.CancelProbe()
 		return r.head
 	}
+}
+
+// choose returns the event that follows the event in before, or the first event if before is nil. It returns nil if
+// after does.
+func (r *runner) choose(before *waiting) *chosen {
+	w := r.after(before)
+	switch {
+	case w == nil:
+		return nil
+	case r.second():
+		return &chosen{w, r.jobs[0].tries[w.at]}
+	}
+	return &chosen{waiting: w}
 }
 
 // unsubscribed is the reason why a delivery is canceled whose event no longer matches the filters of the endpoint.
@@ -68,21 +75,21 @@ func (r *runner) dropUnwanted() {
 	if r.second() {
 		reason = reasonStopped
 	}
-	cancel := func(w *waiting, tries []sending.Attempt) bool {
-		if w == nil || r.wants(r.hook, w) {
+	cancel := func(c *chosen) bool {
+		if c == nil || r.wants(r.hook, c.waiting) {
 			return false
 		}
-		if !r.second() || len(r.jobs[0].tries[w.at]) == 0 {
-			r.storeFinal(w, tries, outbound.Cancelled, reason)
+		if !r.second() || len(r.jobs[0].tries[c.at]) == 0 {
+			r.storeFinal(c, outbound.Cancelled, reason)
 		}
 		return true
 	}
-	if cancel(r.probe, r.probeTries) {
-		r.probe, r.probeTries = nil, nil
+	if cancel(r.probe) {
+		r.probe = nil
 	}
-	if cancel(r.head, r.tries) {
+	if cancel(r.head) {
 		r.queue.Skip(r.head.at)
-		r.head, r.tries, r.probe, r.probeTries = r.probe, r.probeTries, nil, nil
+		r.head, r.probe = r.probe, nil
 	}
 }
 
@@ -90,10 +97,10 @@ func (r *runner) dropUnwanted() {
 func (r *runner) cancelResumed(reason string) {
 	d := &r.resumed.Delivery
 	e := outbound.Event{ID: d.EventID, Hospital: d.Hospital, Event: d.Event, OccurredAt: d.OccurredAt}
-	w := &waiting{Event: &e, at: r.resumed.Position}
+	c := &chosen{&waiting{Event: &e, at: r.resumed.Position}, d.Attempts}
 	r.resumed = nil
-	r.queue.Skip(w.at)
-	r.storeFinal(w, d.Attempts, outbound.Cancelled, reason)
+	r.queue.Skip(c.at)
+	r.storeFinal(c, outbound.Cancelled, reason)
 }
 
 // after returns the next event for this queue. The search starts after the event in before. If before is nil, it

@@ -85,8 +85,8 @@ func (e *endpoint) updateSettings(hook *subscriber.Webhook) {
 	if e.main.queue.Disabled == "" {
 		e.version = hook.Version
 	}
-	if r := &e.main; e.paused() != wasPaused && !r.busy && r.head != nil && len(r.tries) > 0 {
-		r.storePending(r.head, r.tries) // the time of the next attempt has changed
+	if r := &e.main; e.paused() != wasPaused && !r.busy && r.head != nil && len(r.head.tries) > 0 {
+		r.storePending(r.head) // the time of the next attempt has changed
 	}
 	e.main.schedule()
 	e.report()
@@ -99,16 +99,21 @@ func (e *endpoint) paused() bool { return !e.enabled || e.main.queue.Disabled !=
 // remove ends the queues permanently: an attempt in flight finishes, and pending events are canceled.
 func (e *endpoint) remove() {
 	e.gone = true
-	head, probe := e.main.head, e.main.probe // their records contain their attempts
+	var done []int64 // offsets of events whose records contain attempts
+	for _, c := range []*chosen{e.main.head, e.main.probe} {
+		if c != nil {
+			done = append(done, c.at)
+		}
+	}
 	for _, r := range []*runner{&e.main, e.second} {
 		if r == nil {
 			continue
 		}
 		e.h.owner.n.timers.stop(&r.timer)
 		if !r.busy && r.head != nil {
-			r.storeFinal(r.head, r.tries, outbound.Cancelled, deleted)
+			r.storeFinal(r.head, outbound.Cancelled, deleted)
 			if r.probe != nil {
-				r.storeFinal(r.probe, r.probeTries, outbound.Cancelled, deleted)
+				r.storeFinal(r.probe, outbound.Cancelled, deleted)
 			}
 			r.head, r.probe = nil, nil
 		}
@@ -120,8 +125,8 @@ func (e *endpoint) remove() {
 		e.main.cancelResumed(deleted)
 	}
 	for _, w := range e.h.after(e.main.queue.Cursor) {
-		if w != head && w != probe && wants(e.main.hook, w) {
-			e.main.storeFinal(w, nil, outbound.Cancelled, deleted)
+		if !slices.Contains(done, w.at) && wants(e.main.hook, w) {
+			e.main.storeFinal(&chosen{waiting: w}, outbound.Cancelled, deleted)
 		}
 	}
 	e.main.count(-e.main.backlog)

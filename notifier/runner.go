@@ -12,6 +12,18 @@ import (
 	"svc/notifier/event"
 )
 
+// chosen is an event that a queue has begun to send, with the attempts so far.
+type chosen struct {
+	*waiting
+	tries []sending.Attempt
+}
+
+// addRetry adds an attempt that a retry has made.
+func (c *chosen) addRetry(a sending.Attempt) {
+	a.N = nextAttempt(c.tries)
+	c.tries = kept(append(slices.Clip(c.tries), a))
+}
+
 // runner sends the events of one queue sequentially. The main runner sends the hospital's events after its cursor;
 // the second runner sends the events of its jobs.
 type runner struct {
@@ -24,10 +36,8 @@ type runner struct {
 	queued  bool // whether the attempt waits in notifier.queue
 	unsaved int  // number of outcomes that the ledger has not acknowledged
 
-	head       *waiting // the next event to finish; nil: not picked yet
-	tries      []sending.Attempt
-	probe      *waiting // the event after the head, sent while the head fails
-	probeTries []sending.Attempt
+	head  *chosen // the next event to finish; nil: not picked yet
+	probe *chosen // the event after the head, sent while the head fails
 
 	resumed *outbound.Entry // record of the delivery that was pending before the restart; nil: none, or picked
 
@@ -76,15 +86,15 @@ func (r *runner) schedule() {
 	}
 	r.hook = hook
 	for r.unsaved < n.cfg.Limits.Unsaved {
-		w := r.pick()
-		if w == nil {
+		c := r.pick()
+		if c == nil {
 			n.timers.stop(&r.timer)
 			return
 		}
 		now := n.clock.readTime()
-		if until := r.until(w); w == r.head && r.queue.Expired(now, until) {
-			r.queue.Skip(w.at)
-			r.end(w, r.tries, outbound.Expired, "late")
+		if until := r.until(c.waiting); c == r.head && r.queue.Expired(now, until) {
+			r.queue.Skip(c.at)
+			r.end(c, outbound.Expired, "late")
 			continue
 		}
 		if due := r.queue.Due(r.rate()); due.After(now) {
@@ -93,7 +103,7 @@ func (r *runner) schedule() {
 		}
 		n.timers.stop(&r.timer)
 		r.queued = true
-		n.queue.add(r.attempt(w))
+		n.queue.add(r.attempt(c))
 		return
 	}
 }
@@ -114,30 +124,30 @@ func (r *runner) until(w *waiting) time.Time {
 }
 
 // attempt returns a task that sends an event.
-func (r *runner) attempt(w *waiting) *task {
+func (r *runner) attempt(c *chosen) *task {
 	var began time.Time
 	return &task{
 		ownership: r.e.h.owner, host: r.e.host, slow: r.queue.Slow, channel: subscriber.ChannelWebhook,
 		message: func() (sending.Message, bool) {
 			n := r.e.h.owner.n
 			hook, ok := n.cfg.Settings.Webhook(r.e.h.id, r.e.id)
-			if !ok || r.e.gone || w != r.head && w != r.probe || !r.wants(hook, w) || !r.second() && r.e.paused() {
+			if !ok || r.e.gone || c != r.head && c != r.probe || !r.wants(hook, c.waiting) || !r.second() && r.e.paused() {
 				return sending.Message{}, false
 			}
 			r.hook, r.queued, r.busy = hook, false, true
 			began = n.clock.readTime()
 			r.queue.Begin(began, r.rate())
 			return sending.Message{
-				Traceparent: r.traceparent(w),
-				Hospital:    r.e.h.id, DeliveryID: r.deliveryID(w), EventID: w.ID, Event: w.Event.Event,
-				Attempt: nextAttempt(r.triesOf(w)), Webhook: hook, Body: w.Body,
+				Traceparent: r.traceparent(c.waiting),
+				Hospital:    r.e.h.id, DeliveryID: r.deliveryID(c.waiting), EventID: c.ID, Event: c.Event.Event,
+				Attempt: nextAttempt(c.tries), Webhook: hook, Body: c.Body,
 			}, true
 		},
 		dropped: func() {
 			r.queued = false
 			r.schedule()
 		},
-		ended: func(result sending.Result) { r.handleResult(w, began, result) },
+		ended: func(result sending.Result) { r.handleResult(c, began, result) },
 	}
 }
 
@@ -148,14 +158,6 @@ func (r *runner) traceparent(w *waiting) string {
 		return ""
 	}
 	return w.Traceparent
-}
-
-// triesOf returns the attempts of the head or of the probe.
-func (r *runner) triesOf(w *waiting) []sending.Attempt {
-	if w == r.head {
-		return r.tries
-	}
-	return r.probeTries
 }
 
 // attemptOf returns the record of the attempt that follows those in tries, with its result.
@@ -172,7 +174,7 @@ func nextAttempt(tries []sending.Attempt) int {
 }
 
 // handleResult stores the outcome of an attempt and schedules the next attempt.
-func (r *runner) handleResult(w *waiting, began time.Time, result sending.Result) {
+func (r *runner) handleResult(c *chosen, began time.Time, result sending.Result) {
 	r.busy = false
 	owner := r.e.h.owner
 	n := owner.n
@@ -181,11 +183,11 @@ func (r *runner) handleResult(w *waiting, began time.Time, result sending.Result
 	}
 	now := n.clock.readTime()
 	failing := !r.queue.FailingSince.IsZero()
-	probe, tries := w != r.head, r.triesOf(w)
-	a := attemptOf(tries, began, &result)
-	v := r.queue.End(now, w.at, r.until(w), result, rand.Float64()) //nolint:gosec // only for jitter
-	n.cfg.Metrics.Attempt(subscriber.ChannelWebhook, result.Class, result.Took, traceID(r.traceparent(w)))
-	r.line(w, &a)
+	probe := c != r.head
+	a := attemptOf(c.tries, began, &result)
+	v := r.queue.End(now, c.at, r.until(c.waiting), result, rand.Float64()) //nolint:gosec // only for jitter
+	n.cfg.Metrics.Attempt(subscriber.ChannelWebhook, result.Class, result.Took, traceID(r.traceparent(c.waiting)))
+	r.line(c.waiting, &a)
 	if result.Class == sending.ClassInterrupted {
 		r.schedule()
 		return
@@ -195,51 +197,45 @@ func (r *runner) handleResult(w *waiting, began time.Time, result sending.Result
 	}
 	if r.second() && r.jobs[0].once && v.State == outbound.Pending {
 		v.State, v.Reason = outbound.Failed, string(result.Class)
-		r.queue.Skip(w.at)
+		r.queue.Skip(c.at)
 	}
 	if r.second() && result.Class == sending.ClassGone {
 		r.jobs[0].command.finish(endpointqueue.Gone)
 	}
-	tries = kept(append(tries, a))
-	if probe {
-		r.probeTries = tries
-	} else {
-		r.tries = tries
-	}
+	c.tries = kept(append(c.tries, a))
 	main := &r.e.main
-	if o := main.resumed; r.second() && o != nil && o.Position == w.at { // the queue need not read the event again
-		main.head, main.tries, main.resumed = w, o.Delivery.Attempts, nil
+	if o := main.resumed; r.second() && o != nil && o.Position == c.at { // the queue need not read the event again
+		main.head, main.resumed = &chosen{c.waiting, o.Delivery.Attempts}, nil
 	}
 	switch {
-	case r.second() && v.State == outbound.Failed && main.mustSend(w):
-		main.keep(w, tries)
-		r.forget(w, v.State)
-	case r.second() && v.State == outbound.Delivered && main.head != nil && main.head.at == w.at && !main.busy:
-		main.queue.Skip(w.at)
-		main.end(main.head, withRetry(main.tries, a), v.State, "")
-		r.forget(w, v.State)
+	case r.second() && v.State == outbound.Failed && main.mustSend(c.waiting):
+		main.keep(c)
+		r.forget(c, v.State)
+	case r.second() && v.State == outbound.Delivered && main.head != nil && main.head.at == c.at && !main.busy:
+		main.queue.Skip(c.at)
+		main.head.addRetry(a)
+		main.end(main.head, v.State, "")
+		r.forget(c, v.State)
 		main.schedule()
 	case v.Passed:
-		r.end(r.head, r.tries, outbound.Poison, "passed")
-		r.end(w, r.tries, outbound.Delivered, "")
+		r.end(r.head, outbound.Poison, "passed")
+		r.end(c, outbound.Delivered, "")
 	case probe && r.e.gone:
-		r.end(r.head, r.tries, outbound.Cancelled, deleted)
-		r.end(w, tries, v.State, v.Reason)
+		r.end(r.head, outbound.Cancelled, deleted)
+		r.end(c, v.State, v.Reason)
 	case v.State != outbound.Pending && !probe:
-		r.end(w, tries, v.State, v.Reason)
+		r.end(c, v.State, v.Reason)
 	default:
-		r.storePending(w, tries)
+		r.storePending(c)
 	}
 	if v.State == outbound.Delivered {
-		n.cfg.Metrics.Accepted(now.Sub(w.OccurredAt), traceID(r.traceparent(w)))
+		n.cfg.Metrics.Accepted(now.Sub(c.OccurredAt), traceID(r.traceparent(c.waiting)))
 	}
-	if !r.second() && !r.e.gone {
-		if failing || v.State != outbound.Delivered {
-			if !r.e.reportNotice(now, v) {
-				r.e.write()
-			}
-			r.e.report()
+	if !r.second() && !r.e.gone && (failing || v.State != outbound.Delivered) {
+		if !r.e.reportNotice(now, v) {
+			r.e.write()
 		}
+		r.e.report()
 	}
 	r.schedule()
 }
@@ -259,80 +255,70 @@ func (r *runner) line(w *waiting, a *sending.Attempt) {
 
 // mustSend reports whether the queue still has to send an event that a retry has sent.
 func (r *runner) mustSend(w *waiting) bool {
-	return w.Command == "" && w.at > r.queue.Cursor && !r.e.gone
+	return w.at > r.queue.Cursor && !r.e.gone && wants(r.hook, w)
 }
 
 // keep adds the failed attempt of a retry to a delivery that the queue still has to send. The delivery stays pending,
-// because the queue has not given up. tries are the attempts that the retry knows of.
-func (r *runner) keep(w *waiting, tries []sending.Attempt) {
-	a := tries[len(tries)-1]
-	switch {
-	case r.head != nil && r.head.at == w.at:
-		w, r.tries = r.head, withRetry(r.tries, a)
-		tries = r.tries
-	case r.probe != nil && r.probe.at == w.at:
-		w, r.probeTries = r.probe, withRetry(r.probeTries, a)
-		tries = r.probeTries
+// because the queue has not given up, and which may have made another attempt in the meantime.
+func (r *runner) keep(c *chosen) {
+	a := c.tries[len(c.tries)-1]
+	for _, own := range []*chosen{r.head, r.probe} {
+		if own != nil && own.at == c.at {
+			own.addRetry(a)
+			c = own
+		}
 	}
-	r.storePending(w, tries)
-}
-
-// withRetry adds the attempt of a retry to the attempts of a queue, which may have made another one in the meantime.
-func withRetry(tries []sending.Attempt, a sending.Attempt) []sending.Attempt {
-	a.N = nextAttempt(tries)
-	return kept(append(slices.Clip(tries), a))
+	r.storePending(c)
 }
 
 // end stores the final state of the head or the probe. If there was a probe, end makes it the new head.
-func (r *runner) end(w *waiting, tries []sending.Attempt, state outbound.State, reason string) {
-	r.storeFinal(w, tries, state, reason)
-	r.forget(w, state)
+func (r *runner) end(c *chosen, state outbound.State, reason string) {
+	r.storeFinal(c, state, reason)
+	r.forget(c, state)
 }
 
 // forget removes the head or the probe, whose state is final. If there was a probe, forget makes it the new head.
-func (r *runner) forget(w *waiting, state outbound.State) {
-	r.head, r.tries = r.probe, r.probeTries
-	if r.head == w {
-		r.head, r.tries = nil, nil
+func (r *runner) forget(c *chosen, state outbound.State) {
+	if r.head, r.probe = r.probe, nil; r.head == c {
+		r.head = nil
 	}
-	r.probe, r.probeTries = nil, nil
 	if r.second() {
-		r.jobs[0].countEnded(w, state)
+		r.jobs[0].countEnded(c.waiting, state)
 	}
 }
 
 // storeFinal stores the final state of a delivery.
-func (r *runner) storeFinal(w *waiting, tries []sending.Attempt, state outbound.State, reason string) {
-	d := r.delivery(w)
-	d.State, d.Reason, d.Attempts = state, reason, tries
+func (r *runner) storeFinal(c *chosen, state outbound.State, reason string) {
+	d := r.delivery(c)
+	d.State, d.Reason = state, reason
 	r.e.h.owner.n.cfg.Metrics.Ended(subscriber.ChannelWebhook, state)
 	if !r.second() {
 		r.count(-1)
 		r.e.openAt = -1
 	}
-	r.save(&outbound.Entry{Delivery: d, Position: w.at}, nil)
+	r.save(&outbound.Entry{Delivery: d, Position: c.at}, nil)
 }
 
 // storePending stores a delivery that is not final.
-func (r *runner) storePending(w *waiting, tries []sending.Attempt) {
-	d := r.delivery(w)
-	d.State, d.NextAttemptAt, d.Attempts = outbound.Pending, r.queue.NextAt, tries
+func (r *runner) storePending(c *chosen) {
+	d := r.delivery(c)
+	d.State, d.NextAttemptAt = outbound.Pending, r.queue.NextAt
 	if !r.second() && r.e.paused() {
 		d.NextAttemptAt = time.Time{} // unknown while the endpoint is paused
 	}
-	head := w == r.head
-	r.save(&outbound.Entry{Delivery: d, Position: w.at}, func(at int64) {
-		if head && r.head == w && !r.second() {
+	head := c == r.head
+	r.save(&outbound.Entry{Delivery: d, Position: c.at}, func(at int64) {
+		if head && r.head == c && !r.second() {
 			r.e.openAt = at
 		}
 	})
 }
 
 // delivery returns the delivery of an event to the endpoint.
-func (r *runner) delivery(w *waiting) outbound.Delivery {
+func (r *runner) delivery(c *chosen) outbound.Delivery {
 	return outbound.Delivery{
-		ID: r.deliveryID(w), Hospital: w.Hospital, EventID: w.ID, Event: w.Event.Event, Channel: subscriber.ChannelWebhook,
-		EndpointID: r.e.id, OccurredAt: w.OccurredAt,
+		ID: r.deliveryID(c.waiting), Hospital: c.Hospital, EventID: c.ID, Event: c.Event.Event, Channel: subscriber.ChannelWebhook,
+		EndpointID: r.e.id, OccurredAt: c.OccurredAt, Attempts: c.tries,
 	}
 }
 
