@@ -317,12 +317,6 @@ func (h *hospital) rewrite(now time.Time) {
 	}
 }
 
-func (h *hospital) report() {
-	for _, e := range h.endpoints {
-		e.report()
-	}
-}
-
 func (h *hospital) close() {
 	n := h.owner.n
 	n.memory -= h.bytes

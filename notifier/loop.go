@@ -70,7 +70,9 @@ func (n *Notifier) sweep(now time.Time) {
 		for _, h := range owner.hospitals {
 			h.trim()
 			h.rewrite(now)
-			h.report()
+			for _, e := range h.endpoints {
+				e.report()
+			}
 		}
 	}
 	n.findOldest()

@@ -334,21 +334,21 @@ func TestDeletedBeforeAnAttempt(t *testing.T) {
 	for name, down := range map[string]bool{"while no notifier runs": true, "while disabled": false} {
 		t.Run(name, func(t *testing.T) {
 			bubble(t, func(t *testing.T, r *rig) {
-				r.hook("north", "whk_1")
+				r.hook("south", "whk_1")
 				r.receiver.set("whk_1", always(refused()))
 				r.start()
-				r.change("north")
+				r.change("south")
 				r.settle(10 * time.Second)
 				tried := len(r.receiver.of("whk_1"))
-				r.hook("north", "whk_1", func(w *subscriber.Webhook) { w.Enabled = false })
+				r.hook("south", "whk_1", func(w *subscriber.Webhook) { w.Enabled = false })
 				r.end()
 				if down {
-					r.unhook("north", "whk_1")
+					r.unhook("south", "whk_1")
 				}
 				r.start()
 				r.settle(time.Minute)
 				if !down {
-					r.unhook("north", "whk_1")
+					r.unhook("south", "whk_1")
 					r.settle(time.Minute)
 				}
 				for _, d := range r.lists.deliveries {

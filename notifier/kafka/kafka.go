@@ -121,7 +121,7 @@ func (l *Ledger) Append(ctx context.Context, partition int32, entry any, stored 
 		stored(-1, err)
 		return
 	}
-	l.appender.Append(ctx, []byte(key.String()), value, partition, traceparentOf(entry), stored)
+	l.appender.Append(ctx, []byte(key.String()), value, partition, *traceparentOf(entry), stored)
 }
 
 // Read implements [notifier.Ledger].
@@ -147,7 +147,7 @@ func (l *Ledger) read(
 			fault = fmt.Errorf("ledger at %d:%d: %w", r.Partition, r.Offset, err)
 			return false
 		}
-		setTraceparent(entry, r.Traceparent)
+		*traceparentOf(entry) = r.Traceparent
 		return entry == nil || fn(r.Offset, entry)
 	})
 	return end, errors.Join(err, fault)
@@ -158,22 +158,14 @@ func (l *Ledger) At(ctx context.Context, partition int32, instant time.Time) (in
 	return l.cluster.At(ctx, l.topic, partition, instant)
 }
 
-// traceparentOf returns the traceparent of an entry, which is a header of its record.
-func traceparentOf(entry any) string {
+// traceparentOf returns the traceparent of an entry, which is a header of its record. An entry without a traceparent has
+// an empty one that is not stored.
+func traceparentOf(entry any) *string {
 	switch e := entry.(type) {
 	case *outbound.Event:
-		return e.Traceparent
+		return &e.Traceparent
 	case *outbound.Entry:
-		return e.Traceparent
+		return &e.Traceparent
 	}
-	return ""
-}
-
-func setTraceparent(entry any, traceparent string) {
-	switch e := entry.(type) {
-	case *outbound.Event:
-		e.Traceparent = traceparent
-	case *outbound.Entry:
-		e.Traceparent = traceparent
-	}
+	return new(string)
 }
