@@ -65,9 +65,8 @@ func TestIdleEndpointsAreSmall(t *testing.T) {
 	})
 }
 
-// TestHospitalsWithoutEndpointsAreSmall: the notifier keeps no events of a hospital without endpoints in memory, not
-// even for the few seconds for which it keeps all events of other hospitals. An endpoint that is added to such a
-// hospital gets only later events.
+// TestHospitalsWithoutEndpointsAreSmall: the notifier keeps no events of a hospital without endpoints in memory. An
+// endpoint that is added to such a hospital gets only later events.
 func TestHospitalsWithoutEndpointsAreSmall(t *testing.T) {
 	const hospitals, changes = 300, 60
 	bubble(t, func(t *testing.T, r *rig) {
