@@ -88,17 +88,17 @@ func (h *Health) Lines(ctx context.Context, leftOut []string) (lines []string) {
 const healthEvery = time.Second
 
 // settleWithin is the time after the start of the process during which Watch does not log the failure of a settling
-// check that has not passed yet. None of these checks can pass in the first second.
+// check. Such a check may pass before it fails: a processor has nothing to process until it has acquired a partition.
 const settleWithin = 10 * time.Second
 
-// Watch logs when a check begins to fail, with the cause, and when a failing check becomes healthy. A settling check
-// that has not passed since the start is logged as failing only after [settleWithin].
+// Watch logs when a check begins to fail, with the cause, and when a failing check becomes healthy. The failure of
+// a settling check is logged only after [settleWithin].
 func (h *Health) Watch(ctx context.Context, log *slog.Logger) error {
 	began := time.Now()
-	failing, told, passed := map[string]bool{}, map[string]bool{}, map[string]bool{}
+	failing, told := map[string]bool{}, map[string]bool{}
 	for {
 		for name, err := range h.Ask(ctx) {
-			settles := !passed[name] && slices.Contains(h.settling, name) && time.Since(began) < settleWithin
+			settles := slices.Contains(h.settling, name) && time.Since(began) < settleWithin
 			switch {
 			case ctx.Err() != nil:
 				return ctx.Err()
@@ -110,7 +110,6 @@ func (h *Health) Watch(ctx context.Context, log *slog.Logger) error {
 			}
 			failing[name] = err != nil
 			told[name] = told[name] && err != nil
-			passed[name] = passed[name] || err == nil
 		}
 		wait, stop := context.WithTimeout(ctx, healthEvery)
 		<-wait.Done()
