@@ -79,8 +79,9 @@ func TestMovedVersionHasNoOtherSubject(t *testing.T) {
 	broken := u
 	for i, o := range []acuity.Observation{encounter(0), older, encounter(3000), encounter(3001)} {
 		o.Hospital = testHospital
-		a, b := u.Apply(&o, int64(i)), acuity.Change{}
-		if b = a; broken != u {
+		a := u.Apply(&o, int64(i))
+		b := a
+		if broken != u {
 			b = broken.Apply(&o, int64(i))
 		}
 		if x, y := rendered(a.Warnings), rendered(b.Warnings); x != y || strings.Contains(x, "subject_differs") {
