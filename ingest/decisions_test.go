@@ -122,6 +122,14 @@ func TestDecisions(t *testing.T) {
 		"a null place of a transfer": {
 			say: []said{msg("A01", "080000-0600", "3="+ldr), msg("A02", "081000-0600", `3=""`)}, want: "",
 		},
+		"a newer census does not list the visit": {
+			say:  []said{{"census", `{"asOf":"2026-03-04T14:05:00Z","rooms":[{"roomId":9,"status":"empty"}]}`}, msg("A01", "080000-0600", "3="+ldr)},
+			want: "", warnings: "census_newer@EVN",
+		},
+		"a census in between does not list the visit": {
+			say:  []said{msg("A01", "080000-0600", "3="+ldr), {"census", `{"asOf":"2026-03-04T14:05:00Z","rooms":[{"roomId":9,"status":"empty"}]}`}, msg("A02", "081000-0600", "3="+ldr)},
+			want: labor,
+		},
 		"a facility alone is no place": {
 			say: []said{msg("A01", "080000-0600", "3="+ldr), msg("A02", "081000-0600", "3=^^^STMARY")}, want: labor, warnings: "location_missing@PV1-3",
 		},

@@ -96,6 +96,7 @@ var placeOfWarning = map[string]struct{ hl7, adt string }{
 	"cancel_too_late":          {"EVN-6", "cancelsOccurredAt"},
 	"cancelled":                {"EVN", "occurredAt"},
 	"cancel_waiting":           {"EVN-6", "cancelsOccurredAt"},
+	"census_newer":             {"EVN", "occurredAt"},
 	"discharge_waiting":        {"PV1-19", "visitId"},
 	"event_id_reused":          {"", "eventId"},
 	"event_too_old":            {"EVN", "occurredAt"},

@@ -284,8 +284,8 @@ func appliedEventOf(v *registry.Visit, id string, e *acuity.Event) *adt.AppliedE
 	return nil
 }
 
-// warnOfPlace warns if the visit is at a location without a room. It also warns if an event names a location and the
-// visit is outside the unit, unless the visit was in the unit before.
+// warnOfPlace warns if the visit is at a location without a room. It also warns if an event names a location, and the
+// visit is outside the unit, unless the visit was in the unit before, or is absent from a newer census.
 func (es *eventStore) warnOfPlace(in *registry.Intake, i int, v *registry.Visit) {
 	place := &in.Observation.Events[i].Place
 	switch {
@@ -295,6 +295,8 @@ func (es *eventStore) warnOfPlace(in *registry.Intake, i int, v *registry.Visit)
 		in.Warn("location_without_room", in.EventPath(i))
 	case v.IsAt(location.Outside) && !place.IsZero() && !wasInUnit(v):
 		in.Warn("outside_unit", in.EventPath(i))
+	case !v.IsHere() && v.Timeline.PlacedAt() != 0 && !place.IsZero():
+		in.Warn("census_newer", in.EventPath(i))
 	}
 }
 

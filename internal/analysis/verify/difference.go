@@ -70,7 +70,7 @@ func (d *Difference) Error() string {
 func position(p stream.Position) string { return fmt.Sprintf("%d:%d", p.Partition, p.Offset) }
 
 // laterWarnings are the codes of warnings that release 0.1.0 did not have. They have no effect on the state.
-var laterWarnings = []string{"after_birth"}
+var laterWarnings = []string{"after_birth", "census_newer"}
 
 // placedWarnings are the codes of warnings to which release 0.1.0 gave no path, so that it had each at most once.
 var placedWarnings = []string{"reference_waiting", "value_unreadable"}

@@ -31,7 +31,9 @@ var spanish = map[string]string{
 		"si la ubicación de la paciente es incorrecta, envíe un A02 o un censo.",
 	"cancel_waiting": "No se conoce el evento que se anula; la anulación se guarda 24 horas. Envíe el evento si no se envió.",
 	"cancelled":      "Un mensaje anterior anuló el evento, así que nada cambió; no hay que hacer nada.",
-	"census_older":   "Ya se aplicó un censo más reciente, así que este no cambió nada; revise asOf si este es el más reciente.",
+	"census_newer": "Un censo más reciente no incluye la visita, así que la paciente no está en ninguna habitación; si está allí, envíe " +
+		"un traslado (A02) con la hora actual.",
+	"census_older": "Ya se aplicó un censo más reciente, así que este no cambió nada; revise asOf si este es el más reciente.",
 	"charset_assumed": "No se declara un juego de caracteres y el texto no es UTF-8, así que se leyó como Windows-1252; " +
 		"declárelo en MSH-18.",
 	"charset_invalid": "El texto se declara como UTF-8 pero no lo es, así que se leyó como Windows-1252; " +

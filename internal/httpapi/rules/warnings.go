@@ -54,6 +54,10 @@ var Warnings = []Warning{
 	},
 	{"cancelled", Known, ByState, "The event was canceled by an earlier message, so nothing changed; no action is needed."},
 	{
+		"census_newer", Unused, ByState,
+		"A newer census does not list the visit, so the patient is in no room; if she is there, send a transfer (A02) with the current time.",
+	},
+	{
 		"census_older", Known, ByState,
 		"A newer census was already applied, so this one changed nothing; check asOf if this census is the newest.",
 	},
