@@ -126,6 +126,13 @@ func TestDecisions(t *testing.T) {
 			say:  []said{{"census", `{"asOf":"2026-03-04T14:05:00Z","rooms":[{"roomId":9,"status":"empty"}]}`}, msg("A01", "080000-0600", "3="+ldr)},
 			want: "", warnings: "census_newer@EVN",
 		},
+		"a newer census lists only the mother": {
+			say: []said{
+				{"census", `{"asOf":"2026-03-04T15:05:00Z","rooms":[{"roomId":4,"status":"occupied","visitId":"VN1","primaryFactor":"pp-couplet"}]}`}, mother,
+				msg("A01", "090000-0600", "3=MBU^301", "4=N", "19=VN2", "PID|1||MRN2^^^STMARY^MR||||||||||||||||||MRN1^^^STMARY^MR"),
+			},
+			want: "4 80 nb-stabilization pp-couplet",
+		},
 		"a census in between does not list the visit": {
 			say:  []said{msg("A01", "080000-0600", "3="+ldr), {"census", `{"asOf":"2026-03-04T14:05:00Z","rooms":[{"roomId":9,"status":"empty"}]}`}, msg("A02", "081000-0600", "3="+ldr)},
 			want: labor,
