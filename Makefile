@@ -23,7 +23,7 @@ TAG ?= $(shell git describe --always --dirty 2>/dev/null || echo unknown)
 run: build ## start svc with an embedded Kafka and Redis (data in ./.svc-dev)
 	@bin/svc dev $(ARGS)
 
-test: ## run the tests that need nothing but Go and no minutes, and list the slowest packages
+test: ## run the short tests, which need only Go, and list the slowest packages
 	@go list $(PACKAGES) | internal/testkit/run -parallel 4 -timeout 60m $(if $(SKIP),-skip '$(SKIP)') | internal/testkit/slowest
 	@internal/e2e/notice
 

@@ -17,12 +17,13 @@ func (r *reader) countUnused() int {
 }
 
 // isUnused reports whether a code means that a fact was not used.
-func isUnused(code string) bool { return has(code, rules.Unused) }
+func isUnused(code string) bool { return hasEffect(code, rules.Unused) }
 
 // isKnown reports whether a code means that a fact is older than, or equal to, what is known.
-func isKnown(code string) bool { return has(code, rules.Known) }
+func isKnown(code string) bool { return hasEffect(code, rules.Known) }
 
-func has(code string, effect rules.Effect) bool {
+// hasEffect reports whether a code is known and has the given effect.
+func hasEffect(code string, effect rules.Effect) bool {
 	w, ok := rules.ExplainWarning(code)
 	return ok && w.Effect == effect
 }

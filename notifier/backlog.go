@@ -56,7 +56,7 @@ func (r *runner) choose(before *waiting) *chosen {
 	return &chosen{waiting: w}
 }
 
-// unsubscribed is the reason why a delivery is canceled whose event no longer matches the filters of the endpoint.
+// unsubscribed is the reason of a delivery that was canceled because its event no longer matches the endpoint's filters.
 const unsubscribed = "unsubscribed"
 
 // wants reports whether the queue still has to send its head or its probe: the endpoint wants the event or, in the

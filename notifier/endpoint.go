@@ -56,7 +56,7 @@ func newEndpoint(h *hospital, hook *subscriber.Webhook, known *foldedEndpoint) *
 	e.recordSet = now
 	var attempts []sending.Attempt
 	var position int64
-	if o := known.open; o != nil && o.Position > r.Cursor {
+	if o := known.open; known.waits() {
 		e.openAt, e.main.resumed = known.openAt, o
 		position, attempts = o.Position, o.Delivery.Attempts
 	}
@@ -178,7 +178,7 @@ func (e *endpoint) report() {
 
 // reportNotice writes a notice about the endpoint to the log and passes it to [People]. It returns false if there is no
 // notice or no [People]. Otherwise, applyStep stores the state of the queue after the messages about the notice, because
-// the next owner of the partition must report the notice if this process dies before.
+// the next owner of the partition must report the notice if this process dies first.
 func (e *endpoint) reportNotice(now time.Time, v endpointqueue.Verdict) bool {
 	n := e.h.owner.n
 	switch v.Notice { //nolint:exhaustive // operators need not know about other notices

@@ -137,11 +137,15 @@ func (f *fold) applyDelivery(offset int64, e *outbound.Entry) {
 	}
 	l := f.endpoint(h, d.EndpointID)
 	if d.State != outbound.Pending {
-		l.record.Cursor = max(l.record.Cursor, e.Position)
+		l.ended = max(l.ended, e.Position)
+		// A probe that its endpoint no longer wants ends before the head.
+		if !l.waits() || e.Position <= l.open.Position {
+			l.record.Cursor = max(l.record.Cursor, l.ended)
+		}
 		return
 	}
 	// Only one pending entry matters: that of the head, the first event that is not final.
-	if l.open == nil || l.open.Position <= l.record.Cursor || e.Position <= l.open.Position {
+	if !l.waits() || e.Position <= l.open.Position {
 		l.open, l.openAt = e, offset
 	}
 }

@@ -77,7 +77,11 @@ type foldedEndpoint struct {
 	at     int64
 	open   *outbound.Entry
 	openAt int64
+	ended  int64 // greatest position of an event whose state is final
 }
+
+// waits reports whether the pending delivery has not ended.
+func (l *foldedEndpoint) waits() bool { return l.open != nil && l.open.Position > l.record.Cursor }
 
 func newHospital(owner *ownership, id string) *hospital {
 	return &hospital{

@@ -230,3 +230,31 @@ func TestUnsubscribedFromAFailingEvent(t *testing.T) {
 		})
 	}
 }
+
+// TestUnsubscribedFromTheProbe: if an endpoint no longer subscribes to the event with which svc probes it, the failing
+// event before it is sent after a restart, too.
+func TestUnsubscribedFromTheProbe(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		r.hook("north", "whk_1")
+		r.receiver.set("whk_1", always(status(500)))
+		r.start()
+		ids := r.change("north", 1)
+		probe := event.DeliveryID(ids[1], "whk_1", subscriber.ChannelWebhook)
+		for len(r.lists.delivery(probe).Attempts) == 0 {
+			r.settle(time.Minute)
+		}
+		r.hook("north", "whk_1", func(w *subscriber.Webhook) { w.Events = []string{outbound.LevelChanged} })
+		r.settle(time.Second)
+		if state := r.lists.delivery(probe).State; state != outbound.Cancelled {
+			t.Error(state)
+		}
+		r.end()
+		r.receiver.set("whk_1", always(ok()))
+		r.start()
+		r.settle(20 * time.Minute)
+		if head := r.lists.delivery(event.DeliveryID(ids[0], "whk_1", subscriber.ChannelWebhook)); head.State != outbound.Delivered {
+			t.Errorf("%+v", head)
+		}
+		r.end()
+	})
+}

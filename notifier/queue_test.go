@@ -3,6 +3,7 @@ package notifier_test
 import (
 	"context"
 	"fmt"
+	"sync"
 	"testing"
 	"time"
 
@@ -65,13 +66,26 @@ func (texting) Open(*outbound.Entry) (m sending.Message, reason string, later bo
 func (texting) Test(time.Time, *outbound.Command) (e outbound.Entry, reason string) { return e, "" }
 
 // firstFails is a gateway whose first response is 503.
-type firstFails struct{ at []time.Time }
+type firstFails struct {
+	mu sync.Mutex
+	at []time.Time
+}
 
 func (f *firstFails) Send(context.Context, sending.Message) sending.Result {
+	f.mu.Lock()
+	defer f.mu.Unlock()
 	if f.at = append(f.at, time.Now()); len(f.at) == 1 {
 		return status(503)
 	}
 	return ok()
+}
+
+// attempts returns the times of the attempts since its last call.
+func (f *firstFails) attempts() (at []time.Time) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	at, f.at = f.at, nil
+	return at
 }
 
 // TestSlowEndpointsDoNotDelayAlerts: an SMS is retried on time even if many endpoints do not respond.
@@ -90,11 +104,11 @@ func TestSlowEndpointsDoNotDelayAlerts(t *testing.T) {
 			r.change(fmt.Sprintf("h%d", i))
 		}
 		r.settle(time.Hour)
-		gateway.at = nil
+		gateway.attempts()
 		r.change("north")
 		r.settle(time.Minute)
-		if len(gateway.at) != 2 || gateway.at[1].Sub(gateway.at[0]) > 31*time.Second {
-			t.Errorf("attempts at %v", gateway.at)
+		if at := gateway.attempts(); len(at) != 2 || at[1].Sub(at[0]) > 31*time.Second {
+			t.Errorf("attempts at %v", at)
 		}
 		r.end()
 	})

@@ -204,7 +204,8 @@ func (r *runner) handleResult(c *chosen, began time.Time, result sending.Result)
 	}
 	c.tries = kept(append(c.tries, a))
 	main := &r.e.main
-	if o := main.resumed; r.second() && o != nil && o.Position == c.at { // the queue need not read the event again
+	if o := main.resumed; r.second() && o != nil && o.Position == c.at && main.head == nil && !main.reading {
+		// The queue need not read the event again.
 		main.head, main.resumed = &chosen{c.waiting, o.Delivery.Attempts}, nil
 	}
 	switch {
@@ -294,7 +295,9 @@ func (r *runner) storeFinal(c *chosen, state outbound.State, reason string) {
 	r.e.h.owner.n.cfg.Metrics.Ended(subscriber.ChannelWebhook, state)
 	if !r.second() {
 		r.count(-1)
-		r.e.openAt = -1
+		if c != r.probe { // the record of the head is still needed
+			r.e.openAt = -1
+		}
 	}
 	r.save(&outbound.Entry{Delivery: d, Position: c.at}, nil)
 }

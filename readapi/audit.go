@@ -44,7 +44,7 @@ func auditRoutes() []contract.Route[*acts] {
 			{Name: "action", In: "query", Example: "key.", About: "Only this action, including failures; with a dot at its end, all actions " +
 				"with this prefix."},
 		},
-		Data: auditPage{}, Limits: map[string]int64{"auditPerPage": actsAtMost},
+		Data: auditPage{}, Refuses: []problem.Kind{problem.Unprocessable}, Limits: map[string]int64{"auditPerPage": actsAtMost},
 	}, Serve: (*acts).serve}}
 }
 

@@ -273,7 +273,7 @@ func trendsRoutes() []contract.Route[*Reads] {
 			"`unknown` minutes: nothing was recorded, or no patient data had arrived for 12 hours. " +
 			"The hours of the week are in the hospital's time zone, Monday first, and include only observed hours.",
 		Parameters: []contract.Parameter{contract.Since(), contract.Until()},
-		Data:       trendsAnswer{}, Limits: map[string]int64{"trendsDays": TrendDays},
+		Data:       trendsAnswer{}, Refuses: []problem.Kind{problem.Unprocessable}, Limits: map[string]int64{"trendsDays": TrendDays},
 	}, Serve: (*Reads).serveTrends}}
 }
 

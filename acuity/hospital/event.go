@@ -284,8 +284,8 @@ func appliedEventOf(v *registry.Visit, id string, e *acuity.Event) *adt.AppliedE
 	return nil
 }
 
-// warnOfPlace warns if the visit is at a location without a room. It also warns if an event names a location, and the
-// visit is outside the unit, unless the visit was in the unit before, or is absent from a newer census.
+// warnOfPlace warns if the visit is at a location without a room. It also warns if an event names a location and the
+// visit is outside the unit (unless it was in the unit before), or in no place because a newer census does not list it.
 func (es *eventStore) warnOfPlace(in *registry.Intake, i int, v *registry.Visit) {
 	place := &in.Observation.Events[i].Place
 	switch {
@@ -295,9 +295,20 @@ func (es *eventStore) warnOfPlace(in *registry.Intake, i int, v *registry.Visit)
 		in.Warn("location_without_room", in.EventPath(i))
 	case v.IsAt(location.Outside) && !place.IsZero() && !wasInUnit(v):
 		in.Warn("outside_unit", in.EventPath(i))
-	case !v.IsHere() && v.Timeline.PlacedAt() != 0 && !place.IsZero():
+	case !place.IsZero() && es.isUnlisted(v):
 		in.Warn("census_newer", in.EventPath(i))
 	}
+}
+
+// isUnlisted reports whether the visit is in no place because a newer census does not list it, although ADT places the
+// visit in the unit.
+func (es *eventStore) isUnlisted(v *registry.Visit) bool {
+	if v.IsHere() || v.Timeline.PlacedAt() == 0 {
+		return false
+	}
+	stays := v.Timeline.Stays
+	last := stays[len(stays)-1].Place()
+	return !last.IsZero() && es.locations.Table.Placement(last).Kind != location.Outside
 }
 
 // wasInUnit reports whether the visit is, or was, in the unit.

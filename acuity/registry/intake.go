@@ -80,7 +80,7 @@ func (in *Intake) AnswerClinical(census acuity.Instant) {
 
 // WaitingStatement is a statement that had no visit when it was applied.
 type WaitingStatement struct {
-	Signal     int
+	Signal     int    // index of the signal in the observation
 	V          *Visit // unknown visit that the statement names; nil: the statement names only a patient
 	Unassigned *Unassigned
 	At         acuity.Instant // time of receipt

@@ -23,7 +23,7 @@ func (v *Visit) IsHere() bool {
 	return n > 0 && v.Spans[n-1].To == 0
 }
 
-// IsNeeded reports whether the patient is in any place, or is the newborn of a mother who is. The mother's chart needs
+// IsNeeded reports whether the patient has a current location, or is a newborn whose mother has one. The mother's chart needs
 // the newborn's visit as long as she is there, because it may be the only source for the time of the birth.
 func (v *Visit) IsNeeded() bool { return v.IsHere() || v.Mother != nil && v.Mother.IsHere() }
 

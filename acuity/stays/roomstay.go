@@ -80,9 +80,9 @@ func (l *Builder) mergeNewborn(v *registry.Visit) []registry.LocationSpan {
 }
 
 // motherOf returns the visit of a newborn's mother, according to the links in messages. Personal names are never
-// compared. Without a link, it returns the visit of the mother who was in the newborn's room when the newborn arrived
-// there. If several rooms had a mother then, the last one counts; a move to a nursery does not end the relation. It
-// returns nil if there is no such visit.
+// compared. Without a link, it returns the visit of a mother who was already in a room when the newborn arrived
+// there. If this applies to several rooms, the last one counts; a nursery without a mother does not end the relation.
+// It returns nil if there is no such visit.
 func (l *Builder) motherOf(v *registry.Visit) *registry.Visit {
 	if id := v.Timeline.MotherVisit; id != "" && id != v.ID {
 		if m := l.Names.VisitNamed(id); m != nil && m != v && !m.Timeline.Newborn {

@@ -43,8 +43,8 @@ func (k *Statements) HolderOfResource(h *evidence.ResourceStatement, to identity
 	return to
 }
 
-// moveResource moves the versions of a resource to another holder. A version that moves to a patient no longer needs
-// the patient that it names, because it is not compared with a visit's patient; its record would not contain the name.
+// moveResource moves the versions of a resource to another holder. A version that moves to a holder without a visit
+// loses the patient that it names: only a visit's patient is compared with it, and its record does not contain it.
 func (k *Statements) moveResource(from, to identity.Holder, whole string) {
 	k.Work.RecountWaiting = k.Work.RecountWaiting || from.V == nil || from.V.IsName()
 	var taken, left evidence.ResourceStatements

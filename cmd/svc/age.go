@@ -123,7 +123,7 @@ func (h *service) watchServers() {
 		})
 }
 
-// publishExpiries publishes the expiry of the certificates. It reads the files only once, as their users do: after a
+// publishExpiries publishes the expiry of the certificates. It reads the files only once, as the connections do: after a
 // file has been replaced, the process uses the old certificates until it is restarted.
 func publishExpiries(m *metrics.Registry, c *config.Config) {
 	expiries := map[string]float64{}
@@ -133,7 +133,7 @@ func publishExpiries(m *metrics.Registry, c *config.Config) {
 		}
 	}
 	m.Each("svc_certificate_expiry_timestamp_seconds",
-		"Expiry time of the certificates that the process has read from a file at its start, in Unix seconds, by the option that names the file.",
+		"Expiry time, in Unix seconds, of the certificates that the process read at startup, by the option that names their file.",
 		[]string{"option"}, func(_ context.Context, add func(float64, ...string)) {
 			for option, expires := range expiries {
 				add(expires, option)

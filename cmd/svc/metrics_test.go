@@ -139,7 +139,7 @@ func registeredMetrics(t *testing.T) map[string]metric {
 		t.Fatal(err)
 	}
 	verify := metrics.New(revision)
-	analysis.NewVerifyMetrics(verify, time.Now())
+	analysis.NewVerifyMetrics(verify)
 
 	all := map[string]metric{}
 	for _, registry := range []*prometheus.Registry{h.metrics.Registry, verify.Registry} {

@@ -146,8 +146,8 @@ var bundleTypes = []string{
 	notificationType,
 }
 
-// Types of Bundles that report past requests. In R4, a notification of a subscription is a history, and R5 has a type
-// of its own for it.
+// Types of Bundles that report past requests. R4 sends the notifications of a subscription as history Bundles;
+// R5 has a separate type.
 const (
 	historyType      = "history"
 	notificationType = "subscription-notification"

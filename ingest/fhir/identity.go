@@ -302,9 +302,10 @@ func (d *document) idOf(r *resource) []byte {
 }
 
 // identifierNames are the codes and texts that mean a type of identifier, the standard code first.
-var identifierNames = map[string][]string{"VN": {"VN"}, "MR": {"MR", "MRN", "medical record number"}}
+var identifierNames = map[string][]string{"": {""}, "VN": {"VN"}, "MR": {"MR", "MRN", "medical record number"}}
 
-// identifierOf returns the current identifier of the given type or, if there is none, the first current identifier.
+// identifierOf returns the current identifier of the given type ("": without a type) or, if there is none, the first
+// current identifier.
 // It returns "" if the resource has no current identifier.
 func (d *document) identifierOf(r *resource, kind string) string {
 	list := d.identifiers[r.firstIdentifier:r.lastIdentifier]

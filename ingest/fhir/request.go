@@ -51,8 +51,8 @@ func (p *parser) requestOf(c, n int32) request {
 }
 
 // isServed reports whether the request is supported. If the request is not supported, isServed declines the entry,
-// and no part of the entry is applied. In a Bundle that reports past requests, an entry contains the whole resource,
-// whether it was patched or read, as the status of a subscription is with GET Subscription/<id>/$status.
+// and no part of the entry is applied. In a Bundle that reports past requests, an entry contains the whole resource
+// even if the request was a PATCH, or a GET such as Subscription/<id>/$status.
 func (q *request) isServed(of string) bool {
 	address, _, searches := bytes.Cut(q.url, []byte("?"))
 	last := address[bytes.LastIndexByte(address, '/')+1:]

@@ -32,8 +32,8 @@ func (d *decoder) setSubjects() bool {
 }
 
 // setMother sets the patient's mother, if the message identifies her. A newborn's message may give the number of the
-// mother's visit or account instead of her patient number (HL7 v2.5.1, 3.4.2.21). If the newborn's visit has only that
-// number, it does not identify the mother's visit.
+// mother's visit or account instead of her patient number (HL7 v2.5.1, 3.4.2.21). If it equals the newborn's own
+// visit number, as with a shared account, it does not identify the mother's visit.
 func (d *decoder) setMother() {
 	e := &d.event
 	mother, kind := d.recordOf(d.field(d.pid, 21), "PID", 21)

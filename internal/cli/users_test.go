@@ -31,7 +31,7 @@ func TestUserCommands(t *testing.T) {
 		"list":             {[]string{"list"}, 0, "GET /api/admin/users", table, ""},
 		"set":              {[]string{"set", "usr_1", "--disabled", "true"}, 0, `PATCH /api/admin/users/usr_1 {"disabled":true}`, "changed usr_1\n", ""},
 		"set nothing":      {[]string{"set", "usr_1"}, 2, "", "", "users set: nothing to change; give at least one of --label, --role or --disabled"},
-		"set to the same":  {[]string{"set", "usr_2", "--disabled", "true"}, 0, `PATCH /api/admin/users/usr_2 {"disabled":true}`, "", "nothing was changed"},
+		"set to the same":  {[]string{"set", "usr_2", "--disabled", "true"}, 0, `PATCH /api/admin/users/usr_2 {"disabled":true}`, "", "nothing changed"},
 		"end":              {[]string{"end", "usr_1", "--if-version", "3"}, 0, `PATCH /api/admin/users/usr_1 if "3" {"endSessions":true}`, "ended the sessions of usr_1\n", ""},
 		"withdraw":         {[]string{"withdraw", "usr_3"}, 0, "DELETE /api/admin/users/invitations/usr_3", "withdrew usr_3\n", ""},
 		"withdraw of none": {[]string{"withdraw", "usr_1"}, 1, "DELETE /api/admin/users/invitations/usr_1", "", "nothing here"},

@@ -183,7 +183,7 @@ func (c *client) printSecret(w *webhookData, said string) error {
 func (c *client) warn(warnings []warningData) (unchanged bool) {
 	for _, w := range warnings {
 		if w.Code == "unchanged" {
-			fmt.Fprintln(c.Stderr, "nothing was changed; these are already the current values")
+			fmt.Fprintln(c.Stderr, "nothing changed: the resource already has these values")
 			unchanged = true
 			continue
 		}

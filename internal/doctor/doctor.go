@@ -175,7 +175,8 @@ func (e *examination) checkKafka(ctx context.Context) {
 	case err != nil && cluster.Embedded():
 		e.ok("capacity", "the Kafka of svc dev does not report its disk usage")
 	case err != nil:
-		e.add(Warning, "capacity", "grant Describe on the cluster to the user in --kafka-sasl-user (docs/configuration.md#rights)",
+		e.add(Warning, "capacity", "if the error is about authorization, grant Describe on the cluster to the user of svc "+
+			"(docs/configuration.md#rights); if not, monitor the disks of the brokers separately",
 			"the brokers do not report their disk usage, so SvcKafkaDiskFull cannot fire: %v", err)
 	case free < leastFree:
 		e.add(Fault, "capacity", "add disk space to this broker", "broker %d has %.0f%% of its disk free", broker, 100*free)
@@ -245,12 +246,12 @@ func remedyOfTopic(line string) string {
 	return "change this setting of the topic with kafka-configs.sh --alter --entity-type topics"
 }
 
-// insecure matches the errors of TLS. It does not match a host name such as redis-tls.
-var insecure = regexp.MustCompile(`(^|\s)tls: |x509|TLS|certificate`)
+// tlsError matches the errors of TLS. It does not match a host name such as redis-tls.
+var tlsError = regexp.MustCompile(`(^|\s)tls: |x509|TLS|certificate`)
 
 // remedyOfConnection returns the remedy for a failed connection.
 func remedyOfConnection(err error, address, security string) string {
-	if insecure.MatchString(err.Error()) {
+	if tlsError.MatchString(err.Error()) {
 		return "check " + security
 	}
 	return "check " + address + ", and the network to it"

@@ -122,7 +122,7 @@ func MatchVersion(w http.ResponseWriter, r *http.Request, version string) bool {
 			return true
 		}
 		if tag == "*" || len(tag) > 1 && tag[0] == '"' && tag[len(tag)-1] == '"' {
-			refusal = Problem{Kind: problem.Precondition} // a newer version does not explain a header without any strong tag
+			refusal = Problem{Kind: problem.Precondition} // the header has a well-formed tag that does not match; without one, it is malformed
 		}
 	}
 	Fail(w, r, refusal)

@@ -73,12 +73,14 @@ func (q *Query) Time(name string, zone *time.Location) time.Time {
 	return at
 }
 
+const afterSince = "after:since"
+
 // Period returns the parameters since and until, either of which may be missing. If both are given, until must be after
 // since: otherwise, the list would be empty, and the client would not know why.
 func (q *Query) Period(zone *time.Location) (since, until time.Time) {
 	since, until = q.Time("since", zone), q.Time("until", zone)
 	if !since.IsZero() && !until.IsZero() && !until.After(since) {
-		q.Fault("until", "after:since")
+		q.Fault("until", afterSince)
 	}
 	return since, until
 }
@@ -97,12 +99,18 @@ func ParseTime(text string, zone *time.Location) (time.Time, bool) {
 // Fault adds a broken rule for a parameter.
 func (q *Query) Fault(name, rule string) { q.faults = append(q.faults, Detail{Path: name, Rule: rule}) }
 
-// Refused reports whether the query breaks a rule. If it does, Refused has sent an error response.
+// Refused reports whether the query breaks a rule. If it does, Refused has sent an error response: 422 if each parameter
+// is valid, but they contradict each other.
 func (q *Query) Refused(w http.ResponseWriter, r *http.Request) bool {
-	if len(q.faults) > 0 {
-		Fail(w, r, Problem{Kind: problem.Invalid, Details: q.faults})
+	if len(q.faults) == 0 {
+		return false
 	}
-	return len(q.faults) > 0
+	kind := problem.Unprocessable
+	if slices.ContainsFunc(q.faults, func(d Detail) bool { return d.Rule != afterSince }) {
+		kind = problem.Invalid
+	}
+	Fail(w, r, Problem{Kind: kind, Details: q.faults})
+	return true
 }
 
 // MostWhole is the maximum of an integer parameter without a smaller limit.

@@ -237,6 +237,7 @@ var patterns = map[string]string{ //nolint:gosec // patterns, not credentials
 	"cursor":  `^[0-9a-zA-Z_=.:-]{1,128}$`,
 	"secret":  `^[ -~]{24,128}$`,
 	"token":   `^[!-~]{1,255}$`,
+	"tag":     `^(\*|"(0|[1-9][0-9]{0,17})")?$`, // a resource that was never changed may have the version 0
 	"version": `^(\*|"[1-9][0-9]{0,17}")?$`,
 	"none":    `^\*?$`,
 	"mapped":  `[^*` + blank + `]`,

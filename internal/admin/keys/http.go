@@ -48,7 +48,7 @@ const (
 
 func writes() []contract.Route[*server] {
 	ifMatch := contract.Parameter{
-		Name: "If-Match", In: "header", Example: "*",
+		Name: "If-Match", In: "header", Example: "*", Pattern: "tag",
 		About: "Entity tag of the key when it was read; if the key has changed since then, the request fails.",
 	}
 	id := contract.Parameter{Name: "id", In: "path", Example: "key_0123456789abcdef", About: "Id of the key."}

@@ -47,9 +47,9 @@ func writes() []contract.Route[*server] {
 		Method: http.MethodPut, Path: path, Scope: access.Admin, ID: "setLayout", Group: "Administration",
 		Summary: "Set the floor plan of the unit",
 		About: "Rooms that the layout does not name are shown below it. Rooms and landmarks must not overlap. " +
-			"If nothing would change, nothing is written, and the warning unchanged says so.",
+			"A request that would change nothing writes nothing, and its response has the warning `unchanged`.",
 		Parameters: []contract.Parameter{
-			{Name: "If-Match", In: "header", Example: "*", About: "Entity tag of the layout when it was read; if it has " +
+			{Name: "If-Match", In: "header", Example: "*", Pattern: "tag", About: "Entity tag of the layout when it was read; if it has " +
 				"changed since then, the request fails."},
 		},
 		Bodies: []contract.Body{{Type: "application/json", Shape: layoutShape{}, Limit: maxBody, Examples: []contract.Example{

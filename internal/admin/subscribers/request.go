@@ -35,7 +35,7 @@ func grouped[S any](group string, routes ...[]contract.Route[S]) []contract.Rout
 }
 
 var ifMatch = contract.Parameter{
-	Name: "If-Match", In: "header", Example: "*",
+	Name: "If-Match", In: "header", Example: "*", Pattern: "tag",
 	About: "The version of the resource when it was read, in quotes; if it has changed since then, the request fails.",
 }
 
@@ -43,7 +43,7 @@ var ifMatch = contract.Parameter{
 // in the request. Nothing is written. unchangedAbout describes this in the document of the API.
 var unchanged = httpapi.Warning{Code: "unchanged"}
 
-const unchangedAbout = " If nothing would change, nothing is written, and the warning unchanged says so."
+const unchangedAbout = " A request that would change nothing writes nothing, and its response has the warning `unchanged`."
 
 func idOf(what, example string) contract.Parameter {
 	return contract.Parameter{Name: "id", In: "path", Example: example, About: "Id of the " + what + "."}

@@ -134,7 +134,7 @@ func (s *alerts) putTier(w http.ResponseWriter, r *http.Request) {
 	if len(tier.Recipients) == 0 && tier.Enabled {
 		warnings = append(warnings, httpapi.Warning{Code: "no_recipients", Path: "recipients"})
 	}
-	if hasTierOf(&tier, &old) {
+	if sameTierSettings(&tier, &old) {
 		answer(w, r, old.Version, setTier{tierRowOf(&old), append(warnings, unchanged)})
 		return
 	}
@@ -144,8 +144,8 @@ func (s *alerts) putTier(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// hasTierOf reports whether two versions of a tier have the same settings.
-func hasTierOf(a, b *subscriber.Tier) bool {
+// sameTierSettings reports whether two versions of a tier have the same settings.
+func sameTierSettings(a, b *subscriber.Tier) bool {
 	return a.Enabled == b.Enabled && slices.Equal(a.Recipients, b.Recipients) && slices.Equal(a.Channels, b.Channels) &&
 		a.AckMinutes == b.AckMinutes && slices.Equal(a.EscalateTo, b.EscalateTo) && a.RepeatMinutes == b.RepeatMinutes &&
 		a.ExpireMinutes == b.ExpireMinutes && a.Action == b.Action

@@ -58,3 +58,16 @@ func TestWebhookThatFailed(t *testing.T) {
 		}
 	}
 }
+
+// TestWebhookStaysDisabled: to disable a webhook again changes nothing.
+func TestWebhookStaysDisabled(t *testing.T) {
+	h := open(t)
+	id := h.ask("admin", "POST", hooks, `{"url":"https://partner.example/svc"}`, 200).Data.ID
+	for range 2 {
+		h.ask("admin", "PATCH", hooks+"/"+id, `{"enabled":false}`, 200)
+		h.lists.health[id] = outbound.Health{Status: "disabled", Reason: "paused"}
+	}
+	if hook, _ := h.register.Webhook("north", id); hook.Version != 2 {
+		t.Errorf("version %d", hook.Version)
+	}
+}

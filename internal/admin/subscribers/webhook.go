@@ -283,7 +283,7 @@ func (s *webhooks) changeWebhook(w http.ResponseWriter, r *http.Request) {
 		return
 	case !requireMatch(w, r, old.Version), hook.URL != old.URL && !s.checkURL(w, r, &hook, &warnings):
 		return
-	case hasSettingsOf(&hook, old) && !(in.Enabled != nil && s.mayBeDisabled(r.Context(), old)):
+	case sameWebhookSettings(&hook, old) && !(in.Enabled != nil && *in.Enabled && s.mayBeDisabled(r.Context(), old)):
 		answer(w, r, old.Version, changedWebhook{s.webhookRow(r.Context(), old), append(warnings, unchanged)})
 		return
 	}
@@ -299,8 +299,8 @@ func (s *webhooks) changeWebhook(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// hasSettingsOf reports whether two versions of a webhook have the same settings.
-func hasSettingsOf(a, b *subscriber.Webhook) bool {
+// sameWebhookSettings reports whether two versions of a webhook have the same settings.
+func sameWebhookSettings(a, b *subscriber.Webhook) bool {
 	return a.URL == b.URL && slices.Equal(a.Events, b.Events) && slices.Equal(a.Rooms, b.Rooms) && a.Enabled == b.Enabled &&
 		a.RatePerSecond == b.RatePerSecond && a.TimeoutSeconds == b.TimeoutSeconds && slices.Equal(a.ReaderKeys, b.ReaderKeys)
 }

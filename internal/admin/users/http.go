@@ -50,10 +50,10 @@ func writes() []contract.Route[*server] {
 		Method: http.MethodPatch, Path: "/api/admin/users/{id}", Scope: access.Admin, ID: "changeUser", Group: "Administration",
 		Summary: "Change a user, or end the user's sessions",
 		About: "Omitted fields are unchanged. A new role, disabling a user and ending sessions sign the person out everywhere within " +
-			"one second. If nothing would change, nothing is written, and the warning unchanged says so.",
+			"one second. A request that would change nothing writes nothing, and its response has the warning `unchanged`.",
 		Parameters: []contract.Parameter{
 			{Name: "id", In: "path", Example: "usr_0123456789abcdef", About: "Id of the user."},
-			{Name: "If-Match", In: "header", Example: "*", About: "Entity tag of the user when it was read; if it has " +
+			{Name: "If-Match", In: "header", Example: "*", Pattern: "tag", About: "Entity tag of the user when it was read; if it has " +
 				"changed since then, the request fails."},
 		},
 		Bodies: []contract.Body{{Type: "application/json", Shape: changeShape{}, Limit: maxBody, Examples: []contract.Example{

@@ -248,7 +248,7 @@ func (j *journal) record(s *segment) error {
 // manifest combines the results of the segments.
 func (j *journal) manifest() *Manifest {
 	m := &Manifest{Plan: j.plan, Undecoded: []Unread{}, Files: []File{}}
-	last := map[string]int64{} // version by hospital
+	last, counted := map[string]int64{}, true // version by hospital; whether all segments have versions
 	for _, piece := range slices.SortedFunc(maps.Keys(j.done), Piece.compare) {
 		s := j.done[piece]
 		m.Counts.add(&s.Counts)
@@ -262,6 +262,10 @@ func (j *journal) manifest() *Manifest {
 			m.Compacted += v.Missing
 			last[hospital] = max(before, v.Last)
 		}
+		counted = counted && (s.Counts.Rows == 0 || len(s.Versions) > 0)
+	}
+	if !counted { // an earlier release began the export
+		m.Compacted = 0
 	}
 	slices.SortFunc(m.Files, func(a, b File) int { return cmp.Compare(a.Path, b.Path) })
 	slices.SortFunc(m.Undecoded, func(a, b Unread) int {

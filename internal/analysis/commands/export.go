@@ -125,7 +125,7 @@ func printExported(out io.Writer, m *archive.Manifest) {
 	}
 	fmt.Fprintln(out)
 	if m.Compacted > 0 {
-		fmt.Fprintf(out, "  %d earlier changes are missing, because Kafka has compacted them; svc replay recomputes them\n", m.Compacted)
+		fmt.Fprintf(out, "  changes missing because Kafka has compacted them: %d; svc replay recomputes them\n", m.Compacted)
 	}
 	for _, u := range m.Undecoded[:min(len(m.Undecoded), namedAtMost)] {
 		fmt.Fprintf(out, "  %s %d:%d: %s\n", u.Topic, u.Partition, u.Offset, u.Reason)

@@ -182,7 +182,7 @@ func (c *verifyOptions) follow(ctx context.Context) error {
 	all.Health(process.Health)
 	var cluster atomic.Pointer[stream.Cluster]
 	process.Health.Add("kafka", func(context.Context) error { return stream.Reached(cluster.Load()) })
-	seen := NewVerifyMetrics(all, c.Now())
+	seen := NewVerifyMetrics(all)
 	private := process.Private("", all.Handler())
 	private.Listener = listener
 	fmt.Fprintf(c.Stderr, "verify: metrics on http://%s/metrics\n", listener.Addr())
@@ -238,16 +238,14 @@ func (c *verifyOptions) runRounds(ctx context.Context, v *verify.Verify, seen *V
 // VerifyMetrics holds the metrics of svc verify --continuous.
 type VerifyMetrics struct{ hospitals, differences, pending, rounds, failed, last atomic.Int64 }
 
-// NewVerifyMetrics registers the metrics of a command that began at an instant. The first round of a long log can take
-// more than an hour, so the age of the last round counts from that instant until then.
-func NewVerifyMetrics(m *metrics.Registry, began time.Time) *VerifyMetrics {
+// NewVerifyMetrics registers the metrics of a command.
+func NewVerifyMetrics(m *metrics.Registry) *VerifyMetrics {
 	f := &VerifyMetrics{}
-	f.last.Store(began.UnixMilli())
 	m.Gauge("svc_verify_hospitals", "Hospitals checked.", f.hospitals.Load)
 	const differences = "Hospitals whose changelog, snapshots or view differ from those computed from the log."
 	m.Gauge("svc_verify_differences", differences, f.differences.Load)
 	m.Gauge("svc_verify_pending_records", "Observations not yet applied in the last round.", f.pending.Load)
-	m.Gauge("svc_verify_last_round_timestamp_ms", "Time at which the last round ended, or at which the command began, Unix ms.", f.last.Load)
+	m.Gauge("svc_verify_last_round_timestamp_ms", "Time at which the last round ended, Unix ms; 0: none has ended.", f.last.Load)
 	m.Counter("svc_verify_rounds_total", "Rounds completed.", f.rounds.Load)
 	m.Counter("svc_verify_failed_rounds_total", "Rounds not completed because a server was unavailable.", f.failed.Load)
 	return f

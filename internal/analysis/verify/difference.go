@@ -72,12 +72,13 @@ func position(p stream.Position) string { return fmt.Sprintf("%d:%d", p.Partitio
 // laterWarnings are the codes of warnings that release 0.1.0 did not have. They have no effect on the state.
 var laterWarnings = []string{"after_birth", "census_newer"}
 
-// placedWarnings are the codes of warnings to which release 0.1.0 gave no path, so that it had each at most once.
+// placedWarnings are the codes of warnings to which release 0.1.0 gave no path, so each occurred at most
+// once in a change.
 var placedWarnings = []string{"reference_waiting", "value_unreadable"}
 
-// WithoutLaterWarnings returns the warnings computed for a change as release 0.1.0 would have computed them, if it
-// wrote the recorded change: without later warnings, and without paths that it did not give.
-func WithoutLaterWarnings(computed, recorded []acuity.Warning) (all []acuity.Warning) {
+// WarningsAsRecorded returns the warnings computed for a change. If release 0.1.0 wrote the recorded change, the result
+// omits the warnings and paths that this release did not have.
+func WarningsAsRecorded(computed, recorded []acuity.Warning) (all []acuity.Warning) {
 	for _, w := range computed {
 		if !slices.Contains(recorded, w) {
 			if slices.Contains(laterWarnings, w.Code) {

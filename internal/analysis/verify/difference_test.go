@@ -9,7 +9,7 @@ import (
 )
 
 // A change that release 0.1.0 wrote may lack a warning that this release would give. It must not lack any other.
-func TestWithoutLaterWarnings(t *testing.T) {
+func TestWarningsAsRecorded(t *testing.T) {
 	later, first := acuity.Warning{Code: "after_birth", Path: "signals[0]"}, acuity.Warning{Code: "time_in_future"}
 	unread, alsoUnread := acuity.Warning{Code: "value_unreadable", Path: "signals[0]"}, acuity.Warning{Code: "value_unreadable", Path: "signals[2]"}
 	for name, c := range map[string]struct{ computed, recorded, want []acuity.Warning }{
@@ -20,7 +20,7 @@ func TestWithoutLaterWarnings(t *testing.T) {
 		"at its place":   {[]acuity.Warning{unread, alsoUnread}, []acuity.Warning{alsoUnread}, []acuity.Warning{unread, alsoUnread}},
 		"at two places":  {[]acuity.Warning{later}, []acuity.Warning{{Code: "after_birth", Path: "signals[1]"}}, nil},
 	} {
-		if got := verify.WithoutLaterWarnings(c.computed, c.recorded); !slices.Equal(got, c.want) {
+		if got := verify.WarningsAsRecorded(c.computed, c.recorded); !slices.Equal(got, c.want) {
 			t.Errorf("%s: %v, want %v", name, got, c.want)
 		}
 	}

@@ -113,9 +113,9 @@ func Mount[S any](r chi.Router, shell *httpapi.Shell, s S, routes []Route[S]) {
 	}
 }
 
-// checksQuery reports whether the operation refuses a query that it does not understand. Without a misspelled filter, a
-// list would be too long, and an act that was meant as a dry run would be executed. The feeds and the reads of the
-// verdict have no parameters, and ignore those that a proxy or a client adds.
+// checksQuery reports whether the operation refuses a query that it does not understand. If it ignored a misspelled
+// filter, the list would be too long; if it ignored a misspelled dryRun, it would make the change. The feeds and the
+// reads of the verdict have no parameters, and ignore those that a proxy or a client adds.
 func (o *Operation) checksQuery() bool {
 	return o.Scope == access.Admin || o.Keyed
 }

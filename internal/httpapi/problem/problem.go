@@ -69,8 +69,8 @@ var table = [kinds]struct {
 	},
 	Precondition: {
 		http.StatusPreconditionFailed, "invalid_request", "conflict",
-		"The resource does not have the version that If-Match names, or exists although If-None-Match is *; " +
-			"read it again, then repeat the change.",
+		"If-Match names another version than the current one, or the resource already exists and If-None-Match is *; " +
+			"read the resource again, then repeat the change.",
 	},
 	NotSupported: {http.StatusNotImplemented, "invalid_request", "not-supported", "The service does not support this request."},
 	Unprocessable: {

@@ -31,7 +31,7 @@ var spanish = map[string]string{
 		"si la ubicación de la paciente es incorrecta, envíe un A02 o un censo.",
 	"cancel_waiting": "No se conoce el evento que se anula; la anulación se guarda 24 horas. Envíe el evento si no se envió.",
 	"cancelled":      "Un mensaje anterior anuló el evento, así que nada cambió; no hay que hacer nada.",
-	"census_newer": "Un censo más reciente no incluye la visita, así que la paciente no está en ninguna habitación; si está allí, envíe " +
+	"census_newer": "Un censo más reciente no incluye la visita, así que la paciente no tiene habitación; si sigue en la unidad, envíe " +
 		"un traslado (A02) con la hora actual.",
 	"census_older": "Ya se aplicó un censo más reciente, así que este no cambió nada; revise asOf si este es el más reciente.",
 	"charset_assumed": "No se declara un juego de caracteres y el texto no es UTF-8, así que se leyó como Windows-1252; " +
@@ -62,7 +62,8 @@ var spanish = map[string]string{
 	"encoding_repeated": `MSH-2 repite un carácter o el de MSH-1; envíe de tres a cinco caracteres distintos, por lo general ^~\& ` +
 		`(en JSON, "^~\\&").`,
 	"encoding_short": `MSH-2 tiene menos de tres caracteres; envíe de tres a cinco caracteres distintos, por lo general ^~\&.`,
-	"end_not_used":   "Según el estado, esto no ha terminado, así que no se usó su fin; envíe el estado que corresponde.",
+	"end_not_used": "Según su estado, el recurso no ha terminado, así que no se usó su fin; si terminó, envíe un estado como finished, " +
+		"completed o resolved.",
 	"escape_unknown": `Una secuencia de escape no se conoce o no termina y se conservó como texto; envíe la barra invertida como \E\.`,
 	"event_id_reused": "El identificador del evento ya se usó con otro contenido, así que el evento no se aplicó; " +
 		"dé a cada evento su propio identificador.",
@@ -75,7 +76,7 @@ var spanish = map[string]string{
 		"para actualizarlo, envíelo sin la condición.",
 	"fetus_unreadable": "No se entendió la etiqueta del feto, así que la señal no identifica a ninguno; " +
 		"envíe una etiqueta como A o 2, o gemelo B.",
-	"field_not_used": "El campo no tiene efecto con este evento o estado de la habitación; envíelo solo donde corresponda.",
+	"field_not_used": "El campo no tiene efecto en este evento, ubicación o estado de la habitación; envíelo solo donde corresponda.",
 	"if_match_ignored": "If-Match no se evalúa, así que el recurso se usó sin comprobar su versión; " +
 		"envíe meta.lastUpdated o meta.versionId.",
 	"line_continued": `La línea no comienza con el nombre de un segmento y se leyó como continuación del campo anterior; ` +
@@ -178,8 +179,8 @@ var spanish = map[string]string{
 	"unit_missing":   "El valor no tiene unidad de medida, así que se supuso la habitual; envíe la unidad en UCUM.",
 	"unknown_field":  "No se conoce el campo y no se usó; revise cómo está escrito u omítalo.",
 	"update_waiting": "No se conoce el ingreso de esta actualización, así que aún no tiene efecto; envíe el ingreso.",
-	"url_differs": "La URL de la petición nombra otro tipo o identificador que el recurso, y se usó el del recurso; " +
-		"envíe el mismo.",
+	"url_differs": "El tipo o el identificador de la URL difiere del que tiene el recurso, que fue el que se usó; " +
+		"envíe los mismos en ambos.",
 	"value_unreadable": "El valor no se puede leer, así que no se usó; envíe un número o una de las palabras que admite el código.",
 	"version_older":    "Ya se aplicó una versión más reciente del recurso, así que nada cambió; no hay que hacer nada.",
 	"visit_by_patient": "Falta el número de visita, así que el mensaje se aplicó a la única visita abierta de la paciente; " +

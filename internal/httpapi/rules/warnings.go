@@ -55,7 +55,7 @@ var Warnings = []Warning{
 	{"cancelled", Known, ByState, "The event was canceled by an earlier message, so nothing changed; no action is needed."},
 	{
 		"census_newer", Unused, ByState,
-		"A newer census does not list the visit, so the patient is in no room; if she is there, send a transfer (A02) with the current time.",
+		"A newer census does not list the visit, so the patient has no room; if she is in the unit, send a transfer (A02) with the current time.",
 	},
 	{
 		"census_older", Known, ByState,
@@ -120,7 +120,11 @@ var Warnings = []Warning{
 		`MSH-2 repeats a character or that of MSH-1; send three to five different characters, usually ^~\& (in JSON, "^~\\&").`,
 	},
 	{"encoding_short", Refused, ByHL7, `MSH-2 has fewer than three characters; send three to five different characters, usually ^~\&.`},
-	{"end_not_used", Unused, ByFHIR, "The status says that this has not ended, so its end was not used; send the status that fits."},
+	{
+		"end_not_used", Unused, ByFHIR,
+		"The status says that the resource has not ended, so its end was not used; if it has ended, send a status such as finished, " +
+			"completed or resolved.",
+	},
 	{"escape_unknown", Used, ByHL7, `An escape sequence is unknown or unterminated and was kept as text; send a backslash as \E\.`},
 	{
 		"event_id_reused", Unused, ByState,
@@ -148,7 +152,7 @@ var Warnings = []Warning{
 	},
 	{
 		"field_not_used", Unused, ByJSON | ByHL7,
-		"The field has no effect for this event type or room status; send it only where it applies.",
+		"The field has no effect in this event, location or room status; send it only where it applies.",
 	},
 	{
 		"if_match_ignored", Used, ByFHIR,
@@ -253,8 +257,8 @@ var Warnings = []Warning{
 	{"required", Refused, ByFHIR, "The element is missing; send it."},
 	{
 		"room_label_differs", Unused, ByState,
-		"The room has a different label, which only a census or an administrator can change, so this one was not used; " +
-			"correct one of them.",
+		"The room already has another label, and only a census or an administrator can change it, so this label was not used; " +
+			"correct one of the two.",
 	},
 	{"room_not_occupied", Used, ByState, "The room has no known patient; check the room number, or send the admission."},
 	{"room_twice", Unused, ByState, "The census lists the room more than once, so only the first row was used; list each room once."},
@@ -356,7 +360,10 @@ var Warnings = []Warning{
 	{"unit_missing", Used, ByFHIR, "The value has no unit of measure, so the usual one was assumed; send the unit in UCUM."},
 	{"unknown_field", Unused, ByJSON, "The field is unknown and was not used; check its spelling, or omit it."},
 	{"update_waiting", Unused, ByState, "No admission is known for this update, so it has no effect yet; send the admission."},
-	{"url_differs", Used, ByFHIR, "The URL of the request names a different type or id than the resource, whose own was used; send the same."},
+	{
+		"url_differs", Used, ByFHIR,
+		"The type or id in the request URL differs from that of the resource, which was used; send the same type and id in both.",
+	},
 	{
 		"value_unreadable", Unused, ByFHIR | ByState,
 		"The value cannot be parsed, so it was not used; send a number, or one of the words that the code allows.",
