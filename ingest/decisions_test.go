@@ -128,14 +128,16 @@ func TestDecisions(t *testing.T) {
 		},
 		"a newer census does not list a patient of another unit": {
 			say: []said{
-				msg("A01", "080000-0600", "3=ICU^5"), {"census", `{"asOf":"2026-03-04T14:05:00Z","rooms":[{"roomId":9,"status":"empty"}]}`},
+				msg("A01", "080000-0600", "3=ICU^5"),
+				{"census", `{"asOf":"2026-03-04T14:05:00Z","rooms":[{"roomId":9,"status":"empty"}]}`},
 				msg("A08", "080200-0600", "3=ICU^5"),
 			},
 			want: "", warnings: "none",
 		},
 		"a newer census lists only the mother": {
 			say: []said{
-				{"census", `{"asOf":"2026-03-04T15:05:00Z","rooms":[{"roomId":4,"status":"occupied","visitId":"VN1","primaryFactor":"pp-couplet"}]}`}, mother,
+				{"census", `{"asOf":"2026-03-04T15:05:00Z","rooms":[{"roomId":4,"status":"occupied","visitId":"VN1","primaryFactor":"pp-couplet"}]}`},
+				mother,
 				msg("A01", "090000-0600", "3=MBU^301", "4=N", "19=VN2", "PID|1||MRN2^^^STMARY^MR||||||||||||||||||MRN1^^^STMARY^MR"),
 			},
 			want: "4 80 nb-stabilization pp-couplet", warnings: "none",

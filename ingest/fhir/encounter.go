@@ -117,7 +117,7 @@ func (m *mapper) encounter(r *resource) bool {
 	m.classify(r, &e)
 	begun := now == open
 	if now != finished {
-		m.warnUnusedEnd(r, r.during.end, "period.end", begun)
+		m.warnUnusedEnd(r, r.during.end, "period.end")
 	}
 	if e.Class == 'P' {
 		now = planned
@@ -267,14 +267,13 @@ func (m *mapper) instead(r *resource, e *acuity.Event, field string) acuity.Inst
 	return cmp.Or(e.UpdatedAt, m.ReceivedAt)
 }
 
-// warnUnusedEnd warns about the end of a resource that has not ended according to its status: if the end cannot be read
-// or, for a resource that has begun, if it is in the past. The end of a plan may be in the past.
-func (d *document) warnUnusedEnd(r *resource, end span, field string, begun bool) {
+// warnUnusedEnd warns about an end in the past, of a resource that has not ended according to its status.
+func (d *document) warnUnusedEnd(r *resource, end span, field string) {
 	switch at, ok := d.instant(end); {
 	case end.empty():
 	case !ok:
 		d.warn(r, "time_unreadable", field)
-	case begun && max(at.From, at.To) <= d.ReceivedAt:
+	case max(at.From, at.To) <= d.ReceivedAt:
 		d.warn(r, "end_not_used", field)
 	}
 }

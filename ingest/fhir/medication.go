@@ -89,7 +89,7 @@ func (m *mapper) administration(r *resource) bool {
 	switch status {
 	case acuity.SignalRetracted:
 	case acuity.SignalActive, acuity.SignalOnHold:
-		m.warnUnusedEnd(r, r.during.end, "effective.end", true)
+		m.warnUnusedEnd(r, r.during.end, "effective.end")
 	case acuity.SignalEnded:
 		end, sent := m.moment(r, r.during.end, "effective.end")
 		switch {
