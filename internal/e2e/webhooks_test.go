@@ -272,7 +272,7 @@ func (d *desk) life() (secrets []string) {
 		t.Errorf("list of a paused one:\n%s", out)
 	}
 	d.p.accepted(t, "staffing", `{"nursesOnDuty":9,"callStaffAvailable":true}`)
-	if _, faults, wrong := d.run("webhooks", "set", id, "--enabled", "true", "--if-version", "2"); !wrong || !strings.Contains(faults, "does not have the version") {
+	if _, faults, wrong := d.run("webhooks", "set", id, "--enabled", "true", "--if-version", "2"); !wrong || !strings.Contains(faults, "names another version than the current one") {
 		t.Errorf("an old version: %s", faults)
 	}
 	d.say("webhooks", "set", id, "--enabled", "true")
