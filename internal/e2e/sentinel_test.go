@@ -17,7 +17,9 @@ func sentinels(t *testing.T, n int, primary *server) (addresses []string) {
 	t.Helper()
 	repository, tag := image("E2E_REDIS_IMAGE", redisImage)
 	for range n {
-		conf := fmt.Sprintf("port 26379\nprotected-mode no\nsentinel monitor svc %s 6379 %d\nsentinel down-after-milliseconds svc 1000\n"+
+		// Sentinel promotes no replica that has been without the primary for ten times down-after. A busy machine may
+		// need ten seconds to stop the primary after a test has cut off the replica.
+		conf := fmt.Sprintf("port 26379\nprotected-mode no\nsentinel monitor svc %s 6379 %d\nsentinel down-after-milliseconds svc 3000\n"+
 			"sentinel failover-timeout svc 5000\n", primary.container.Container.NetworkSettings.IPAddress, n/2+1)
 		container, err := primary.pool.RunWithOptions(&dockertest.RunOptions{
 			Repository: repository, Tag: tag, Entrypoint: []string{"sh", "-c"},
