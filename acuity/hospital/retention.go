@@ -81,10 +81,10 @@ func appendRelated(over []*registry.Visit, v *registry.Visit) []*registry.Visit 
 	return over
 }
 
-// isOver reports whether a visit and all visits joined with it can be removed. None of them may be needed. A
-// visit can be removed 7 days after its discharge or its last fact, whichever is later. A visit from a batch is
-// stored for 28 days after its discharge, in case another batch covers the same hours. A visit that has only a name
-// can be removed as soon as it has no statements.
+// isOver reports whether a visit and all visits joined with it can be removed. A visit that is needed cannot
+// ([registry.Visit.IsNeeded]). Any other visit can be removed 7 days after its discharge or its last fact, whichever
+// is later. A visit from a batch is stored for 28 days after its discharge, in case another batch covers the same
+// hours. A visit that has only a name can be removed as soon as it has no statements.
 func isOver(v *registry.Visit, now acuity.Instant) bool {
 	if !v.IsJoined() {
 		return isOverAlone(v, now)

@@ -61,7 +61,7 @@ func TestDeployGivesEachRoleItsKeys(t *testing.T) {
 	}
 }
 
-// TestSystemdNeverGivesUp: systemd restarts a role however quickly and often it has failed.
+// TestSystemdNeverGivesUp: systemd restarts a role no matter how quickly or how often it fails.
 func TestSystemdNeverGivesUp(t *testing.T) {
 	t.Parallel()
 	unit, service, _ := strings.Cut(deployFile(t, "systemd/svc@.service"), "[Service]")

@@ -73,6 +73,7 @@ func (q *Query) Time(name string, zone *time.Location) time.Time {
 	return at
 }
 
+// afterSince is the rule for an end that is not after its beginning.
 const afterSince = "after:since"
 
 // Period returns the parameters since and until, either of which may be missing. If both are given, until must be after

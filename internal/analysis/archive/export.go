@@ -248,7 +248,8 @@ func (j *journal) record(s *segment) error {
 // manifest combines the results of the segments.
 func (j *journal) manifest() *Manifest {
 	m := &Manifest{Plan: j.plan, Undecoded: []Unread{}, Files: []File{}}
-	last, counted := map[string]int64{}, true // version by hospital; whether all segments have versions
+	last := map[string]int64{} // newest version so far, by hospital
+	counted := true            // whether each segment with rows has the versions of its changes
 	for _, piece := range slices.SortedFunc(maps.Keys(j.done), Piece.compare) {
 		s := j.done[piece]
 		m.Counts.add(&s.Counts)
@@ -264,7 +265,7 @@ func (j *journal) manifest() *Manifest {
 		}
 		counted = counted && (s.Counts.Rows == 0 || len(s.Versions) > 0)
 	}
-	if !counted { // an earlier release began the export
+	if !counted { // an earlier release wrote a segment, or the rows are not changes
 		m.Compacted = 0
 	}
 	slices.SortFunc(m.Files, func(a, b File) int { return cmp.Compare(a.Path, b.Path) })

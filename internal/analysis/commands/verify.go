@@ -238,7 +238,7 @@ func (c *verifyOptions) runRounds(ctx context.Context, v *verify.Verify, seen *V
 // VerifyMetrics holds the metrics of svc verify --continuous.
 type VerifyMetrics struct{ hospitals, differences, pending, rounds, failed, last atomic.Int64 }
 
-// NewVerifyMetrics registers the metrics of a command.
+// NewVerifyMetrics registers the metrics.
 func NewVerifyMetrics(m *metrics.Registry) *VerifyMetrics {
 	f := &VerifyMetrics{}
 	m.Gauge("svc_verify_hospitals", "Hospitals checked.", f.hospitals.Load)
