@@ -106,7 +106,7 @@ func (f *Front) Run(ctx context.Context) error {
 			Enable: true, Idle: keepAliveIdle, Interval: keepAliveInterval, Count: keepAliveCount,
 		}}
 		if f.Listener, err = config.Listen(ctx, "tcp", f.address); err != nil {
-			return fmt.Errorf("listen for MLLP: %w", err)
+			return fmt.Errorf("listen for MLLP (--mllp): %w", err)
 		}
 	}
 	close(f.Opened)

@@ -267,9 +267,20 @@ func (s *server) inNetwork(command ...string) error {
 	return nil
 }
 
-// freeze pauses a running container; thaw resumes the container, and starts it if it is not running.
+// freeze pauses a running container; thaw resumes the container, and starts it if it is not running. Docker cannot
+// always stop all threads of a busy container at once, so freeze repeats the attempt.
 func (s *server) freeze() error {
-	return ignoreNotRunning(s.pool.Client.PauseContainer(s.container.Container.ID))
+	for range 20 {
+		err := ignoreNotRunning(s.pool.Client.PauseContainer(s.container.Container.ID))
+		if err != nil {
+			return err
+		}
+		container, err := s.pool.Client.InspectContainer(s.container.Container.ID)
+		if err != nil || container.State.Paused || !container.State.Running {
+			return err
+		}
+	}
+	return errors.New("docker does not pause the container")
 }
 
 func (s *server) thaw() error {

@@ -14,6 +14,7 @@ import (
 type Server struct {
 	Name    string
 	Address string
+	Option  string // option that sets Address, for error messages
 	Handler http.Handler
 	After   []<-chan struct{} // channels that must be closed before the server starts to listen
 	Within  time.Duration     // time limit for open requests at a graceful shutdown
@@ -45,7 +46,7 @@ const headerAtMost = 64 << 10
 func (s *Server) Open(ctx context.Context) (err error) {
 	if s.Listener == nil {
 		if s.Listener, err = (&net.ListenConfig{}).Listen(ctx, "tcp", s.Address); err != nil {
-			return fmt.Errorf("listen for %s: %w", s.Name, err)
+			return fmt.Errorf("listen for %s (--%s): %w", s.Name, s.Option, err)
 		}
 	}
 	return nil

@@ -108,6 +108,41 @@ func TestFaultsDoNotLoseOrRepeat(t *testing.T) {
 	}
 }
 
+// If a coordinator fails, another broker takes over after several seconds. The session survives this, because a new one
+// would have to restore all partitions.
+func TestSessionSurvivesItsCoordinators(t *testing.T) {
+	for name, fault := range map[string]kfake.Fault{
+		"group":       {Keys: []kmsg.Key{kmsg.TxnOffsetCommit}, Err: kerr.NotCoordinator, Count: 24},
+		"transaction": {Keys: []kmsg.Key{kmsg.EndTxn}, Err: kerr.NotCoordinator, Count: 24, TopLevel: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
+				r := newRig(t)
+				defer r.close()
+				var stats Stats
+				stop := r.process(r.cluster, Config{Stats: &stats})
+				r.send(15)
+				r.await("applied", 15, r.applied)
+				h := r.broker.Fault(fault)
+				defer h.Remove()
+				begun := time.Now()
+				r.send(15)
+				r.await("applied", 30, r.applied)
+				if took := time.Since(begun); took < 4*time.Second {
+					t.Errorf("the coordinator was back after %v", took)
+				}
+				if err := stop(); err != nil {
+					t.Fatal(err)
+				}
+				if n := stats.Sessions.Load(); n != 1 {
+					t.Errorf("%d sessions", n)
+				}
+				r.exact(30)
+			})
+		})
+	}
+}
+
 // A restore begins with barriers. If the broker is lost before it has acknowledged them, appendBarriers returns when
 // its context ends. If it waited for the acknowledgment, a process could not be stopped while Kafka is unavailable.
 func TestRestoreEndsWhileAway(t *testing.T) {

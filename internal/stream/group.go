@@ -35,6 +35,10 @@ const (
 	transactionTimeout = 20 * time.Second
 	// heartbeatEvery is the maximum delay until a member notices a rebalance of the group.
 	heartbeatEvery = 500 * time.Millisecond
+	// requestRetries is so large that only the time limits the retries of a request: 30 s, or the session timeout for
+	// the requests of a membership. The default of 20 ended after 4 s, because the pauses between retries are short. So
+	// if a coordinator failed, members ended their session, and restored all partitions, before another broker took over.
+	requestRetries = 1000
 )
 
 type offsets = map[string]map[int32]kgo.Offset
@@ -75,6 +79,7 @@ func (m *membership) options(more ...kgo.Opt) []kgo.Opt {
 		kgo.ConsumeTopics(m.topic),
 		kgo.SessionTimeout(sessionTimeout),
 		kgo.HeartbeatInterval(heartbeatEvery),
+		kgo.RequestRetries(requestRetries),
 		kgo.FetchIsolationLevel(kgo.ReadCommitted()),
 		kgo.ConsumeStartOffset(kgo.NewOffset().AtStart()),
 		kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()),

@@ -10,7 +10,7 @@ func TestTimeoutsFitTogether(t *testing.T) {
 	t.Parallel()
 	const (
 		brokerSession = 9 * time.Second  // broker.session.timeout.ms: a lost broker leads its partitions for that long
-		request       = 5 * time.Second  // a produce request to the lost broker, see Options.client
+		request       = 3 * time.Second  // a produce request to the lost broker, see Options.client
 		brokerChecks  = 10 * time.Second // transaction.abort.timed.out.transaction.cleanup.interval.ms
 	)
 	if least := brokerSession + request; transactionTimeout <= least {
