@@ -167,6 +167,21 @@ func TestNurseListedTwice(t *testing.T) {
 	}
 }
 
+// TestHiredInTheFuture: a hire date in the future counts as today, except tomorrow, which may be today in the zone of the
+// sender.
+func TestHiredInTheFuture(t *testing.T) {
+	d := open(t)
+	a := d.post(t, "roster", `{"nurses":[{"hireDate":"2062-03-04"},{"hireDate":"2026-03-05"},{"hireDate":"2026-03-06T00:00:00Z"}]}`)
+	r := d.wantApplied(t, a).Roster
+	const today = 20516 // 2026-03-04 in days since 1970-01-01
+	if r.Nurses[0].HiredDays != today || r.Nurses[1].HiredDays != today+1 || r.Nurses[2].HiredDays != today {
+		t.Errorf("%+v", r.Nurses)
+	}
+	if got := a.warnings(); got != "time_in_future@nurses[0].hireDate, time_in_future@nurses[2].hireDate" {
+		t.Errorf("warnings %s", got)
+	}
+}
+
 func TestADTFacts(t *testing.T) {
 	d := open(t)
 	a := d.post(t, "adt", adtBody)

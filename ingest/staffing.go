@@ -178,6 +178,10 @@ func (o object) nurse() acuity.RosterNurse {
 		n.Skill = int8(skill) //nolint:gosec // within the bounds
 	}
 	n.HiredDays = o.days("hireDate")
+	if today := daysOf(o.now); n.HiredDays > today+1 { // tomorrow may be today in the zone of the sender
+		o.warn("time_in_future", o.at("hireDate"))
+		n.HiredDays = today
+	}
 	for _, id := range o.integers("assignedRoomIds") {
 		n.Rooms = append(n.Rooms, int32(id)) //nolint:gosec // within the bounds
 	}
@@ -195,7 +199,11 @@ func (o object) days(name string) int32 {
 		o.fault(o.at(name), "date")
 		return 0
 	}
-	return int32(m.From.Time().Unix() / (24 * 60 * 60)) //nolint:gosec // years 1900 to 2199
+	return daysOf(m.From)
+}
+
+func daysOf(at acuity.Instant) int32 {
+	return int32(at.Time().Unix() / (24 * 60 * 60)) //nolint:gosec // years 1900 to 2199
 }
 
 // makeupAnswer converts the makeup to its form in the response.
