@@ -105,9 +105,15 @@ func (m *membership) eachNote(resp *kmsg.OffsetFetchResponse, fn func(partition 
 	}
 }
 
-// checkErrors returns an error if one of the errors of a poll must end the session. It logs other errors, which are
-// transient: the client rejoins the group and repeats the fetches.
+// checkErrors returns an error if one of the errors of a poll must end the session. Other errors are transient: the
+// client rejoins the group and repeats the fetches. checkErrors logs the latest of them for each partition, because
+// dozens may have accumulated while a transaction was ending.
 func (m *membership) checkErrors(ctx context.Context, fetches kgo.Fetches) error {
+	type place struct {
+		topic     string
+		partition int32
+	}
+	transient := map[place]error{}
 	for _, e := range fetches.Errors() {
 		switch {
 		case errors.Is(e.Err, context.DeadlineExceeded), errors.Is(e.Err, context.Canceled):
@@ -116,8 +122,11 @@ func (m *membership) checkErrors(ctx context.Context, fetches kgo.Fetches) error
 		case errors.Is(e.Err, kgo.ErrClientClosed):
 			return e.Err
 		default:
-			m.log.WarnContext(ctx, "kafka reported an error", "error", advised(e.Err), "topic", e.Topic, "partition", e.Partition)
+			transient[place{e.Topic, e.Partition}] = e.Err
 		}
+	}
+	for at, err := range transient {
+		m.log.WarnContext(ctx, "kafka reported an error", "error", advised(err), "topic", at.topic, "partition", at.partition)
 	}
 	return nil
 }
