@@ -167,8 +167,8 @@ func TestNurseListedTwice(t *testing.T) {
 	}
 }
 
-// TestHiredInTheFuture: a hire date in the future counts as today, except tomorrow, which may be today in the zone of the
-// sender.
+// TestHiredInTheFuture: a hire date in the future counts as today. Tomorrow is accepted, because it may already be
+// tomorrow in the sender's time zone.
 func TestHiredInTheFuture(t *testing.T) {
 	d := open(t)
 	a := d.post(t, "roster", `{"nurses":[{"hireDate":"2062-03-04"},{"hireDate":"2026-03-05"},{"hireDate":"2026-03-06T00:00:00Z"}]}`)

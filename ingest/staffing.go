@@ -178,7 +178,7 @@ func (o object) nurse() acuity.RosterNurse {
 		n.Skill = int8(skill) //nolint:gosec // within the bounds
 	}
 	n.HiredDays = o.days("hireDate")
-	if today := daysOf(o.now); n.HiredDays > today+1 { // tomorrow may be today in the zone of the sender
+	if today := daysOf(o.now); n.HiredDays > today+1 { // it may already be tomorrow in the sender's time zone
 		o.warn("time_in_future", o.at("hireDate"))
 		n.HiredDays = today
 	}

@@ -280,7 +280,7 @@ func (s *server) freeze() error {
 			return err
 		}
 	}
-	return errors.New("docker does not pause the container")
+	return errors.New("container not paused after 20 attempts")
 }
 
 func (s *server) thaw() error {

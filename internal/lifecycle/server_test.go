@@ -76,13 +76,13 @@ func listener(t *testing.T) net.Listener {
 
 // TestAddressInUse: the error names the option that sets the address.
 func TestAddressInUse(t *testing.T) {
-	taken, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	busy, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer taken.Close()
+	defer busy.Close()
 	var p Process
-	if err := p.Private(taken.Addr().String(), http.NotFoundHandler()).Run(t.Context()); err == nil || !strings.Contains(err.Error(), "--private-listen") {
+	if err := p.Private(busy.Addr().String(), http.NotFoundHandler()).Run(t.Context()); err == nil || !strings.Contains(err.Error(), "--private-listen") {
 		t.Error(err)
 	}
 }

@@ -108,8 +108,8 @@ func TestFaultsDoNotLoseOrRepeat(t *testing.T) {
 	}
 }
 
-// If a coordinator fails, another broker takes over after several seconds. The session survives this, because a new one
-// would have to restore all partitions.
+// If the coordinator of a transaction fails, another broker takes over after several seconds. The session survives this,
+// because a new one would have to restore all partitions.
 func TestSessionSurvivesItsCoordinators(t *testing.T) {
 	for name, fault := range map[string]kfake.Fault{
 		"group":       {Keys: []kmsg.Key{kmsg.TxnOffsetCommit}, Err: kerr.NotCoordinator, Count: 24},
@@ -129,7 +129,7 @@ func TestSessionSurvivesItsCoordinators(t *testing.T) {
 				r.send(15)
 				r.await("applied", 30, r.applied)
 				if took := time.Since(begun); took < 4*time.Second {
-					t.Errorf("the coordinator was back after %v", took)
+					t.Errorf("the coordinator failed for only %v; want more than the 4 s of the default retries", took)
 				}
 				if err := stop(); err != nil {
 					t.Fatal(err)
@@ -137,10 +137,43 @@ func TestSessionSurvivesItsCoordinators(t *testing.T) {
 				if n := stats.Sessions.Load(); n != 1 {
 					t.Errorf("%d sessions", n)
 				}
+				if n := stats.Restores.Load(); n != 3 {
+					t.Errorf("%d restores of 3 partitions", n)
+				}
 				r.exact(30)
 			})
 		})
 	}
+}
+
+// A process can stop while no broker coordinates its transactions, although the client waits for a producer id even then.
+func TestEndsWithoutCoordinator(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		r := newRig(t)
+		defer r.close()
+		asked := make(chan struct{}, 100)
+		r.broker.ControlKey(int16(kmsg.InitProducerID), func(req kmsg.Request) (kmsg.Response, error, bool) {
+			r.broker.KeepControl()
+			select {
+			case asked <- struct{}{}:
+			default:
+			}
+			resp, ok := req.ResponseKind().(*kmsg.InitProducerIDResponse)
+			if ok {
+				resp.ErrorCode = kerr.NotCoordinator.Code
+			}
+			return resp, nil, ok
+		})
+		stop := r.process(r.cluster, Config{})
+		<-asked
+		begun := time.Now()
+		if err := stop(); err != nil {
+			t.Fatal(err)
+		}
+		if took := time.Since(begun); took > transactionTimeout {
+			t.Errorf("the end took %v", took)
+		}
+	})
 }
 
 // A restore begins with barriers. If the broker is lost before it has acknowledged them, appendBarriers returns when

@@ -35,11 +35,23 @@ const (
 	transactionTimeout = 20 * time.Second
 	// heartbeatEvery is the maximum delay until a member notices a rebalance of the group.
 	heartbeatEvery = 500 * time.Millisecond
-	// requestRetries is so large that only the time limits the retries of a request: 30 s, or the session timeout for
-	// the requests of a membership. The default of 20 ended after 4 s, because the pauses between retries are short. So
-	// if a coordinator failed, members ended their session, and restored all partitions, before another broker took over.
+	// requestRetries is so large that only retryTimeout limits the retries of a request. With the default of 20 retries,
+	// a request failed after 4 s, because the pauses between retries are short. If the coordinator of a transaction had
+	// failed, the session then ended and all partitions were restored, although another broker was about to take over.
 	requestRetries = 1000
 )
+
+// retryTimeout returns how long a member retries a request with the given key.
+func retryTimeout(key int16) time.Duration {
+	switch kmsg.Key(key) {
+	case kmsg.JoinGroup, kmsg.SyncGroup, kmsg.Heartbeat:
+		return sessionTimeout // then the partitions belong to another member
+	case kmsg.InitProducerID, kmsg.LeaveGroup, kmsg.FindCoordinator:
+		return 4 * time.Second // the client sends these requests even while the process stops, and waits for the response
+	default:
+		return transactionTimeout
+	}
+}
 
 type offsets = map[string]map[int32]kgo.Offset
 
@@ -80,6 +92,7 @@ func (m *membership) options(more ...kgo.Opt) []kgo.Opt {
 		kgo.SessionTimeout(sessionTimeout),
 		kgo.HeartbeatInterval(heartbeatEvery),
 		kgo.RequestRetries(requestRetries),
+		kgo.RetryTimeoutFn(retryTimeout),
 		kgo.FetchIsolationLevel(kgo.ReadCommitted()),
 		kgo.ConsumeStartOffset(kgo.NewOffset().AtStart()),
 		kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()),
@@ -105,15 +118,15 @@ func (m *membership) eachNote(resp *kmsg.OffsetFetchResponse, fn func(partition 
 	}
 }
 
-// checkErrors returns an error if one of the errors of a poll must end the session. Other errors are transient: the
-// client rejoins the group and repeats the fetches. checkErrors logs the latest of them for each partition, because
-// dozens may have accumulated while a transaction was ending.
+// checkErrors returns an error if one of the errors of a poll must end the session. Other errors are transient, because
+// the client rejoins the group and repeats the fetches. Of the transient errors of a partition, checkErrors logs only
+// the last, because dozens may accumulate while a transaction is ending.
 func (m *membership) checkErrors(ctx context.Context, fetches kgo.Fetches) error {
-	type place struct {
+	type topicPartition struct {
 		topic     string
 		partition int32
 	}
-	transient := map[place]error{}
+	transient := map[topicPartition]error{}
 	for _, e := range fetches.Errors() {
 		switch {
 		case errors.Is(e.Err, context.DeadlineExceeded), errors.Is(e.Err, context.Canceled):
@@ -122,7 +135,7 @@ func (m *membership) checkErrors(ctx context.Context, fetches kgo.Fetches) error
 		case errors.Is(e.Err, kgo.ErrClientClosed):
 			return e.Err
 		default:
-			transient[place{e.Topic, e.Partition}] = e.Err
+			transient[topicPartition{e.Topic, e.Partition}] = e.Err
 		}
 	}
 	for at, err := range transient {

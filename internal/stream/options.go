@@ -70,9 +70,9 @@ func (o *Options) client() ([]kgo.Opt, *silentBrokers, error) {
 		kgo.SeedBrokers(o.Brokers...),
 		kgo.AlwaysRetryEOF(),
 		kgo.RequestTimeoutOverhead(within),
-		// If the coordinator of a transaction fails, the other brokers do not answer the appends in that transaction,
-		// not even after the coordinator has moved. They answer only when the append is repeated, so this timeout is
-		// short. With 3 s instead of 1 s, hospitals waited up to 16 s instead of 13 s for a paused broker.
+		// If the coordinator of a transaction fails, the other brokers do not respond to appends in that transaction, not
+		// even after another broker has taken over as coordinator. Only a retry of the append gets a response, so this
+		// timeout is short. It is added to the timeout of a request.
 		kgo.ProduceRequestTimeout(time.Second),
 		kgo.RetryBackoffFn(backoff),
 		kgo.MetadataMinAge(100 * time.Millisecond), // with the default of 5 s, new topics and leaders would be found late

@@ -21,9 +21,9 @@ import (
 // broker again. If a connection is refused, the client uses another broker or asks which broker has taken over. All
 // clients of a cluster share one silentBrokers, which is also one of their hooks.
 //
-// A broker is silent from a timeout until it responds to any request, unless it has just responded to another. While
-// it is silent, one connection after another waits for a response. The broker is refused only if another broker has
-// responded since the request that timed out.
+// A broker is silent from the timeout of a request until it responds to any request. A timeout does not count if the
+// broker has just responded to another request. While the broker is silent, one connection after another waits for a
+// response. The broker is refused only if another broker has responded since the request that timed out.
 type silentBrokers struct {
 	dial   dialer
 	within time.Duration // timeout of a request
@@ -85,14 +85,14 @@ func (s *silentBrokers) OnBrokerRead(broker kgo.BrokerMetadata, key int16, _ int
 	case err == nil:
 		s.recordResponse(address)
 	// A client that is being closed also ends its requests with a timeout. Such a request has waited for less than the
-	// timeout, except a request that the broker answers late on purpose. While a coordinator does not respond, the
-	// other brokers do not answer appends in a transaction either, although they answer other requests.
+	// timeout, except a request that the broker may answer late on purpose. A broker that responds to other requests is
+	// not silent: while the coordinator of a transaction is down, all brokers leave its appends unanswered.
 	case isTimeout(err) && waited+took >= s.within && !isLongPoll(key) && !s.hasJustResponded(address):
 		s.recordTimeout(address, waited+took)
 	}
 }
 
-// hasJustResponded reports whether a broker has responded within the last half of the timeout.
+// hasJustResponded reports whether the broker has responded to any request within the last s.within/2.
 func (s *silentBrokers) hasJustResponded(address string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -59,7 +59,7 @@ func testSilentBroker(t *testing.T) {
 	read(paused, kmsg.Produce, time.Minute, os.ErrDeadlineExceeded)
 	select {
 	case got := <-said:
-		t.Errorf("although the broker has just responded: %s", got)
+		t.Errorf("logged although the broker has just responded: %s", got)
 	default:
 	}
 	time.Sleep(time.Minute)

@@ -155,8 +155,8 @@ var spanish = map[string]string{
 	"swap_ignored": "El intercambio A17 no tiene efecto; envíe un A02 por cada una de las dos pacientes.",
 	"system_assumed": "El código no tiene sistema o es ambiguo, así que se dedujo del código; " +
 		"envíe el sistema, por ejemplo I10 para ICD-10-CM.",
-	"time_in_future": "La hora está más de cinco minutos en el futuro, así que se usó la de recepción; " +
-		"revise el reloj y la zona horaria del emisor.",
+	"time_in_future": "La hora está más de cinco minutos en el futuro (una fecha de contratación, más de un día), " +
+		"así que se usó la de recepción; revise el reloj y la zona horaria del emisor.",
 	"time_unreadable": "La hora no se puede leer, así que se consideró ausente; " +
 		"envíela en el formato de HL7 o FHIR, con la diferencia respecto a UTC.",
 	"too_many_events": "El hospital alcanzó su límite de eventos ADT; dé de alta las visitas que terminaron.",

@@ -311,7 +311,8 @@ var Warnings = []Warning{
 	},
 	{
 		"time_in_future", Used, ByHL7 | ByFHIR | ByJSON | ByState,
-		"The time is more than five minutes in the future, so the time of receipt was used; check the sender's clock and time zone.",
+		"The time is more than five minutes in the future (a hire date: more than one day), so the time of receipt was used; " +
+			"check the sender's clock and time zone.",
 	},
 	{
 		"time_unreadable", Unused, ByHL7 | ByFHIR,
