@@ -268,7 +268,7 @@ func (s *server) inNetwork(command ...string) error {
 }
 
 // freeze pauses a running container; thaw resumes the container, and starts it if it is not running. Docker cannot
-// always stop all threads of a busy container at once, so freeze repeats the attempt.
+// always stop all threads of a busy container at once, so freeze retries.
 func (s *server) freeze() error {
 	for range 20 {
 		err := ignoreNotRunning(s.pool.Client.PauseContainer(s.container.Container.ID))

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"net"
 	"net/http"
-	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -72,17 +71,4 @@ func listener(t *testing.T) net.Listener {
 		t.Fatal(err)
 	}
 	return l
-}
-
-// TestAddressInUse: the error names the option that sets the address.
-func TestAddressInUse(t *testing.T) {
-	busy, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer busy.Close()
-	var p Process
-	if err := p.Private(busy.Addr().String(), http.NotFoundHandler()).Run(t.Context()); err == nil || !strings.Contains(err.Error(), "--private-listen") {
-		t.Error(err)
-	}
 }

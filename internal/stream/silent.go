@@ -92,7 +92,8 @@ func (s *silentBrokers) OnBrokerRead(broker kgo.BrokerMetadata, key int16, _ int
 	}
 }
 
-// hasJustResponded reports whether the broker has responded to any request within the last s.within/2.
+// hasJustResponded reports whether the broker has responded to any request within the last s.within/2. An older response
+// does not count, because the broker may have stopped responding right after it.
 func (s *silentBrokers) hasJustResponded(address string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

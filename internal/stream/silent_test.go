@@ -62,7 +62,7 @@ func testSilentBroker(t *testing.T) {
 		t.Errorf("logged although the broker has just responded: %s", got)
 	default:
 	}
-	time.Sleep(time.Minute)
+	time.Sleep(time.Minute) // virtual time
 	read(paused, kmsg.Produce, time.Minute, os.ErrDeadlineExceeded)
 	if got := <-said; !strings.Contains(got, "kafka broker does not respond") {
 		t.Error(got)
