@@ -43,7 +43,7 @@ const (
 
 // retryTimeout returns how long a member retries a request with the given key.
 func retryTimeout(key int16) time.Duration {
-	switch kmsg.Key(key) {
+	switch kmsg.Key(key) { //nolint:exhaustive // the default case holds for all other requests
 	case kmsg.JoinGroup, kmsg.SyncGroup, kmsg.Heartbeat:
 		return sessionTimeout // then the partitions belong to another member
 	case kmsg.InitProducerID, kmsg.LeaveGroup, kmsg.FindCoordinator:
