@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -64,18 +65,19 @@ func TestBrokerFailover(t *testing.T) {
 	kill := func(i int) error { return errors.Join(brokers[i].killNow(), refuse("-A", brokers, i)) }
 	restart := func(i int) error { return errors.Join(refuse("-D", brokers, i), brokers[i].run()) }
 	for _, row := range []struct {
-		name  string
-		lasts time.Duration
-		begin func(n *node) error
-		end   func(n *node) error
+		name   string
+		failed int32 // id of the broker that loses its partitions, or 0
+		lasts  time.Duration
+		begin  func(n *node) error
+		end    func(n *node) error
 	}{
-		{"broker 1 killed", 40 * time.Second, func(*node) error { return kill(0) }, func(*node) error { return restart(0) }},
-		{"broker 2 killed", 40 * time.Second, func(*node) error { return kill(1) }, func(*node) error { return restart(1) }},
-		{"machine of broker 2 lost", 40 * time.Second, func(*node) error { return brokers[1].killNow() }, func(*node) error { return brokers[1].run() }},
-		{"broker 3 paused", 25 * time.Second, func(*node) error { return brokers[2].freeze() }, func(*node) error { return brokers[2].thaw() }},
-		{"processor paused", 30 * time.Second, func(n *node) error { n.freeze(); return nil }, func(n *node) error { n.thaw(); return nil }},
+		{"broker 1 killed", 1, 40 * time.Second, func(*node) error { return kill(0) }, func(*node) error { return restart(0) }},
+		{"broker 2 killed", 2, 40 * time.Second, func(*node) error { return kill(1) }, func(*node) error { return restart(1) }},
+		{"machine of broker 2 lost", 2, 40 * time.Second, func(*node) error { return brokers[1].killNow() }, func(*node) error { return brokers[1].run() }},
+		{"broker 3 paused", 3, 25 * time.Second, func(*node) error { return brokers[2].freeze() }, func(*node) error { return brokers[2].thaw() }},
+		{"processor paused", 0, 30 * time.Second, func(n *node) error { n.freeze(); return nil }, func(n *node) error { n.thaw(); return nil }},
 		{
-			"all brokers away", 60 * time.Second,
+			"all brokers away", 0, 60 * time.Second,
 			func(*node) error {
 				return errors.Join(brokers[0].killNow(), brokers[1].killNow(), brokers[2].killNow())
 			},
@@ -94,7 +96,13 @@ func TestBrokerFailover(t *testing.T) {
 			l.awaitMore(t, 100)
 			calm := time.Now()
 			must(t, row.begin(nodes[0]))
-			<-after(row.lasts)
+			begun, led := time.Now(), "no broker has to take over"
+			if row.failed != 0 {
+				others := slices.Delete(slices.Clone(all), int(row.failed)-1, int(row.failed))
+				eventually(t, row.lasts, func() error { return s.ledByOthers(row.failed, others...) })
+				led = fmt.Sprintf("other brokers took over after %.1f s", time.Since(begun).Seconds())
+			}
+			<-after(time.Until(begun.Add(row.lasts)))
 			ended := time.Now()
 			must(t, row.end(nodes[0]))
 			eventually(t, 5*time.Minute, s.writable)
@@ -103,8 +111,8 @@ func TestBrokerFailover(t *testing.T) {
 			again := time.Since(at)
 			l.awaitMore(t, 100)
 			s.verify(l.finish())
-			t.Logf("%s for %v, %s settings: longest wait %.1f s; every partition writable %.1f s after its end, all hospitals applied %.1f s after that; %s",
-				row.name, row.lasts, name, w.longest(t, calm).Seconds(), at.Sub(ended).Seconds(), again.Seconds(), cmp.Or(loadAverage(), "load unknown"))
+			t.Logf("%s for %v, %s settings: longest wait %.1f s; %s; every partition writable %.1f s after its end, all hospitals applied %.1f s after that; %s",
+				row.name, row.lasts, name, w.longest(t, calm).Seconds(), led, at.Sub(ended).Seconds(), again.Seconds(), cmp.Or(loadAverage(), "load unknown"))
 		})
 	}
 }
@@ -124,7 +132,19 @@ func refuse(how string, brokers []*server, killed int) (err error) {
 
 // writable returns an error unless each partition of the system's topics has a leader and two replicas in sync.
 func (s *system) writable() error {
-	client, err := kgo.NewClient(kgo.SeedBrokers(strings.Split(s.kafka.address, ",")...), kgo.AlwaysRetryEOF(), kgo.DialTimeout(time.Second))
+	return s.eachPartition(s.kafka.address, func(p kadm.PartitionDetail) bool { return p.Leader >= 0 && len(p.ISR) >= 2 })
+}
+
+// ledByOthers returns an error unless each partition of the system's topics has a leader other than the failed broker,
+// whose addresses are not those given.
+func (s *system) ledByOthers(failed int32, addresses ...string) error {
+	return s.eachPartition(strings.Join(addresses, ","), func(p kadm.PartitionDetail) bool { return p.Leader >= 0 && p.Leader != failed })
+}
+
+// eachPartition asks the brokers at the addresses for the system's topics. It returns an error that names a partition for
+// which ok returns false.
+func (s *system) eachPartition(addresses string, ok func(kadm.PartitionDetail) bool) error {
+	client, err := kgo.NewClient(kgo.SeedBrokers(strings.Split(addresses, ",")...), kgo.AlwaysRetryEOF(), kgo.DialTimeout(time.Second))
 	if err != nil {
 		return err
 	}
@@ -137,7 +157,7 @@ func (s *system) writable() error {
 	}
 	for _, topic := range topics {
 		for _, p := range topic.Partitions {
-			if strings.HasPrefix(topic.Topic, s.prefix) && (p.Leader < 0 || len(p.ISR) < 2) {
+			if strings.HasPrefix(topic.Topic, s.prefix) && !ok(p) {
 				return fmt.Errorf("partition %d of %s: leader %d, in sync %v", p.Partition, topic.Topic, p.Leader, p.ISR)
 			}
 		}

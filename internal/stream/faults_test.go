@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -147,6 +148,49 @@ func TestSessionSurvivesItsCoordinators(t *testing.T) {
 			})
 		})
 	}
+}
+
+// A member keeps its partitions while a group has no coordinator, because its next coordinator gives it a new session.
+func TestSessionSurvivesFailedHeartbeats(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		r := newRig(t)
+		defer r.close()
+		var stats Stats
+		stop := r.process(r.cluster, Config{Stats: &stats})
+		r.send(15)
+		r.await("applied", 15, r.applied)
+		// The test sends the member's heartbeats itself, so that its session does not expire.
+		var heartbeat atomic.Pointer[kmsg.HeartbeatRequest]
+		h := r.broker.Fault(kfake.Fault{Keys: []kmsg.Key{kmsg.Heartbeat}, Err: kerr.NotCoordinator, Count: -1, When: func(req kmsg.Request) bool {
+			beat, ok := req.(*kmsg.HeartbeatRequest)
+			if !ok || beat.InstanceID == nil {
+				return false
+			}
+			heartbeat.Store(beat)
+			return true
+		}})
+		for begun := time.Now(); time.Since(begun) < 12*time.Second; {
+			time.Sleep(time.Second)
+			beat := *heartbeat.Load()
+			beat.InstanceID = nil
+			if _, err := beat.RequestWith(t.Context(), r.cluster.client); err != nil {
+				t.Fatal(err)
+			}
+		}
+		h.Remove()
+		r.send(15)
+		r.await("applied", 30, r.applied)
+		if err := stop(); err != nil {
+			t.Fatal(err)
+		}
+		if n := stats.Sessions.Load(); n != 1 {
+			t.Errorf("%d sessions", n)
+		}
+		if n := stats.Restores.Load(); n != 3 {
+			t.Errorf("%d restores of 3 partitions", n)
+		}
+		r.exact(30)
+	})
 }
 
 // TestErrorsOfAPoll: of the transient errors of a partition, only the last is logged.

@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
 // errAlarm means that input and changelog do not match, because one of them was deleted or recreated. An operator must
@@ -230,12 +231,23 @@ func (l *loop) run(ctx context.Context) error {
 	return nil
 }
 
+// retryTimeoutOfProcess is [retryTimeout], except that a member keeps its partitions even if its heartbeats fail for
+// longer than sessionTimeout. The members of a group that has lost its coordinator get a new session from the next one.
+// If another member already owns the partitions, its transactional id fences this one, so neither writes twice.
+func retryTimeoutOfProcess(key int16) time.Duration {
+	if kmsg.Key(key) == kmsg.Heartbeat {
+		return transactionTimeout
+	}
+	return retryTimeout(key)
+}
+
 // open starts the session under the stable name of the instance. The restores run in the group's goroutine, before
 // the first record of a partition is fetched.
 func (l *loop) open() error {
 	opts := l.options(
 		kgo.TransactionalID(l.id),
 		kgo.TransactionTimeout(transactionTimeout),
+		kgo.RetryTimeoutFn(retryTimeoutOfProcess),
 		kgo.RecordPartitioner(kgo.ManualPartitioner()),
 		// The client keeps prefetched records decoded, at several times their encoded size, so these limits are low.
 		kgo.FetchMaxBytes(fetchBytes),
