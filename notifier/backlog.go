@@ -15,13 +15,7 @@ func (r *runner) pick() *chosen {
 	r.dropUnwanted()
 	if r.head == nil {
 		r.head = r.choose(nil)
-		switch o := r.resumed; {
-		case o == nil:
-		case r.head != nil && r.head.at == o.Position:
-			r.head.tries, r.resumed = o.Delivery.Attempts, nil
-		case o.Position <= r.queue.Cursor:
-			r.cancelResumed(unsubscribed)
-		}
+		r.cancelResumed(r.queue.Cursor, unsubscribed)
 		if r.head == nil {
 			return nil
 		}
@@ -50,37 +44,39 @@ func (r *runner) choose(before *waiting) *chosen {
 	switch {
 	case w == nil:
 		return nil
-	case r.second():
-		return &chosen{w, r.jobs[0].tries[w.at]}
+	case r.commanded():
+		return &chosen{w, r.jobs[0].tries[w.at], nothing}
 	}
-	return &chosen{waiting: w}
+	for i, p := range r.resumed {
+		if p.entry.Position == w.at {
+			r.resumed = slices.Delete(r.resumed, i, i+1)
+			return &chosen{w, p.entry.Delivery.Attempts, p.at}
+		}
+	}
+	return &chosen{w, nil, nothing}
 }
 
 // unsubscribed is the reason of a delivery that was canceled because its event no longer matches the endpoint's filters.
 const unsubscribed = "unsubscribed"
 
-// wants reports whether the queue still has to send its head or its probe: the endpoint wants the event or, in the
-// second queue, the command has not ended.
+// wants reports whether the queue still has to send its head or its probe: the endpoint wants the event or, in a queue
+// for commands, the command has not ended.
 func (r *runner) wants(hook *subscriber.Webhook, w *waiting) bool {
-	if r.second() {
+	if r.commanded() {
 		return !r.jobs[0].command.over
 	}
 	return wants(hook, w)
 }
 
-// dropUnwanted cancels the deliveries of the head and the probe if they are not wanted anymore. After a command, an
-// event with earlier attempts keeps the state that it had before the command.
+// dropUnwanted cancels the deliveries of the head and the probe if they are not wanted anymore. Those of a command have
+// been canceled when the command ended.
 func (r *runner) dropUnwanted() {
-	reason := unsubscribed
-	if r.second() {
-		reason = reasonStopped
-	}
 	cancel := func(c *chosen) bool {
 		if c == nil || r.wants(r.hook, c.waiting) {
 			return false
 		}
-		if !r.second() || len(r.jobs[0].tries[c.at]) == 0 {
-			r.storeFinal(c, outbound.Cancelled, reason)
+		if !r.commanded() {
+			r.storeFinal(c, outbound.Cancelled, unsubscribed)
 		}
 		return true
 	}
@@ -93,21 +89,19 @@ func (r *runner) dropUnwanted() {
 	}
 }
 
-// cancelResumed cancels the delivery that was pending before the restart.
-func (r *runner) cancelResumed(reason string) {
-	d := &r.resumed.Delivery
-	e := outbound.Event{ID: d.EventID, Hospital: d.Hospital, Event: d.Event, OccurredAt: d.OccurredAt}
-	c := &chosen{&waiting{Event: &e, at: r.resumed.Position}, d.Attempts}
-	r.resumed = nil
-	r.queue.Skip(c.at)
-	r.storeFinal(c, outbound.Cancelled, reason)
+// cancelResumed cancels the deliveries that were pending before the restart, up to that of the event at a position.
+func (r *runner) cancelResumed(through int64, reason string) {
+	for len(r.resumed) > 0 && r.resumed[0].entry.Position <= through {
+		r.e.h.cancel(r.resumed[0], reason)
+		r.resumed = r.resumed[1:]
+	}
 }
 
 // after returns the next event for this queue. The search starts after the event in before. If before is nil, it
 // starts after the cursor, and moves the cursor past events that the endpoint does not want. The result is nil if
 // there is no next event or if events are still being read.
 func (r *runner) after(before *waiting) *waiting {
-	if r.second() {
+	if r.commanded() {
 		return r.nextOfJob(before)
 	}
 	h, from := r.e.h, r.queue.Cursor

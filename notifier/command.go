@@ -1,6 +1,8 @@
 package notifier
 
 import (
+	"maps"
+	"slices"
 	"time"
 
 	"svc/internal/outbound"
@@ -29,6 +31,11 @@ type command struct {
 	at      int64 // ledger offset of the command's record
 	written time.Time
 	over    bool
+	open    map[string]*pending // webhook deliveries that the command has not ended, by id
+}
+
+func newCommand(h *hospital, at int64, o *outbound.Order) *command {
+	return &command{h: h, order: *o, at: at, open: map[string]*pending{}}
 }
 
 // addCommand starts a new command.
@@ -37,7 +44,7 @@ func (h *hospital) addCommand(at int64, o *outbound.Order) {
 	if h.orders[id] != nil || h.done[id] {
 		return
 	}
-	c := &command{h: h, order: *o, at: at}
+	c := newCommand(h, at, o)
 	h.orders[id] = c
 	c.run()
 }
@@ -99,12 +106,20 @@ func (c *command) countEnd(state outbound.State) {
 	}
 }
 
-// finish ends the command; a nonempty reason says why it failed.
+// finish ends the command; a nonempty reason says why it failed. Deliveries that are still pending are canceled.
 func (c *command) finish(reason string) {
 	if c.over {
 		return
 	}
 	c.over = true
+	why := reasonStopped
+	if reason == reasonEndpoint || reason == deleted {
+		why = deleted
+	}
+	for _, p := range slices.SortedFunc(maps.Values(c.open), byPosition) {
+		c.h.cancel(p, why)
+	}
+	c.open = nil
 	c.order.Progress.Done, c.order.Progress.Reason = true, reason
 	c.order.Progress.Stopped = reason == reasonStopped
 	delete(c.h.orders, c.order.Command.ID)
@@ -148,7 +163,7 @@ func (c *command) test() {
 	c.order.Progress.Delivery = event.DeliveryID(made.ID, e.id, subscriber.ChannelWebhook)
 	made.Term = h.owner.number
 	h.owner.append(&made, func(at int64) {
-		e.addJob(&job{command: c, once: true, events: []*waiting{{Event: &made, at: at}}})
+		e.addJob(&e.tests, &job{command: c, once: true, events: []*waiting{{Event: &made, at: at}}})
 	})
 }
 
@@ -179,7 +194,8 @@ func (c *command) retry() {
 		default:
 			at := found.Position
 			tries := map[int64][]sending.Attempt{at: found.Delivery.Attempts}
-			h.endpoints[found.Delivery.EndpointID].addJob(&job{command: c, once: true, tries: tries, list: []int64{at}})
+			e := h.endpoints[found.Delivery.EndpointID]
+			e.addJob(&e.second, &job{command: c, once: true, tries: tries, list: []int64{at}})
 		}
 	})
 }
@@ -224,8 +240,8 @@ func (c *command) stop() {
 	other.finish(reasonStopped)
 	c.finish("")
 	for _, e := range c.h.endpoints {
-		if e.second != nil {
-			e.second.schedule()
+		for _, r := range e.commanded() {
+			r.schedule()
 		}
 	}
 }

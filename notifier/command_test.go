@@ -51,6 +51,45 @@ func TestTestOfAnEndpoint(t *testing.T) {
 	})
 }
 
+// TestTestDoesNotWaitForAReplay: a person who sends a test event gets its outcome while a replay to the same endpoint
+// waits for its next attempt, or has many events to send.
+func TestTestDoesNotWaitForAReplay(t *testing.T) {
+	for name, answer := range map[string]sending.Result{"failing": refused(), "long": ok(), "hanging": {Class: hang}} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(t *testing.T, r *rig) {
+				r.hook("north", "whk_1", func(w *subscriber.Webhook) { w.RatePerSecond = 1 })
+				r.start()
+				began := time.Now()
+				for range 100 {
+					r.change("north")
+				}
+				r.settle(time.Hour)
+				r.receiver.set("whk_1", func(m sending.Message) sending.Result {
+					if m.Event == outbound.Ping {
+						return ok()
+					}
+					return answer
+				})
+				r.order(outbound.Command{ID: "cmd_1", Hospital: "north", Verb: outbound.VerbReplay, Endpoint: "whk_1", Since: began, Only: outbound.SelectAll})
+				r.settle(90 * time.Second)
+				for _, id := range []string{"cmd_2", "cmd_3"} {
+					r.order(outbound.Command{ID: id, Hospital: "north", Verb: outbound.VerbTest, Endpoint: "whk_1"})
+				}
+				r.settle(5 * time.Second)
+				for _, id := range []string{"cmd_2", "cmd_3"} {
+					if p := r.lists.progressOf(id); !p.Done || p.Delivered != 1 {
+						t.Errorf("%s: %+v", id, p)
+					}
+				}
+				if p := r.lists.progressOf("cmd_1"); p.Done {
+					t.Errorf("the replay: %+v", p)
+				}
+				r.end()
+			})
+		})
+	}
+}
+
 func TestRetryIsTheSame(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		r.hook("north", "whk_1")

@@ -1,6 +1,7 @@
 package notifier
 
 import (
+	"maps"
 	"net/url"
 	"slices"
 	"time"
@@ -14,7 +15,8 @@ import (
 // deleted is the reason in the last record of a queue whose endpoint has been removed.
 const deleted = "deleted"
 
-// endpoint is one webhook of a hospital. It has a main queue, and a second queue for as long as a command needs it.
+// endpoint is one webhook of a hospital. It has a main queue, and two more once commands need them: one for retries and
+// replays, which may take hours, and one for tests, whose result a person waits for.
 type endpoint struct {
 	h       *hospital
 	id      string
@@ -25,9 +27,9 @@ type endpoint struct {
 
 	main   runner
 	second *runner
+	tests  *runner
 
 	recordAt  int64 // ledger offset of the queue's record
-	openAt    int64 // ledger offset of the pending head's record; -1: none
 	recordSet time.Time
 	reported  outbound.Health
 }
@@ -37,7 +39,7 @@ type endpoint struct {
 // endpoint later than of that event.
 func newEndpoint(h *hospital, hook *subscriber.Webhook, known *foldedEndpoint) *endpoint {
 	now := h.owner.n.clock.readTime()
-	e := &endpoint{h: h, id: hook.ID, recordAt: h.owner.end, openAt: -1}
+	e := &endpoint{h: h, id: hook.ID, recordAt: h.owner.end}
 	e.main.e, e.main.hook = e, hook
 	if known == nil {
 		e.main.queue.Cursor = -1
@@ -56,11 +58,11 @@ func newEndpoint(h *hospital, hook *subscriber.Webhook, known *foldedEndpoint) *
 	e.recordSet = now
 	var attempts []sending.Attempt
 	var position int64
-	if o := known.open; known.waits() {
-		e.openAt, e.main.resumed = known.openAt, o
-		position, attempts = o.Position, o.Delivery.Attempts
+	if head := known.head(); head != nil {
+		position, attempts = head.entry.Position, head.entry.Delivery.Attempts
 	}
 	e.main.queue.Resume(now, position, attempts)
+	e.main.resumed = slices.SortedFunc(maps.Values(known.open), byPosition)
 	for _, w := range h.after(r.Cursor) {
 		if wants(hook, w) {
 			e.main.count(1)
@@ -105,25 +107,24 @@ func (e *endpoint) remove() {
 			done = append(done, c.at)
 		}
 	}
-	for _, r := range []*runner{&e.main, e.second} {
-		if r == nil {
-			continue
+	e.h.owner.n.timers.stop(&e.main.timer)
+	if r := &e.main; !r.busy && r.head != nil {
+		r.storeFinal(r.head, outbound.Cancelled, deleted)
+		if r.probe != nil {
+			r.storeFinal(r.probe, outbound.Cancelled, deleted)
 		}
+		r.head, r.probe = nil, nil
+	}
+	for _, r := range e.commanded() {
 		e.h.owner.n.timers.stop(&r.timer)
-		if !r.busy && r.head != nil {
-			r.storeFinal(r.head, outbound.Cancelled, deleted)
-			if r.probe != nil {
-				r.storeFinal(r.probe, outbound.Cancelled, deleted)
-			}
-			r.head, r.probe = nil, nil
-		}
 		for _, j := range r.jobs {
 			j.command.finish(deleted)
 		}
 	}
-	if e.main.resumed != nil {
-		e.main.cancelResumed(deleted)
+	for _, p := range e.main.resumed {
+		done = append(done, p.entry.Position)
 	}
+	e.main.cancelResumed(nothing, deleted)
 	for _, w := range e.h.after(e.main.queue.Cursor) {
 		if !slices.Contains(done, w.at) && wants(e.main.hook, w) {
 			e.main.storeFinal(&chosen{waiting: w}, outbound.Cancelled, deleted)
@@ -151,11 +152,28 @@ func (e *endpoint) write() {
 	}, func(at int64) { e.recordAt = min(at, from) })
 }
 
+// low returns the oldest ledger offset that a restore needs for the main queue.
 func (e *endpoint) low() int64 {
-	if e.openAt >= 0 {
-		return min(e.recordAt, e.openAt)
+	low := e.recordAt
+	for _, c := range []*chosen{e.main.head, e.main.probe} {
+		if c != nil {
+			low = min(low, c.record)
+		}
 	}
-	return e.recordAt
+	for _, p := range e.main.resumed {
+		low = min(low, p.at)
+	}
+	return low
+}
+
+// commanded returns the queues that send what commands request.
+func (e *endpoint) commanded() (list []*runner) {
+	for _, r := range []*runner{e.second, e.tests} {
+		if r != nil {
+			list = append(list, r)
+		}
+	}
+	return list
 }
 
 // report updates the health of the endpoint in the delivery lists.
@@ -201,8 +219,8 @@ func (e *endpoint) reportNotice(now time.Time, v endpointqueue.Verdict) bool {
 
 func (e *endpoint) close() {
 	e.h.owner.n.timers.stop(&e.main.timer)
-	if e.second != nil {
-		e.h.owner.n.timers.stop(&e.second.timer)
+	for _, r := range e.commanded() {
+		e.h.owner.n.timers.stop(&r.timer)
 	}
 	e.main.count(-e.main.backlog)
 	e.main.dropRead(nothing)

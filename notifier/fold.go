@@ -109,7 +109,9 @@ func (f *fold) applyEvent(offset int64, e *outbound.Event) {
 func (f *fold) endpoint(h *hospital, endpoint string) *foldedEndpoint {
 	l := h.folded[endpoint]
 	if l == nil {
-		l = &foldedEndpoint{record: outbound.EndpointQueue{Hospital: h.id, Endpoint: endpoint, Cursor: -1}, at: -1, openAt: -1}
+		l = &foldedEndpoint{
+			record: outbound.EndpointQueue{Hospital: h.id, Endpoint: endpoint, Cursor: -1}, at: -1, open: map[int64]*pending{},
+		}
 		h.folded[endpoint] = l
 	}
 	return l
@@ -132,22 +134,26 @@ func (f *fold) applyDelivery(offset int64, e *outbound.Entry) {
 		}
 		return
 	}
-	if e.Command != "" {
-		return // the entry belongs to the second queue
-	}
-	l := f.endpoint(h, d.EndpointID)
 	if d.State != outbound.Pending {
-		l.ended = max(l.ended, e.Position)
-		// A probe that its endpoint no longer wants ends before the head.
-		if !l.waits() || e.Position <= l.open.Position {
-			l.record.Cursor = max(l.record.Cursor, l.ended)
+		delete(h.asked, d.ID)
+	}
+	if e.Command != "" { // the entry does not belong to the main queue
+		if d.State == outbound.Pending {
+			h.asked[d.ID] = &pending{e, offset}
 		}
 		return
 	}
-	// Only one pending entry matters: that of the head, the first event that is not final.
-	if !l.waits() || e.Position <= l.open.Position {
-		l.open, l.openAt = e, offset
+	l := f.endpoint(h, d.EndpointID)
+	if d.State == outbound.Pending {
+		l.open[e.Position] = &pending{e, offset}
+		return
 	}
+	l.ended = max(l.ended, e.Position)
+	// A probe that its endpoint no longer wants ends before the head.
+	if head := l.head(); head == nil || e.Position <= head.entry.Position {
+		l.record.Cursor = max(l.record.Cursor, l.ended)
+	}
+	delete(l.open, e.Position)
 }
 
 // recordEnded records a final message and passes its final state to [People] again, because People may not have
@@ -172,7 +178,7 @@ func (f *fold) applyCommand(offset int64, o *outbound.Order) {
 		h.done[id] = true
 	case h.done[id]:
 	case old == nil || o.Term >= old.order.Term:
-		h.orders[id] = &command{h: h, order: *o, at: offset}
+		h.orders[id] = newCommand(h, offset, o)
 	}
 	f.ownership.number = max(f.ownership.number, o.Term)
 }

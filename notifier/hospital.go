@@ -1,6 +1,7 @@
 package notifier
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"sort"
@@ -53,7 +54,8 @@ type hospital struct {
 	messages map[string]*message
 	sent     map[string]bool // ids of final messages and of alerts before the restart, so that a repeated step does not send them again
 	orders   map[string]*command
-	done     map[string]bool // ids of finished commands, so that they are not executed again
+	asked    map[string]*pending // webhook deliveries of commands, by id; used only until resume
+	done     map[string]bool     // ids of finished commands, so that they are not executed again
 
 	recordAt  int64     // ledger offset of the hospital's HospitalState, or of its first event; -1: none
 	recordSet time.Time // when the record at recordAt was passed to the ledger
@@ -75,19 +77,34 @@ type hospital struct {
 type foldedEndpoint struct {
 	record outbound.EndpointQueue
 	at     int64
-	open   *outbound.Entry
-	openAt int64
-	ended  int64 // greatest position of an event whose state is final
+	open   map[int64]*pending // by position of the event
+	ended  int64              // greatest position of an event whose state is final
 }
 
-// waits reports whether the pending delivery has not ended.
-func (l *foldedEndpoint) waits() bool { return l.open != nil && l.open.Position > l.record.Cursor }
+// pending is a webhook delivery whose last record says that it is pending.
+type pending struct {
+	entry *outbound.Entry
+	at    int64 // ledger offset of the record
+}
+
+func byPosition(a, b *pending) int { return cmp.Compare(a.entry.Position, b.entry.Position) }
+
+// head returns the first pending delivery after the cursor, or nil if there is none.
+func (l *foldedEndpoint) head() (first *pending) {
+	for at, p := range l.open {
+		if at > l.record.Cursor && (first == nil || at < first.entry.Position) {
+			first = p
+		}
+	}
+	return first
+}
 
 func newHospital(owner *ownership, id string) *hospital {
 	return &hospital{
 		owner: owner, id: id, floor: owner.floor, ids: map[string]bool{}, recordAt: -1, handed: nothing,
 		endpoints: map[string]*endpoint{}, folded: map[string]*foldedEndpoint{},
 		messages: map[string]*message{}, sent: map[string]bool{}, orders: map[string]*command{}, done: map[string]bool{},
+		asked: map[string]*pending{},
 	}
 }
 
@@ -104,6 +121,14 @@ func (h *hospital) resume() {
 	for _, l := range h.messages {
 		l.resume()
 	}
+	for _, p := range slices.SortedFunc(maps.Values(h.asked), byPosition) {
+		if c := h.orders[p.entry.Command]; c != nil {
+			c.open[p.entry.Delivery.ID] = p
+		} else { // the process died after the end of the command
+			h.cancel(p, reasonStopped)
+		}
+	}
+	h.asked = nil
 	for _, c := range slices.SortedFunc(maps.Values(h.orders), func(a, b *command) int { return int(a.at - b.at) }) {
 		c.run()
 	}
@@ -269,6 +294,9 @@ func (h *hospital) low() int64 {
 	}
 	for _, c := range h.orders {
 		low = min(low, c.at)
+		for _, p := range c.open {
+			low = min(low, p.at)
+		}
 	}
 	return low
 }
@@ -283,6 +311,17 @@ func (h *hospital) oldestAsked() int64 {
 		low = min(low, h.ended[i].at)
 	}
 	return low
+}
+
+// cancel ends a pending delivery that is not the head or the probe of a queue.
+func (h *hospital) cancel(p *pending, reason string) {
+	e := *p.entry
+	e.Term = h.owner.number
+	e.Delivery.State, e.Delivery.Reason, e.Delivery.NextAttemptAt = outbound.Cancelled, reason, time.Time{}
+	n := h.owner.n
+	n.cfg.Metrics.Ended(subscriber.ChannelWebhook, outbound.Cancelled)
+	n.cfg.Lists.Delivery(&e)
+	h.owner.append(&e, nil)
 }
 
 // write stores the HospitalState, and then calls stored unless it is nil.

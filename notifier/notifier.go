@@ -4,8 +4,8 @@
 //   - An [outbound.Event] is created for each effect of a change. It is stored in the ledger before any request is
 //     sent for it.
 //   - An endpoint queue sends the events of its hospital to one endpoint in the order of the ledger, one at a time:
-//     the next event is sent when the previous one is final. A second queue of the endpoint sends what commands
-//     request.
+//     the next event is sent when the previous one is final. Two more queues of the endpoint send what commands
+//     request: one retries and replays, the other tests.
 //   - A message is an e-mail or an SMS that [People] wrote.
 //   - An ownership is the period in which this process owns a partition. It starts with the fold of the partition's
 //     ledger. After its end, nothing is written for the partition.

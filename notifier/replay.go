@@ -10,11 +10,12 @@ import (
 	"svc/notifier/event"
 )
 
-// job is the part of a command that the second queue executes: sending some events again.
+// job is the part of a command that a queue executes: sending some events again, or a test event.
 type job struct {
 	command *command
 	once    bool                        // whether each event gets only one attempt
 	tries   map[int64][]sending.Attempt // earlier attempts to send its events, by ledger offset of the event
+	ended   map[int64]bool              // whether the delivery of an event had a final state before the command, by ledger offset
 
 	events []*waiting // events in memory
 	list   []int64    // ledger offsets of the events that follow those in events
@@ -58,19 +59,24 @@ func (c *command) replay() {
 			}
 		}
 	}, func() {
-		j := &job{command: c, tries: map[int64][]sending.Attempt{}}
+		j := &job{command: c, tries: map[int64][]sending.Attempt{}, ended: map[int64]bool{}}
 		for _, one := range all {
 			if one.selected(o.Only) {
 				j.list, j.tries[one.offset] = append(j.list, one.offset), one.tries
+				j.ended[one.offset] = one.state != outbound.Pending && one.state != ""
 			}
 		}
 		c.order.Progress.Count = len(j.list) + c.order.Progress.Delivered + c.order.Progress.Failed
-		if h.endpoints[o.Endpoint] != e || len(j.list) == 0 || o.DryRun {
+		switch {
+		case h.endpoints[o.Endpoint] != e:
+			c.finish(deleted)
+			return
+		case len(j.list) == 0 || o.DryRun:
 			c.finish("")
 			return
 		}
 		c.write()
-		e.addJob(j)
+		e.addJob(&e.second, j)
 	})
 }
 
@@ -93,17 +99,17 @@ func (r *replayed) selected(only outbound.Selection) bool {
 	return true
 }
 
-// addJob adds a job to the second queue.
-func (e *endpoint) addJob(j *job) {
+// addJob adds a job to a queue of the endpoint, which it creates if necessary.
+func (e *endpoint) addJob(queue **runner, j *job) {
 	if e.gone {
 		j.command.finish(deleted)
 		return
 	}
-	if e.second == nil {
-		e.second = &runner{e: e}
+	if *queue == nil {
+		*queue = &runner{e: e}
 	}
-	e.second.jobs = append(e.second.jobs, j)
-	e.second.schedule()
+	(*queue).jobs = append((*queue).jobs, j)
+	(*queue).schedule()
 }
 
 // nextOfJob returns the next event of the first job: if before is nil, the job's first event, and otherwise the event
@@ -171,6 +177,7 @@ func (j *job) read(r *runner) {
 func (j *job) countEnded(w *waiting, state outbound.State) {
 	j.events = slices.DeleteFunc(j.events, func(x *waiting) bool { return x == w })
 	delete(j.tries, w.at)
+	delete(j.ended, w.at)
 	c := j.command
 	c.countEnd(state)
 	c.order.Position = max(c.order.Position, w.at)

@@ -15,7 +15,8 @@ import (
 // chosen is an event that a queue has begun to send, with the attempts so far.
 type chosen struct {
 	*waiting
-	tries []sending.Attempt
+	tries  []sending.Attempt
+	record int64 // ledger offset of its pending delivery; nothing: none
 }
 
 // addRetry adds an attempt that a retry has made.
@@ -25,7 +26,7 @@ func (c *chosen) addRetry(a sending.Attempt) {
 }
 
 // runner sends the events of one queue sequentially. The main runner sends the hospital's events after its cursor;
-// the second runner sends the events of its jobs.
+// the others send the events of their jobs.
 type runner struct {
 	e     *endpoint
 	hook  *subscriber.Webhook // settings that the last attempt used
@@ -39,7 +40,7 @@ type runner struct {
 	head  *chosen // the next event to finish; nil: not picked yet
 	probe *chosen // the event after the head, sent while the head fails
 
-	resumed *outbound.Entry // record of the delivery that was pending before the restart; nil: none, or picked
+	resumed []*pending // deliveries that were pending before the restart and have not been picked yet, in the order of their events
 
 	own     []*waiting // events read back from the ledger, older than those in memory
 	readTo  int64      // ledger offset up to which own is complete
@@ -48,10 +49,11 @@ type runner struct {
 	reading bool
 	backlog int // number of waiting events, approximate
 
-	jobs []*job // only for the second runner
+	jobs []*job // of commands
 }
 
-func (r *runner) second() bool { return r != &r.e.main }
+// commanded reports whether the queue sends what commands request.
+func (r *runner) commanded() bool { return r != &r.e.main }
 
 // count adds to the number of waiting events.
 func (r *runner) count(more int) {
@@ -80,7 +82,7 @@ func (r *runner) schedule() {
 		return
 	}
 	hook, ok := n.cfg.Settings.Webhook(r.e.h.id, r.e.id)
-	if !ok || !r.second() && r.e.paused() {
+	if !ok || !r.commanded() && r.e.paused() {
 		n.timers.stop(&r.timer)
 		return
 	}
@@ -109,7 +111,7 @@ func (r *runner) schedule() {
 }
 
 func (r *runner) rate() float64 {
-	if r.second() {
+	if r.commanded() {
 		return r.hook.RatePerSecond / 2 // half the rate, in addition to the full rate of the main queue
 	}
 	return r.hook.RatePerSecond
@@ -117,7 +119,7 @@ func (r *runner) rate() float64 {
 
 // until returns the instant at which an event expires.
 func (r *runner) until(w *waiting) time.Time {
-	if r.second() {
+	if r.commanded() {
 		return r.jobs[0].command.order.Command.At.Add(endpointqueue.Expiry)
 	}
 	return w.OccurredAt.Add(endpointqueue.Expiry)
@@ -127,11 +129,12 @@ func (r *runner) until(w *waiting) time.Time {
 func (r *runner) attempt(c *chosen) *task {
 	var began time.Time
 	return &task{
-		ownership: r.e.h.owner, host: r.e.host, slow: r.queue.Slow, channel: subscriber.ChannelWebhook,
+		ownership: r.e.h.owner, host: r.e.host, channel: subscriber.ChannelWebhook,
+		slow: r.queue.Slow && r != r.e.tests, // a person waits for a test
 		message: func() (sending.Message, bool) {
 			n := r.e.h.owner.n
 			hook, ok := n.cfg.Settings.Webhook(r.e.h.id, r.e.id)
-			if !ok || r.e.gone || c != r.head && c != r.probe || !r.wants(hook, c.waiting) || !r.second() && r.e.paused() {
+			if !ok || r.e.gone || c != r.head && c != r.probe || !r.wants(hook, c.waiting) || !r.commanded() && r.e.paused() {
 				return sending.Message{}, false
 			}
 			r.hook, r.queued, r.busy = hook, false, true
@@ -154,7 +157,7 @@ func (r *runner) attempt(c *chosen) *task {
 // traceparent returns the trace of an attempt, or "" if a command caused the attempt, because such an attempt belongs
 // to no request.
 func (r *runner) traceparent(w *waiting) string {
-	if r.second() {
+	if r.commanded() {
 		return ""
 	}
 	return w.Traceparent
@@ -178,7 +181,7 @@ func (r *runner) handleResult(c *chosen, began time.Time, result sending.Result)
 	r.busy = false
 	owner := r.e.h.owner
 	n := owner.n
-	if owner.gone || r.second() && len(r.jobs) == 0 {
+	if owner.gone || r.commanded() && len(r.jobs) == 0 {
 		return
 	}
 	now := n.clock.readTime()
@@ -195,24 +198,29 @@ func (r *runner) handleResult(c *chosen, began time.Time, result sending.Result)
 	if r.e.gone && v.State == outbound.Pending {
 		v.State, v.Reason = outbound.Cancelled, deleted
 	}
-	if r.second() && r.jobs[0].once && v.State == outbound.Pending {
+	if r.commanded() && r.jobs[0].once && v.State == outbound.Pending {
 		v.State, v.Reason = outbound.Failed, string(result.Class)
 		r.queue.Skip(c.at)
 	}
-	if r.second() && result.Class == sending.ClassGone {
+	if r.commanded() && result.Class == sending.ClassGone {
+		delete(r.jobs[0].command.open, r.deliveryID(c.waiting)) // stored below, with this attempt
 		r.jobs[0].command.finish(endpointqueue.Gone)
+	}
+	over := r.commanded() && r.jobs[0].command.over
+	if over && v.State == outbound.Pending {
+		v.State, v.Reason = outbound.Cancelled, reasonStopped
 	}
 	c.tries = kept(append(c.tries, a))
 	main := &r.e.main
-	if o := main.resumed; r.second() && o != nil && o.Position == c.at && main.head == nil && !main.reading {
+	if all := main.resumed; r.commanded() && len(all) > 0 && all[0].entry.Position == c.at && main.head == nil && !main.reading {
 		// The queue need not read the event again.
-		main.head, main.resumed = &chosen{c.waiting, o.Delivery.Attempts}, nil
+		main.head, main.resumed = &chosen{c.waiting, all[0].entry.Delivery.Attempts, all[0].at}, all[1:]
 	}
 	switch {
-	case r.second() && v.State == outbound.Failed && main.mustSend(c.waiting):
+	case r.commanded() && v.State == outbound.Failed && main.mustSend(c.waiting):
 		main.keep(c)
 		r.forget(c, v.State)
-	case r.second() && v.State == outbound.Delivered && main.head != nil && main.head.at == c.at && !main.busy:
+	case r.commanded() && v.State == outbound.Delivered && main.head != nil && main.head.at == c.at && !main.busy:
 		main.queue.Skip(c.at)
 		main.head.addRetry(a)
 		main.end(main.head, v.State, "")
@@ -221,18 +229,23 @@ func (r *runner) handleResult(c *chosen, began time.Time, result sending.Result)
 	case v.Passed:
 		r.end(r.head, outbound.Poison, "passed")
 		r.end(c, outbound.Delivered, "")
+	case over && v.State == outbound.Cancelled:
+		if !r.jobs[0].ended[c.at] {
+			r.storeFinal(c, v.State, v.Reason)
+		}
 	case probe && r.e.gone:
 		r.end(r.head, outbound.Cancelled, deleted)
 		r.end(c, v.State, v.Reason)
 	case v.State != outbound.Pending && !probe:
 		r.end(c, v.State, v.Reason)
+	case r.commanded() && r.jobs[0].ended[c.at]: // the delivery keeps its state until it ends again
 	default:
 		r.storePending(c)
 	}
 	if v.State == outbound.Delivered {
 		n.cfg.Metrics.Accepted(now.Sub(c.OccurredAt), traceID(r.traceparent(c.waiting)))
 	}
-	if !r.second() && !r.e.gone && (failing || v.State != outbound.Delivered) {
+	if !r.commanded() && !r.e.gone && (failing || v.State != outbound.Delivered) {
 		if !r.e.reportNotice(now, v) {
 			r.e.write()
 		}
@@ -283,7 +296,7 @@ func (r *runner) forget(c *chosen, state outbound.State) {
 	if r.head, r.probe = r.probe, nil; r.head == c {
 		r.head = nil
 	}
-	if r.second() {
+	if r.commanded() {
 		r.jobs[0].countEnded(c.waiting, state)
 	}
 }
@@ -293,11 +306,11 @@ func (r *runner) storeFinal(c *chosen, state outbound.State, reason string) {
 	d := r.delivery(c)
 	d.State, d.Reason = state, reason
 	r.e.h.owner.n.cfg.Metrics.Ended(subscriber.ChannelWebhook, state)
-	if !r.second() {
+	for _, command := range r.e.h.orders {
+		delete(command.open, d.ID)
+	}
+	if !r.commanded() {
 		r.count(-1)
-		if c != r.probe { // the record of the head is still needed
-			r.e.openAt = -1
-		}
 	}
 	r.save(&outbound.Entry{Delivery: d, Position: c.at}, nil)
 }
@@ -306,15 +319,14 @@ func (r *runner) storeFinal(c *chosen, state outbound.State, reason string) {
 func (r *runner) storePending(c *chosen) {
 	d := r.delivery(c)
 	d.State, d.NextAttemptAt = outbound.Pending, r.queue.NextAt
-	if !r.second() && r.e.paused() {
+	if !r.commanded() && r.e.paused() {
 		d.NextAttemptAt = time.Time{} // unknown while the endpoint is paused
 	}
-	head := c == r.head
-	r.save(&outbound.Entry{Delivery: d, Position: c.at}, func(at int64) {
-		if head && r.head == c && !r.second() {
-			r.e.openAt = at
-		}
-	})
+	p := &pending{&outbound.Entry{Delivery: d, Position: c.at}, nothing}
+	if r.commanded() {
+		r.jobs[0].command.open[d.ID] = p
+	}
+	r.save(p.entry, func(at int64) { p.at, c.record = at, at })
 }
 
 // delivery returns the delivery of an event to the endpoint.
@@ -331,7 +343,7 @@ func (r *runner) deliveryID(w *waiting) string {
 
 func (r *runner) save(e *outbound.Entry, then func(at int64)) {
 	e.Term = r.e.h.owner.number
-	if r.second() {
+	if r.commanded() {
 		e.Command = r.jobs[0].command.order.Command.ID
 	}
 	r.unsaved++
