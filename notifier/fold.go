@@ -136,6 +136,10 @@ func (f *fold) applyDelivery(offset int64, e *outbound.Entry) {
 	}
 	if d.State != outbound.Pending {
 		delete(h.asked, d.ID)
+		if d.Event == outbound.Alert {
+			one := withoutCommand(e)
+			f.recordEnded(h, offset, &one)
+		}
 	}
 	if e.Command != "" { // the entry does not belong to the main queue
 		if d.State == outbound.Pending {

@@ -27,7 +27,7 @@ type unseenChange struct {
 	change LevelChange
 }
 
-// ended is a final message whose final state [People] has not processed yet.
+// ended is a final message, or a final alert to a webhook, whose final state [People] has not processed yet.
 type ended struct {
 	at    int64 // ledger offset from which a restore must read to find the message's final record
 	entry outbound.Entry
@@ -322,6 +322,23 @@ func (h *hospital) cancel(p *pending, reason string) {
 	n.cfg.Metrics.Ended(subscriber.ChannelWebhook, outbound.Cancelled)
 	n.cfg.Lists.Delivery(&e)
 	h.owner.append(&e, nil)
+	h.reportEnd(&e)
+}
+
+// reportEnd passes the final state of an alert to a webhook to [People].
+func (h *hospital) reportEnd(e *outbound.Entry) {
+	if h.owner.n.cfg.People == nil || e.Delivery.Event != outbound.Alert {
+		return
+	}
+	h.ended = append(h.ended, ended{h.owner.end, withoutCommand(e)})
+	h.consider()
+}
+
+// withoutCommand returns a copy of the record of a webhook delivery that does not end the command that caused it.
+func withoutCommand(e *outbound.Entry) outbound.Entry {
+	one := *e
+	one.Command = ""
+	return one
 }
 
 // write stores the HospitalState, and then calls stored unless it is nil.

@@ -55,7 +55,7 @@ func TestMatrixLateFailure(t *testing.T) {
 func TestMatrixLateEntry(t *testing.T) {
 	for name, tt := range map[string]struct {
 		late     any
-		messages int
+		messages int    // number of messages and alerts with which [People] is asked first
 		memory   string // stored state of [People]
 		alerts   int    // number of alerts that the endpoint got
 	}{
@@ -72,7 +72,7 @@ func TestMatrixLateEntry(t *testing.T) {
 		}}, 1, "of the second", 0},
 		"an alert of our own": {&outbound.Event{
 			ID: "evt_1", Hospital: "north", Event: outbound.Alert, Source: -1, RoomID: -1, OccurredAt: time.Now(), Body: []byte("{}"), Term: 2, Only: []string{"whk_1"},
-		}, 0, "of the second", 1},
+		}, 1, "of the second", 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			bubble(t, func(t *testing.T, r *rig) {

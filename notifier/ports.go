@@ -54,8 +54,9 @@ type DeliveryList interface {
 type People interface {
 	// Step makes the decisions for one hospital. The notifier calls it when the hospital's level has changed, but
 	// only after the last record of a poll, and never while it is catching up. It also calls Step for a command, a
-	// receipt, a notice or a message that has become final, and at the instant Next that the previous Step returned.
-	// Calls run in their own goroutines, at most one at a time for each hospital. Step may block for some 100 ms.
+	// receipt or a notice, for a message or an alert to a webhook that has become final, and at the instant Next that
+	// the previous Step returned. Calls run in their own goroutines, at most one at a time for each hospital. Step may
+	// block for some 100 ms.
 	Step(ctx context.Context, now time.Time, h Happening) Step
 	// Open decrypts the sealed part of a delivery and returns the message to send, with To, Subject, Text and HTML. A
 	// nonempty reason means that the message cannot be sent. If later is true, the address or the text cannot be
@@ -74,7 +75,7 @@ type Happening struct {
 
 	Changes  []LevelChange      // changes of the level since the previous Step, in order
 	Commands []outbound.Command // acknowledgments and receipts since the previous Step, in order
-	Ended    []outbound.Entry   // e-mails and SMS that became final since the previous Step; after a restart, may include older ones
+	Ended    []outbound.Entry   // messages, and alerts to webhooks, that became final since the previous Step or, after a restart, before
 	Waiting  []outbound.Entry   // e-mails and SMS that are not final yet
 	Notices  []Notice           // notices about endpoints since the previous Step
 }

@@ -312,7 +312,9 @@ func (r *runner) storeFinal(c *chosen, state outbound.State, reason string) {
 	if !r.commanded() {
 		r.count(-1)
 	}
-	r.save(&outbound.Entry{Delivery: d, Position: c.at}, nil)
+	e := &outbound.Entry{Delivery: d, Position: c.at}
+	r.save(e, nil)
+	r.e.h.reportEnd(e)
 }
 
 // storePending stores a delivery that is not final.

@@ -257,6 +257,7 @@ func (m *Registry) Notifier() *Notifier {
 			f.attempts.WithLabelValues(string(channel), string(class))
 		}
 	}
+	f.decisions.WithLabelValues("undelivered")
 	m.MustRegister(f.events, f.attempts, f.deliveries, f.decisions, f.seconds, f.accepted, f.waiting)
 	return f
 }

@@ -69,6 +69,9 @@ type sent struct {
 	At        time.Time          `json:"at"`
 	// Refused means that a receipt reported a failure before the result of the attempt was known.
 	Refused bool `json:"refused,omitempty"`
+	// Until is when a webhook must have accepted the alert. svc sends the alert even after that, because endpoints get all
+	// events in order. Zero: not a webhook.
+	Until time.Time `json:"until,omitzero"`
 	// Closed means that the address or the text could not be decrypted for the last attempt.
 	Closed bool `json:"closed,omitempty"`
 	// Attempts are the attempts to send this message, if it is an SMS that its provider accepted. They are needed to
@@ -196,17 +199,34 @@ func (s *sent) open() bool {
 	return s.State == outbound.Delivered || s.State == outbound.Pending && !s.Closed
 }
 
-// unreached reports whether the alert has messages, and none of them has arrived or may still arrive.
+// unreached reports whether the alert has messages, and none of them has arrived or may still arrive. Webhooks count
+// only if the alert has no e-mail or SMS, because a system that accepts an alert is not a person who reads it.
 func (m *memory) unreached() bool {
-	any := false
+	var messages, webhooks []bool // whether each has arrived or may still arrive
 	for i := range m.Sent {
-		if one := &m.Sent[i]; one.Event == m.Alert.Event {
-			if any = true; one.open() {
-				return false
-			}
+		switch one := &m.Sent[i]; {
+		case one.Event != m.Alert.Event:
+		case one.Channel == subscriber.ChannelWebhook:
+			webhooks = append(webhooks, one.open())
+		default:
+			messages = append(messages, one.open())
 		}
 	}
-	return any
+	if len(messages) == 0 {
+		messages = webhooks
+	}
+	return len(messages) > 0 && !slices.Contains(messages, true)
+}
+
+// nextExpiry returns the earliest instant until which a webhook must accept an alert, or zero if none is pending.
+func (m *memory) nextExpiry() (next time.Time) {
+	for i := range m.Sent {
+		one := &m.Sent[i]
+		if one.State == outbound.Pending && !one.Until.IsZero() && (next.IsZero() || one.Until.Before(next)) {
+			next = one.Until
+		}
+	}
+	return next
 }
 
 // unaddressed reports whether the raise had no recipient, and no later message of the run has arrived or may still
@@ -223,7 +243,7 @@ func (m *memory) reopens(opens func(*sent) bool) bool {
 	for i := range m.Sent {
 		one := &m.Sent[i]
 		switch {
-		case one.Decision < m.History.Raise:
+		case one.Decision < m.History.Raise, one.Channel == subscriber.ChannelWebhook:
 		case one.open(), one.State == outbound.Pending:
 			return false
 		case one.Closed && opens(one):

@@ -5,6 +5,7 @@ import (
 
 	"svc/internal/outbound"
 	"svc/internal/outbound/sending"
+	"svc/internal/outbound/subscriber"
 	"svc/notifier"
 	"svc/notifier/event"
 	"svc/notifier/policy"
@@ -16,6 +17,7 @@ import (
 func (s *step) applyNews(in *notifier.Happening) {
 	s.recordUnopened(in.Waiting)
 	messages, commands := s.applyOutcomes(in.Ended, in.Commands)
+	s.expireWebhooks()
 	s.updateReach()
 	s.decide()
 	if n := len(messages) + len(commands); n > 0 {
@@ -130,6 +132,10 @@ func (s *step) applyEnd(d *outbound.Delivery) bool {
 	one := s.memory.find(d.ID)
 	if one == nil || one.State == d.State {
 		return one != nil
+	}
+	if one.Channel == subscriber.ChannelWebhook {
+		s.endWebhook(one, d.State)
+		return true
 	}
 	one.State = d.State
 	one.rememberAttempts(d)

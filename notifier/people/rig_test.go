@@ -254,11 +254,11 @@ type figures struct {
 	mu       sync.Mutex
 	attempts map[sending.Class]int
 	ended    map[outbound.State]int
+	decided  map[string]int
 }
 
 func (*figures) Event(string)                    {}
 func (*figures) Accepted(time.Duration, string)  {}
-func (*figures) Decided(string)                  {}
 func (*figures) Waiting(subscriber.Channel, int) {}
 
 func (f *figures) Attempt(_ subscriber.Channel, class sending.Class, _ time.Duration, _ string) {
@@ -284,6 +284,23 @@ func (f *figures) Ended(_ subscriber.Channel, state outbound.State) {
 		f.ended = map[outbound.State]int{}
 	}
 	f.ended[state]++
+}
+
+// Decided counts the decisions by reason.
+func (f *figures) Decided(reason string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.decided == nil {
+		f.decided = map[string]int{}
+	}
+	f.decided[reason]++
+}
+
+// decisions returns the number of decisions with the given reason.
+func (f *figures) decisions(reason string) int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.decided[reason]
 }
 
 // hooked receives all webhook requests.

@@ -43,6 +43,9 @@ func (d *Alerting) Step(ctx context.Context, now time.Time, in notifier.Happenin
 	s.rooms = sync.OnceValue(func() *alert.Rooms { return d.rooms(ctx, in.Hospital, m.Version) })
 	s.observe(&in)
 	s.applyNews(&in)
+	if at := m.nextExpiry(); !at.IsZero() && (s.out.Next.IsZero() || at.Before(s.out.Next)) {
+		s.out.Next = at
+	}
 	for i := range in.Notices {
 		messages, err := d.notice(now, in.Hospital, &s.policy, &in.Notices[i])
 		if err == nil {
@@ -130,17 +133,12 @@ func (s *step) sendAlert(d policy.Decision) {
 	}
 	s.supersede(d.Reason, to)
 	tier := s.policy.Tier(max(d.Tier, min(before.AlertedTier, 3), 1))
-	var hooks []string
 	for _, one := range to {
-		if one.Channel == subscriber.ChannelWebhook {
-			if r, known := s.recipient(one.Recipient); known && one.State == outbound.Pending {
-				hooks = append(hooks, r.WebhookID)
-			}
-			continue
+		if one.Channel != subscriber.ChannelWebhook {
+			s.writeMessage(&a, h.Decisions, one, tier)
 		}
-		s.writeMessage(&a, h.Decisions, one, tier)
 	}
-	s.addEvent(&a, h.Decisions, hooks)
+	s.addEvents(&a, h.Decisions, to, tier)
 }
 
 // writeMessage creates the message of the last alert to one addressee, or records why it is not sent.
@@ -173,26 +171,6 @@ func (s *step) writeMessage(a *alert.Alert, decision int64, to policy.Addressee,
 		Delivery: l.Delivery.ID, Event: id, Decision: decision, Recipient: to.Recipient, Channel: to.Channel, State: l.Delivery.State, At: s.now,
 		Closed: l.Delivery.Reason == reasonKey,
 	})
-}
-
-// addEvent creates the surge.alert event for the webhooks that subscribe to it, and a second event for recipients'
-// webhooks that do not subscribe to it.
-func (s *step) addEvent(a *alert.Alert, decision int64, hooks []string) {
-	if e, err := a.Event(s.hospital, decision, ""); err == nil {
-		s.out.Events = append(s.out.Events, e)
-	}
-	slices.Sort(hooks)
-	hooks = slices.DeleteFunc(slices.Compact(hooks), func(id string) bool {
-		w, known := s.alerting.config.Settings.Webhook(s.hospital, id)
-		return !known || slices.Contains(w.Events, outbound.Alert)
-	})
-	if len(hooks) == 0 {
-		return
-	}
-	if e, err := a.Event(s.hospital, decision, "recipients"); err == nil {
-		e.Only = hooks
-		s.out.Events = append(s.out.Events, e)
-	}
 }
 
 // supersede withdraws the waiting alert messages that a newer alert makes obsolete. An escalation or a repetition, which
