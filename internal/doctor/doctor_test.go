@@ -68,7 +68,7 @@ func TestDoctor(t *testing.T) {
 	}{
 		"all is well":            {time.Now, []string{"--kafka", kafka, "--redis", redis, "--partitions", "3"}, 0, []string{"ok       kafka", "ok       topics", "ok       redis", "ok       clocks", "ok       capacity: the Kafka of svc dev", "ok       capacity: the Redis of svc dev"}},
 		"wrong address of Kafka": {time.Now, []string{"--kafka", "127.0.0.1:1", "--redis", redis}, 1, []string{"fault    kafka: connect to 127.0.0.1:1", "check --kafka,", "ok       redis"}},
-		"one wrong address":      {time.Now, []string{"--kafka", "127.0.0.1:1," + kafka, "--redis", redis, "--partitions", "3", "--replication-factor", "1"}, 1, []string{"fault    kafka: connect to 127.0.0.1:1", "ok       kafka: connected to " + kafka + "\n", "ok       topics"}},
+		"one wrong address":      {time.Now, []string{"--kafka", "127.0.0.1:1," + kafka, "--redis", redis, "--partitions", "3"}, 1, []string{"fault    kafka: connect to 127.0.0.1:1", "ok       kafka: connected to " + kafka + "\n", "ok       topics"}},
 		"wrong address of Redis": {time.Now, []string{"--kafka", kafka, "--redis", "redis://127.0.0.1:1/0", "--partitions", "3"}, 1, []string{"fault    redis", "check --redis,", "ok       kafka"}},
 		"wrong password":         {time.Now, []string{"--kafka", kafka, "--redis", strings.Replace(redis, "redis://", "redis://canary:canary@", 1), "--partitions", "3"}, 1, []string{"fault    redis", "user and password in --redis"}},
 		"wrong topic setting":    {time.Now, []string{"--kafka", kafka, "--redis", redis, "--partitions", "4"}, 1, []string{"has 3 partitions, must have 4; set --partitions to the number of partitions of the topic"}},

@@ -1,6 +1,7 @@
 package stream
 
 import (
+	"context"
 	"log/slog"
 	"strings"
 	"sync/atomic"
@@ -155,6 +156,36 @@ func TestEnsureWaitsForBrokersOfReplicas(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestAddressWithoutBroker: an address without a broker does not raise the number of replicas, neither of an existing
+// topic nor, after half a minute, of a new one.
+func TestAddressWithoutBroker(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, broker, said := freshRig(t, func(o *Options) { o.Brokers = []string{"localhost:9092", "localhost:9093"} }, 9092)
+		defer broker.Close()
+		defer c.Close()
+		topic := Topic{Name: "audit", Partitions: 1}
+		for range 2 {
+			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+			err := c.Ensure(ctx, topic)
+			cancel()
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		have, err := c.admin.ListTopics(t.Context(), "audit")
+		if err != nil || have["audit"].Partitions.NumReplicas() != 1 {
+			t.Errorf("%d replicas: %v", have["audit"].Partitions.NumReplicas(), err)
+		}
+		if !strings.Contains(said.String(), "fewer replicas than brokers are configured") {
+			t.Errorf("the log does not say it: %s", said)
+		}
+		found, err := Inspect(t.Context(), c, nil, topic)
+		if err != nil || len(found.Misfits) > 0 {
+			t.Errorf("%v, %v", found.Misfits, err)
+		}
+	})
 }
 
 // An error that a starting broker returns is retried, and a missing permission for 10 s. An error that a retry cannot

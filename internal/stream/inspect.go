@@ -103,7 +103,7 @@ func Inspect(ctx context.Context, c *Cluster, groups []string, topics ...Topic) 
 			return found, fmt.Errorf("list topics: %w", err)
 		}
 		for _, t := range comparable {
-			misfits, err := topicAdmin{c}.checkSettings(ctx, []Topic{t}, have)
+			misfits, err := topicAdmin{Cluster: c}.checkSettings(ctx, []Topic{t}, have)
 			if err != nil {
 				return found, err
 			}

@@ -72,8 +72,8 @@ type Cluster struct {
 
 	id       string
 	brokers  int  // number of brokers last seen
-	wanted   int  // replicas of a topic; a topic is created once that many brokers are known
-	exact    bool // whether wanted was set explicitly
+	wanted   int  // number of brokers that a new topic waits for
+	exact    bool // whether wanted was set explicitly; a topic then has that many replicas
 	embedded bool // whether the cluster is a Broker
 }
 

@@ -39,7 +39,7 @@ func (c *Cluster) Ensure(ctx context.Context, topics ...Topic) error {
 		}
 	}
 	var misfits error
-	admin := topicAdmin{c}
+	admin := topicAdmin{Cluster: c, began: time.Now()}
 	failed := c.persist(ctx, "topics not verified yet", func() error {
 		have, err := c.admin.ListTopics(ctx, names...)
 		if err != nil {
@@ -60,7 +60,10 @@ func (c *Cluster) Ensure(ctx context.Context, topics ...Topic) error {
 }
 
 // topicAdmin creates topics and checks them.
-type topicAdmin struct{ *Cluster }
+type topicAdmin struct {
+	*Cluster
+	began time.Time
+}
 
 // createMissing creates the topic unless the cluster has it. If another role that starts at the same time creates the
 // topic first, that topic is checked like any existing topic.
@@ -83,16 +86,24 @@ func (c topicAdmin) createMissing(ctx context.Context, t Topic, have kadm.TopicD
 // errFewBrokers means that topics would get too few replicas.
 var errFewBrokers = errors.New("fewer brokers than replicas")
 
+// brokersWithin is how long a new topic waits for as many brokers as the options list, at most maxReplicas.
+const brokersWithin = 30 * time.Second
+
 // enoughBrokers returns an error if fewer brokers are known than a new topic needs for its replicas. When brokers
-// start together, the first one responds before it knows the others.
+// start together, the first one responds before it knows the others. If the number of replicas is not set, the topic
+// waits for brokersWithin and then gets a replica on each known broker, because an address may be out of date.
 func (c topicAdmin) enoughBrokers(ctx context.Context) error {
 	meta, err := c.admin.BrokerMetadata(ctx)
 	if err != nil {
 		return fmt.Errorf("list brokers: %w", err)
 	}
 	c.brokers = len(meta.Brokers)
-	if c.brokers < c.wanted {
+	switch {
+	case c.brokers >= c.wanted:
+	case c.exact || time.Since(c.began) < brokersWithin:
 		return fmt.Errorf("%w: %d brokers are known, but topics are created with %d replicas", errFewBrokers, c.brokers, c.wanted)
+	default:
+		c.log.WarnContext(ctx, "topic gets fewer replicas than brokers are configured", "brokers", c.brokers, "configured", c.wanted)
 	}
 	return nil
 }
@@ -105,7 +116,7 @@ func (c topicAdmin) replicas() int16 {
 	if c.exact {
 		return int16(c.wanted) //nolint:gosec // a small number
 	}
-	return int16(min(max(c.brokers, c.wanted), maxReplicas)) //nolint:gosec // 1 to 3
+	return int16(min(c.brokers, maxReplicas)) //nolint:gosec // 1 to 3
 }
 
 func (c topicAdmin) create(ctx context.Context, t Topic) error {
