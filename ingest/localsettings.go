@@ -9,6 +9,9 @@ import (
 	"svc/internal/httpapi/problem"
 )
 
+// unchangedAbout describes the response to a request that sets what is already set.
+const unchangedAbout = " If the request changes nothing, versions stay the same, and the response has the warning `unchanged`."
+
 // localSettingsRoutes returns the operations for a hospital's local settings. Local settings can change verdicts, so
 // each change is an observation like any other.
 func localSettingsRoutes() []contract.Route[*acts] {
@@ -20,7 +23,7 @@ func localSettingsRoutes() []contract.Route[*acts] {
 			Method: http.MethodPost, Path: "/api/admin/terminology", ID: "setTerminology", Summary: "Map the hospital's codes to factors",
 			About: "A list of rows, or one row as the body. Stored facts are re-evaluated with the new rows before the response is sent, so " +
 				"nothing needs to be sent again. A row replaces an earlier row with the same code, kind and value. " +
-				"A code with a trailing * is a prefix.",
+				"A code with a trailing * is a prefix." + unchangedAbout,
 			Bodies: jsonBody(maxBody, terminologyShape{},
 				contract.Example{
 					Name: "A local alert and a threshold",
@@ -77,7 +80,8 @@ func localSettingsRoutes() []contract.Route[*acts] {
 				"outside the unit",
 			About: "A list of rows, of which all or none are applied, or one row as the body. A row replaces an earlier row for the same " +
 				"location. " +
-				"A row with neither roomId nor outside marks the location as part of the unit. A row with roomId also confirms the room.",
+				"A row with neither roomId nor outside marks the location as part of the unit. A row with roomId also confirms the room." +
+				unchangedAbout,
 			Bodies: jsonBody(maxBody, contract.AnyOf{placeShape{}, placesShape{}}, contract.Example{
 				Name: "A room",
 				Text: `{"pointOfCare":"BIRTHCENTER","room":"B9","roomId":9,"roomLabel":"Birth 9","area":"LDR"}`,
@@ -99,7 +103,8 @@ func localSettingsRoutes() []contract.Route[*acts] {
 		}, Serve: serveAct(acuity.ChannelLocations, "locations.delete", deleteLocation)},
 		{Operation: contract.Operation{
 			Method: http.MethodPut, Path: "/api/admin/settings", ID: "putSettings", Summary: "Replace all settings of the hospital",
-			About: "Omitted settings get their defaults. Time zone and senders apply to later requests; the switches also re-evaluate stored facts.",
+			About: "Omitted settings get their defaults. Time zone and senders apply to later requests; the switches also re-evaluate stored " +
+				"facts." + unchangedAbout,
 			Bodies: jsonBody(maxBody, settingsShape{}, contract.Example{
 				Name: "A time zone and a switch",
 				Text: `{"timezone":"America/Chicago","staffingFromRoster":true}`,

@@ -105,7 +105,8 @@ func fieldName(name string) string {
 const ruleAbout = "Each value replaces the catalogue lines of the same name, and uses the syntax of the catalogue. Names: demand, track, " +
 	"with-mother, floor, " +
 	"track-floor, add, class, window, stale, per-baby, boarder; for a variant, put its name in front, as in severe.floor. " +
-	"null removes the line; a semicolon separates several lines. Use dryRun first: the response lists every room and level that changes."
+	"null removes the line; a semicolon separates several lines. Use dryRun first: the response lists every room and level that changes." +
+	unchangedAbout
 
 type ruleShape struct {
 	FactorID string             `json:"factorId" pattern:"word" maxLength:"64"`

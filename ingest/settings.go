@@ -3,9 +3,11 @@ package ingest
 import (
 	"context"
 	"net/http"
+	"slices"
 	"time"
 
 	"svc/acuity"
+	"svc/acuity/hospital"
 	"svc/internal/httpapi"
 	"svc/internal/httpapi/access"
 	"svc/internal/httpapi/problem"
@@ -37,20 +39,63 @@ func (a *acts) setSettings(w http.ResponseWriter, r *http.Request) {
 		httpapi.Fail(w, r, httpapi.Problem{Kind: problem.Missing})
 		return
 	}
+	before := hospital
 	o.Switches = in.settings(body, &hospital, a.Settings.Key)
 	if refusal := in.problem(); refusal != nil {
 		httpapi.Fail(w, r, *refusal)
 		return
 	}
+	same := hospital.Zone == before.Zone && slices.Equal(hospital.Senders, before.Senders)
 	var answer settingsAnswer
+	if same && mayBeUnchanged(o.Act, before.Version) {
+		if answer.acted, ok = a.findUnchanged(w, r, o, in, before.Version); !ok {
+			return
+		}
+		if slices.ContainsFunc(answer.Warnings, isUnchanged) {
+			answer.Version = &before.Version
+			httpapi.OK(w, r, answer)
+			return
+		}
+	}
 	if answer.acted, ok = a.perform(w, r, o, in, settingsSet, o.Hospital); !ok {
 		return
+	}
+	if !same || !answer.DryRun { // a new version, although the switches, which the processor compares, may be the same
+		answer.Warnings = slices.DeleteFunc(answer.Warnings, isUnchanged)
 	}
 	if !answer.DryRun && !a.setHospital(w, r, &hospital, &answer) {
 		a.recordNotDone(r, o, settingsSet, o.Hospital)
 		return
 	}
 	httpapi.OK(w, r, answer)
+}
+
+// isUnchanged reports whether a warning says that an act changes nothing.
+func isUnchanged(w warning) bool { return w.Code == hospital.ReasonUnchanged }
+
+// mayBeUnchanged reports whether an act that sets all settings again, in the given version, may have no effect. It is
+// neither a dry run, which never has an effect, nor does it require a different version.
+func mayBeUnchanged(act *acuity.Act, version int64) bool {
+	if act == nil {
+		return version > 0
+	}
+	return version > 0 && !act.DryRun && (act.Expect == acuity.ExpectSome || act.Expect == version || act.Expect == acuity.ExpectAnything)
+}
+
+// findUnchanged returns the effects that the switches would have. They include the warning unchanged if the switches of
+// this version are the same, so that no new version of the settings is needed. If it returns false, it has already sent
+// an error response.
+func (a *acts) findUnchanged(w http.ResponseWriter, r *http.Request, o *acuity.Observation, in *reader, version int64) (acted, bool) {
+	trial := *o
+	trial.Act = &acuity.Act{DryRun: true, Expect: version}
+	got, ok := a.submit(w, r, nil, &trial)
+	if !ok {
+		return acted{}, false
+	}
+	if p := got.change.Preview; got.applied && p != nil && p.Reason == "" {
+		got.change.Outcome, got.change.Warnings = p.Outcome, p.Warnings
+	}
+	return acted{common: in.answer(got), Changes: []verdictMove{}}, true
 }
 
 // setHospital stores the time zone and the senders, which is the second half of the act that sets all settings. If it

@@ -62,7 +62,7 @@ func (s *PlaceState) equals(o Setting) bool {
 	return ok && s.Place == other.Place
 }
 
-func (s *SwitchesState) equals(Setting) bool { return false } // every change is a new version of all switches
+func (s *SwitchesState) equals(Setting) bool { return false } // time zone and senders, which may have changed, share the version
 
 // The reasons for refusing an administrator's observation as a whole.
 const (
@@ -101,15 +101,22 @@ func (s *LocalSettings) ChangesBy(o *acuity.Observation) (list []settingChange) 
 	return list
 }
 
-// Apply sets or deletes a row. A row whose content does not change keeps its version.
-func (s *LocalSettings) Apply(c *settingChange) {
+// Apply sets or deletes a row, and reports whether the content of the table has changed. A row whose content does not
+// change keeps its version, except the switches.
+func (s *LocalSettings) Apply(c *settingChange) (changed bool) {
 	old, there := s.Rows[c.SettingKey]
-	switch {
-	case c.deleted && there:
-		s.Delete(c.SettingKey)
-	case !c.deleted && (!there || !old.equals(c.row)):
-		s.Set(c.SettingKey, c.row)
+	if c.deleted {
+		if there {
+			s.Delete(c.SettingKey)
+		}
+		return there
 	}
+	if there && old.equals(c.row) {
+		return false
+	}
+	before := s.SwitchesInForce()
+	s.Set(c.SettingKey, c.row)
+	return c.Kind != kindSwitches || s.SwitchesInForce() != before
 }
 
 // Refusal returns the reason why an administrator's observation cannot be applied, or "" if it can be applied.

@@ -25,6 +25,10 @@ const (
 	reasonDryRun = "dry_run"
 )
 
+// ReasonUnchanged is the code of the warning that an administrator's observation changes nothing, because all rows
+// already have their new content.
+const ReasonUnchanged = "unchanged"
+
 // isAdministration reports whether an administrator made the observation.
 func isAdministration(o *acuity.Observation) bool {
 	return len(o.Mappings)+len(o.Rules)+len(o.Locations)+len(o.Marks) > 0 || o.Switches != nil
@@ -38,11 +42,15 @@ func (u *State) applyLocalSettings(in *registry.Intake) {
 		in.Outcome, in.Reason = acuity.Ignored, reason
 		return
 	}
+	changed := len(o.Marks) > 0
 	for i := range changes {
-		u.settings.Apply(&changes[i])
+		changed = u.settings.Apply(&changes[i]) || changed
 	}
 	for i := range o.Locations {
-		confirmRoom(&u.registry, in, &o.Locations[i])
+		changed = confirmRoom(&u.registry, in, &o.Locations[i]) || changed
+	}
+	if !changed {
+		in.Warn(ReasonUnchanged, "")
 	}
 	for i := range o.Marks {
 		u.worklist.ApplyMark(in, i, &o.Marks[i])
@@ -63,28 +71,29 @@ func (u *State) applyLocalSettings(in *registry.Intake) {
 	}
 }
 
-// confirmRoom adds and confirms the room in a row of the location table. A census that lists the room may give it a
-// different label (docs/decisions.md#room-id-first).
-func confirmRoom(g *registry.Registry, in *registry.Intake, p *acuity.Place) {
+// confirmRoom adds and confirms the room in a row of the location table, and reports whether that changes the room. A
+// census that lists the room may give it a different label (docs/decisions.md#room-id-first).
+func confirmRoom(g *registry.Registry, in *registry.Intake, p *acuity.Place) (changed bool) {
 	if p.Delete || !p.HasRoomID {
-		return
+		return false
 	}
 	r := g.Room(p.RoomID)
 	if r == nil {
 		if len(g.Rooms) >= g.Limits.Known {
 			in.Warn(reasonRooms, "roomId")
-			return
+			return false
 		}
 		g.AddRoom(facts.RoomState{ID: p.RoomID, Label: p.Label, Area: p.Area})
-		return
+		return true
 	}
 	before := r.RoomState
 	overwrite(&r.Label, p.Label)
 	overwrite(&r.Area, p.Area)
 	r.Registered, r.PointOfCare, r.Room = false, "", ""
-	if r.Label != before.Label || r.Area != before.Area || before.Registered {
+	if changed = r.Label != before.Label || r.Area != before.Area || before.Registered; changed {
 		g.Work.MarkRoom(r, registry.Unsaved)
 	}
+	return changed
 }
 
 // compile prepares the rules, the terminology map and the location table for use. Each statement is matched again when
