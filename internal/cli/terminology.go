@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"os"
 	"regexp"
 	"slices"
 	"strconv"
@@ -179,7 +178,7 @@ func exportMappings(ctx context.Context, c *client) error {
 		_, err = c.Stdout.Write(text.Bytes())
 		return err
 	}
-	if err = os.WriteFile(c.id, text.Bytes(), 0o600); err != nil {
+	if err = WriteFile(c.id, text.Bytes()); err != nil {
 		return fmt.Errorf("%s: %w", c.id, WithoutPath(err))
 	}
 	return nil

@@ -214,7 +214,7 @@ func (d *Demo) save() {
 	}
 	content, err := json.MarshalIndent(d.state, "", "  ")
 	if err == nil {
-		err = writeWhole(d.file, append(content, '\n'))
+		err = cli.WriteFile(d.file, append(content, '\n'))
 	}
 	if err != nil {
 		fmt.Fprintf(d.Stderr, "demo: progress not saved: %v\n", cli.WithoutPath(err))

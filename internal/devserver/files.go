@@ -38,7 +38,7 @@ func (o *Options) loadSecret(name string) (string, error) {
 	}
 	key, err := readKey(o.data, name)
 	if errors.Is(err, fs.ErrNotExist) {
-		key, err = made, writeWhole(filepath.Join(o.data, name), []byte(made))
+		key, err = made, cli.WriteFile(filepath.Join(o.data, name), []byte(made))
 		if err != nil {
 			err = fmt.Errorf("create %s: %w", filepath.Join(o.data, name), cli.WithoutPath(err))
 		}
@@ -67,40 +67,13 @@ func readKey(data, name string) (string, error) {
 	return key, nil
 }
 
-// writeWhole replaces a file atomically: if a crash or a full disk interrupts the write, the previous file remains.
-// Only the user of the process may read the file.
-func writeWhole(path string, content []byte) (err error) {
-	dir := filepath.Dir(path)
-	temp, err := os.CreateTemp(dir, filepath.Base(path)+".*.new") // mode 0600
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if err != nil {
-			os.Remove(temp.Name()) //nolint:errcheck // a leftover temporary file is harmless
-		}
-	}()
-	_, err = temp.Write(content)
-	if err = errors.Join(err, temp.Sync(), temp.Close()); err != nil {
-		return err
-	}
-	if err = os.Rename(temp.Name(), path); err != nil {
-		return err
-	}
-	folder, err := os.Open(dir) //nolint:gosec // the user names the folder
-	if err != nil {
-		return err
-	}
-	return errors.Join(folder.Sync(), folder.Close()) // makes the new name durable
-}
-
 // writeDevFile writes dev.json into the data folder.
 func writeDevFile(data string, d *cli.DevFile) error {
 	content, err := json.MarshalIndent(d, "", "  ") //nolint:gosec // keys of this machine, in a file that only the user can read
 	if err != nil {
 		return err
 	}
-	return writeWhole(cli.DevFilePath(data), append(content, '\n'))
+	return cli.WriteFile(cli.DevFilePath(data), append(content, '\n'))
 }
 
 // lockData creates the folder and locks it for this process.

@@ -1,7 +1,6 @@
 package devserver
 
 import (
-	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -43,32 +42,5 @@ func TestSecret(t *testing.T) {
 	}
 	if again, err := o.loadSecret(secretsKey); err != nil || again != made {
 		t.Errorf("read it is another, %v", err)
-	}
-}
-
-// TestWriteWhole: writeWhole replaces the whole file. A failed write leaves no temporary file.
-func TestWriteWhole(t *testing.T) {
-	dir := t.TempDir()
-	path := filepath.Join(dir, "dev.json")
-	for _, content := range []string{"one", "another, longer", ""} {
-		if err := writeWhole(path, []byte(content)); err != nil {
-			t.Fatal(err)
-		}
-		if got, err := os.ReadFile(path); err != nil || string(got) != content {
-			t.Errorf("%q, %v; want %q", got, err, content)
-		}
-	}
-	if err := os.Mkdir(filepath.Join(dir, "folder"), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := writeWhole(filepath.Join(dir, "folder"), []byte("x")); err == nil {
-		t.Error("a folder is written over")
-	}
-	if err := writeWhole(filepath.Join(dir, "none", "key"), []byte("x")); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("without its folder: %v", err)
-	}
-	left, err := os.ReadDir(dir)
-	if err != nil || len(left) != 2 {
-		t.Errorf("left is %v, %v", left, err)
 	}
 }

@@ -283,7 +283,7 @@ func (b *backtestCommand) write(r *backtest.Report) error {
 		if err := to(&content); err != nil {
 			return fmt.Errorf("write %s: %w", name, err)
 		}
-		if err := os.WriteFile(filepath.Join(b.out, name), content.Bytes(), 0o600); err != nil {
+		if err := cli.WriteFile(filepath.Join(b.out, name), content.Bytes()); err != nil {
 			return err
 		}
 	}

@@ -1,0 +1,71 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestWriteFile: WriteFile replaces the whole file. A failed write leaves no temporary file.
+func TestWriteFile(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "dev.json")
+	for _, content := range []string{"one", "another, longer", ""} {
+		if err := WriteFile(path, []byte(content)); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := os.ReadFile(path); err != nil || string(got) != content {
+			t.Errorf("%q, %v; want %q", got, err, content)
+		}
+	}
+	if err := os.Mkdir(filepath.Join(dir, "folder"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := WriteFile(filepath.Join(dir, "folder"), []byte("x")); err == nil {
+		t.Error("a folder is written over")
+	}
+	if err := WriteFile(filepath.Join(dir, "none", "key"), []byte("x")); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("without its folder: %v", err)
+	}
+	left, err := os.ReadDir(dir)
+	if err != nil || len(left) != 2 {
+		t.Errorf("left is %v, %v", left, err)
+	}
+}
+
+// TestExportIsWhole: an export replaces an earlier file only as a whole, so an interrupted export leaves that file as it
+// was. A link to the file remains a link.
+func TestExportIsWhole(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		fmt.Fprint(w, `{"ok":true,"data":{"mappings":[{"system":"local","code":"QBL","factorId":"high-hemorrhage"}]}}`)
+	}))
+	defer server.Close()
+	dir := t.TempDir()
+	path, earlier, link := filepath.Join(dir, "map.csv"), filepath.Join(dir, "earlier"), filepath.Join(dir, "link")
+	const before = "an earlier export"
+	if err := errors.Join(os.WriteFile(path, []byte(before), 0o640), os.Link(path, earlier), os.Symlink(path, link)); err != nil {
+		t.Fatal(err)
+	}
+	for _, to := range []string{path, link} {
+		if code, _, stderr := say(t, "terminology", "export", to, "--api", server.URL, "--key", "svc_1"); code != 0 {
+			t.Fatal(stderr)
+		}
+		if got, err := os.ReadFile(path); err != nil || !strings.Contains(string(got), "QBL") {
+			t.Errorf("%q, %v", got, err)
+		}
+		if got, err := os.ReadFile(earlier); err != nil || string(got) != before {
+			t.Errorf("the earlier file was written over: %q, %v", got, err)
+		}
+		if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o640 {
+			t.Errorf("%v, %v", info.Mode(), err)
+		}
+		if info, err := os.Lstat(link); err != nil || info.Mode()&os.ModeSymlink == 0 {
+			t.Errorf("the link is %v, %v", info.Mode(), err)
+		}
+	}
+}
