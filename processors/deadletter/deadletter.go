@@ -25,7 +25,7 @@ type Letters struct {
 	now     func() time.Time
 	table   *stream.Table
 
-	mu  sync.RWMutex
+	mu  sync.Mutex
 	all map[string][]Letter // dead letters by hospital, ascending by version
 }
 
@@ -90,20 +90,23 @@ func (d *Letters) add(letter *schemas.DeadLetter) {
 	d.all[letter.Hospital] = all
 }
 
-// OfHospital returns the dead letters of a hospital, ascending by version.
+// OfHospital returns the dead letters of a hospital, ascending by version. It first deletes those that are older than
+// the retention of the topic.
 func (d *Letters) OfHospital(hospital string) []Letter {
-	d.mu.RLock()
-	defer d.mu.RUnlock()
-	return slices.Clone(d.all[hospital])
+	oldest := acuity.At(d.now().Add(-schemas.DeadLetters().Retention))
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	all := slices.DeleteFunc(d.all[hospital], func(l Letter) bool { return l.At < oldest })
+	if d.all[hospital] = all; len(all) == 0 {
+		delete(d.all, hospital)
+	}
+	return slices.Clone(all)
 }
 
 // Open returns the number of a hospital's dead letters that have not been retried.
-func (d *Letters) Open(hospital string) int {
-	d.mu.RLock()
-	defer d.mu.RUnlock()
-	n := 0
-	for i := range d.all[hospital] {
-		if d.all[hospital][i].RetriedAt == 0 {
+func (d *Letters) Open(hospital string) (n int) {
+	for _, l := range d.OfHospital(hospital) {
+		if l.RetriedAt == 0 {
 			n++
 		}
 	}

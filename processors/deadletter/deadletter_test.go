@@ -75,7 +75,8 @@ func TestObservationOfADeadLetter(t *testing.T) {
 	letter("north", "another-topic", 0+9)
 	letter("north", observations.Name, 100) // the log has no such record
 
-	letters := Follow(cluster, "p-", 1, func() time.Time { return at.Time() }, log)
+	clock := at.Time()
+	letters := Follow(cluster, "p-", 1, func() time.Time { return clock }, log)
 	ctx, stop := context.WithCancel(t.Context())
 	done := make(chan error, 1)
 	go func() { done <- letters.Run(ctx) }()
@@ -126,5 +127,17 @@ func TestObservationOfADeadLetter(t *testing.T) {
 	}
 	if other := letters.OfHospital("west"); len(other) != 0 {
 		t.Errorf("of a hospital without any: %+v", other)
+	}
+
+	clock = clock.Add(schemas.DeadLetters().Retention)
+	if n := len(letters.OfHospital("north")); n != len(all) {
+		t.Errorf("%d of %d before the retention ends", n, len(all))
+	}
+	clock = clock.Add(time.Second)
+	if old, open := letters.OfHospital("north"), letters.Open("south"); len(old) != 0 || open != 0 {
+		t.Errorf("after the retention: %+v, %d open", old, open)
+	}
+	if _, err := letters.Observation(t.Context(), "north", "0:0"); !errors.Is(err, ErrNone) {
+		t.Errorf("after the retention: %v", err)
 	}
 }
