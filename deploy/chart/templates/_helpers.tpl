@@ -35,7 +35,8 @@ topologySpreadConstraints:
     whenUnsatisfiable: ScheduleAnyway
     labelSelector: {matchLabels: {{ include "svc.labels" . }}}
 {{- end }}
-volumes: [{name: keys, secret: {secretName: {{ (index .root.Values .role).secret | default (printf "%s-%s" .root.Release.Name .role) }}, defaultMode: 0440}}]
+volumes: [{name: keys, secret: {secretName: {{ (index .root.Values .role).secret | default (printf "%s-%s" .root.Release.Name .role) }}, defaultMode: 0440}}
+{{- if include "svc.mllpTLS" . }}, {name: mllp, secret: {secretName: {{ .root.Values.mllp.tlsSecret }}, defaultMode: 0440}}{{ end }}]
 {{- end }}
 
 {{- /* What all containers have: dict root, role, args. */ -}}
@@ -46,8 +47,23 @@ imagePullPolicy: {{ .root.Values.image.pullPolicy }}
 args: {{ .args }}
 envFrom: [{configMapRef: {name: {{ .root.Values.configMap | default .root.Release.Name }}}}]
 securityContext: {allowPrivilegeEscalation: false, readOnlyRootFilesystem: true, capabilities: {drop: [ALL]}}
-volumeMounts: [{name: keys, mountPath: /keys, readOnly: true}]
+volumeMounts: [{name: keys, mountPath: /keys, readOnly: true}
+{{- if include "svc.mllpTLS" . }}, {name: mllp, mountPath: /mllp, readOnly: true}{{ end }}]
 resources: {{ toJson (index .root.Values .role).resources }}
+{{- end }}
+
+{{- /* "true" if the role listens for MLLP: dict root, role. svc.mllpTLS: also if it does so with TLS. */ -}}
+{{- define "svc.mllp" -}}
+{{- if and (eq .role "ingest") .root.Values.mllp.enabled }}true{{ end }}
+{{- end }}
+{{- define "svc.mllpTLS" -}}
+{{- if .root.Values.mllp.tlsSecret }}{{ include "svc.mllp" . }}{{ end }}
+{{- end }}
+
+{{- /* The value of SVC_MLLP. */ -}}
+{{- define "svc.mllpSenders" -}}
+{{- $port := .port }}
+{{- range $i, $s := .senders }}{{ if $i }};{{ end }}addr=:{{ $port }},key={{ $s.key }}{{ with $s.from }},from={{ . }}{{ end }}{{ with $s.client }},client={{ . }}{{ end }}{{ end }}
 {{- end }}
 
 {{- /* The variables of a role: dict root, role, keys. */ -}}
@@ -61,6 +77,18 @@ resources: {{ toJson (index .root.Values .role).resources }}
 {{- end }}
 {{- with .root.Values.traces.endpoint }}
 - {name: OTEL_EXPORTER_OTLP_ENDPOINT, value: {{ . | quote }}}
+{{- end }}
+{{- if include "svc.mllp" . }}
+{{- if .root.Values.mllp.senders }}
+- {name: SVC_MLLP, value: {{ include "svc.mllpSenders" .root.Values.mllp | quote }}}
+{{- end }}
+{{- if include "svc.mllpTLS" . }}
+- {name: SVC_MLLP_TLS_CERT, value: /mllp/tls.crt}
+- {name: SVC_MLLP_TLS_KEY, value: /mllp/tls.key}
+{{- if .root.Values.mllp.clientCA }}
+- {name: SVC_MLLP_TLS_CLIENT_CA, value: /mllp/ca.crt}
+{{- end }}
+{{- end }}
 {{- end }}
 {{- range $name, $value := (index .root.Values .role).env }}
 - {name: {{ $name }}, value: {{ $value | quote }}}
@@ -131,6 +159,9 @@ spec:
           ports:
             - {name: http, containerPort: 8080}
             - {name: private, containerPort: 9090}
+            {{- if include "svc.mllp" . }}
+            - {name: mllp, containerPort: {{ .root.Values.mllp.port }}}
+            {{- end }}
           livenessProbe: {{ include "svc.liveness" . }}
           readinessProbe: {httpGet: {path: {{ .ready | quote }}, port: private}, periodSeconds: 5, timeoutSeconds: 3}
 ---

@@ -138,7 +138,11 @@ func podFaults(name string, pod *core.PodTemplateSpec) (faults []string) {
 	if role == "test" {
 		secret = "svc-verify"
 	}
-	require(len(pod.Spec.Volumes) == 1 && pod.Spec.Volumes[0].Secret != nil && pod.Spec.Volumes[0].Secret.SecretName == secret,
+	volumes := pod.Spec.Volumes
+	if n := len(volumes); role == "ingest" && n == 2 && volumes[1].Name == "mllp" && volumes[1].Secret != nil { // the certificate
+		volumes = volumes[:1]
+	}
+	require(len(volumes) == 1 && volumes[0].Secret != nil && volumes[0].Secret.SecretName == secret,
 		"mounts something other than its own secret")
 	require(len(pod.Spec.Containers) == 1, "has no container, or several")
 	for i := range pod.Spec.Containers {
@@ -189,6 +193,7 @@ func TestManifests(t *testing.T) {
 			`{config: {SVC_KAFKA_SASL: null, SVC_KAFKA_TLS: "false"}, notify: {env: {SVC_SMTP_HOST: mail.example, SVC_SMTP_PASSWORD_FILE: /keys/smtp.password}}, process: {replicas: 6, resources: {requests: {cpu: "2", memory: 2Gi}}}}`,
 			nil,
 		},
+		"mllp":            {`{mllp: {enabled: true, senders: [{key: key_0123456789abcdef}]}}`, []string{"Service svc-mllp", "NetworkPolicy svc-mllp"}},
 		"traces":          {`{traces: {endpoint: "http://collector:4317", port: 4317}, config: {OTEL_EXPORTER_OTLP_PROTOCOL: grpc}}`, nil},
 		"narrow networks": {`{networkPolicies: {apiFrom: [{namespaceSelector: {matchLabels: {a: b}}}], serverPorts: [{port: 9094}, {port: 6380}]}}`, nil},
 	} {
@@ -240,6 +245,11 @@ func TestValuesAreChecked(t *testing.T) {
 		`{networkPolicies: {partnerPorts: [99999]}}`: "partnerPorts",
 		`{serviceMonitor: {interval: fast}}`:         "interval",
 		`{traces: {endpoint: "collector:4318"}}`:     "endpoint",
+		`{mllp: {enabled: true, port: 80}}`:          "port",
+		`{mllp: {senders: [{key: svc_0123}]}}`:       "key",
+		`{mllp: {senders: [{from: 10.0.0.0/8}]}}`:    "key",
+		`{mllp: {clientCA: true}}`:                   "tlsSecret",
+		`{mllp: {service: {type: ExternalName}}}`:    "type",
 		`{gateway: {enabled: true, hosts: []}}`:      "hosts",
 		`{notify: {autoscaling: {enabled: true}}}`:   "autoscaling",
 	} {
@@ -258,8 +268,18 @@ func TestBase(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	base := map[string]string{}
 	for _, name := range []string{"ingest.yaml", "network.yaml", "notify.yaml", "process.yaml", "read.yaml", "verify.yaml"} {
-		want := madeFrom + files[name]
+		base[name] = files[name]
+	}
+	listening, err := render(`{configMap: svc, mllp: {enabled: true, tlsSecret: svc-mllp}}`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	base["mllp/mllp.yaml"] = listening["mllp.yaml"]
+	base["mllp/ingest.yaml"], _, _ = strings.Cut(listening["ingest.yaml"], "---\n") // a patch of the Deployment
+	for name, text := range base {
+		want := madeFrom + text
 		file := filepath.Join(baseFolder, name)
 		if *update {
 			if err := os.WriteFile(file, []byte(want), 0o644); err != nil {
@@ -274,8 +294,12 @@ func TestBase(t *testing.T) {
 
 // TestKustomize builds the base and the administration job as kubectl apply -k does.
 func TestKustomize(t *testing.T) {
-	for folder, atLeast := range map[string]int{baseFolder: 5, baseFolder + "/admin": 1} {
-		built, err := krusty.MakeKustomizer(krusty.MakeDefaultOptions()).Run(filesys.MakeFsOnDisk(), folder)
+	for folder, atLeast := range map[string]int{baseFolder: 5, baseFolder + "/admin": 1, "with MLLP": 5} {
+		files := filesys.MakeFsOnDisk()
+		if folder == "with MLLP" {
+			files, folder = withComponent(t, "mllp"), "/base"
+		}
+		built, err := krusty.MakeKustomizer(krusty.MakeDefaultOptions()).Run(files, folder)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -298,6 +322,107 @@ func TestKustomize(t *testing.T) {
 			if image := pod.Spec.Containers[0].Image; image != "svc:edit-me" {
 				t.Errorf("%s runs %s, which kustomization.yaml does not set", name, image)
 			}
+			if from := pod.Spec.Containers[0].EnvFrom; len(from) != 1 || !strings.HasPrefix(from[0].ConfigMapRef.Name, "svc-") {
+				t.Errorf("%s has variables from %v, not from what kustomization.yaml generates", name, from)
+			}
+		}
+	}
+}
+
+// withComponent returns the base at /base in memory, with a component.
+func withComponent(t *testing.T, name string) filesys.FileSystem {
+	t.Helper()
+	files := filesys.MakeFsInMemory()
+	for _, folder := range []string{"", name} {
+		entries, err := os.ReadDir(filepath.Join(baseFolder, folder))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, entry := range entries {
+			if entry.IsDir() {
+				continue
+			}
+			content, err := os.ReadFile(filepath.Join(baseFolder, folder, entry.Name()))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if folder == "" && entry.Name() == "kustomization.yaml" {
+				content = append(content, "components: ["+name+"]\n"...)
+			}
+			if err := files.WriteFile(path.Join("/base", folder, entry.Name()), content); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	return files
+}
+
+// TestMLLP: with MLLP, svc ingest listens on the port for the given senders, a Service of its own leads there, and the
+// network policies open the port for the given peers. Without it, none of that is the case.
+func TestMLLP(t *testing.T) {
+	const senders = `senders: [{key: key_0123456789abcdef, from: 10.1.0.0/16}, {key: key_00000000000000ff, client: bridge.example}]`
+	const plain = "addr=:2600,key=key_0123456789abcdef,from=10.1.0.0/16;addr=:2600,key=key_00000000000000ff,client=bridge.example"
+	for values, want := range map[string]struct {
+		env                 map[string]string
+		service, policy, in string
+		secret              string
+	}{
+		"":                          {},
+		`{mllp: {` + senders + `}}`: {},
+		`{mllp: {enabled: true, port: 2600, ` + senders + `}}`: {
+			map[string]string{"SVC_MLLP": plain}, "LoadBalancer 2600 mllp Local map[]", "mllp []", "2600", "",
+		},
+		`{mllp: {enabled: true, tlsSecret: hl7, clientCA: true, from: [{ipBlock: {cidr: 10.1.0.0/16}}], service: {type: NodePort, annotations: {a: b}}}}`: {
+			map[string]string{"SVC_MLLP_TLS_CERT": "/mllp/tls.crt", "SVC_MLLP_TLS_KEY": "/mllp/tls.key", "SVC_MLLP_TLS_CLIENT_CA": "/mllp/ca.crt"},
+			"NodePort 2575 mllp Local map[a:b]", "mllp [10.1.0.0/16]", "2575", "hl7",
+		},
+		`{mllp: {enabled: true, service: {type: ClusterIP}}, networkPolicies: {enabled: false}}`: {
+			nil, "ClusterIP 2575 mllp  map[]", "", "2575", "",
+		},
+	} {
+		files, err := render(values)
+		if err != nil {
+			t.Fatal(err)
+		}
+		objects, err := decode(files["mllp.yaml"] + "\n---\n" + files["ingest.yaml"])
+		if err != nil {
+			t.Fatal(err)
+		}
+		var service, policy, in, secret string
+		env := map[string]string{}
+		for _, object := range objects {
+			switch o := object.(type) {
+			case *core.Service:
+				if o.Name == "svc-mllp" {
+					p := o.Spec.Ports[0]
+					service = fmt.Sprint(o.Spec.Type, " ", p.Port, " ", p.TargetPort.String(), " ", o.Spec.ExternalTrafficPolicy, " ", o.Annotations)
+				}
+			case *networking.NetworkPolicy:
+				var peers []string
+				for _, from := range o.Spec.Ingress[0].From {
+					peers = append(peers, from.IPBlock.CIDR)
+				}
+				policy = fmt.Sprint(o.Spec.Ingress[0].Ports[0].Port.String(), " ", peers)
+			}
+		}
+		pod := pods(objects)["svc-ingest"].Spec
+		for _, v := range pod.Containers[0].Env {
+			if strings.HasPrefix(v.Name, "SVC_MLLP") {
+				env[v.Name] = v.Value
+			}
+		}
+		for _, p := range pod.Containers[0].Ports {
+			if p.Name == "mllp" {
+				in = fmt.Sprint(p.ContainerPort)
+			}
+		}
+		for _, v := range pod.Volumes {
+			if v.Name == "mllp" {
+				secret = v.Secret.SecretName
+			}
+		}
+		if service != want.service || policy != want.policy || in != want.in || secret != want.secret || !maps.Equal(env, want.env) {
+			t.Errorf("%s: service %q, policy %q, port %q, secret %q, variables %v", values, service, policy, in, secret, env)
 		}
 	}
 }
