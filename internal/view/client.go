@@ -121,19 +121,31 @@ func (c *connection) connectCluster(cfg *Config, address *url.URL) error {
 	options.ContextTimeoutEnabled = true
 	options.ClusterStateReloadInterval = slotsEvery
 	options.MaintNotificationsConfig = &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}
-	options.NewClient = func(options *redis.Options) *redis.Client {
-		n := &node{now: c.now}
-		options.OnConnect = c.meet(n)
-		n.redis = redis.NewClient(options)
-		c.nodes.Store(n.redis, n)
-		return n.redis
-	}
+	options.NewClient = c.addNode
 	c.unknown = &node{now: c.now, redis: redis.NewClient(&redis.Options{Dialer: func(context.Context, string, string) (net.Conn, error) {
 		return nil, ErrAway
 	}})}
 	c.cluster = redis.NewClusterClient(options)
 	c.client = c.cluster
 	return nil
+}
+
+// addNode returns a client for a node that has joined the cluster, and forgets the nodes whose clients have been closed
+// since they left the cluster.
+func (c *connection) addNode(options *redis.Options) *redis.Client {
+	over, cancel := context.WithCancel(context.Background())
+	cancel()
+	c.nodes.Range(func(client, _ any) bool {
+		if left := client.(*redis.Client); errors.Is(left.Ping(over).Err(), redis.ErrClosed) { //nolint:errcheck // only clients are keys
+			c.nodes.Delete(left)
+		}
+		return true
+	})
+	n := &node{now: c.now}
+	options.OnConnect = c.meet(n)
+	n.redis = redis.NewClient(options)
+	c.nodes.Store(n.redis, n)
+	return n.redis
 }
 
 // slotsEvery is the interval at which the slot map of a cluster is reloaded, even if no call has failed.
