@@ -35,7 +35,7 @@ func front(t *testing.T, scopes ...access.Scope) (conn net.Conn, token string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &lifecycle.Server{Name: "test", Handler: h.router, Listener: listener, Within: time.Second}
+	s := &lifecycle.Server{Handler: h.router, Listener: listener, Within: time.Second}
 	ctx, stop := context.WithCancel(context.WithoutCancel(t.Context()))
 	ended := make(chan error, 1)
 	go func() { ended <- s.Run(ctx) }()

@@ -111,7 +111,7 @@ func (h *service) public() *lifecycle.Server {
 	opened := make(chan struct{})
 	h.Ports = append(h.Ports, opened)
 	return &lifecycle.Server{
-		Name: "public", Address: h.config.Listen, Option: "listen", Handler: h.router, Wrap: h.shell.Listener,
+		Address: h.config.Listen, Option: "listen", Handler: h.router, Wrap: h.shell.Listener,
 		After: h.Ready, Opened: opened, Drain: h.config.Drain, Within: h.config.ShutdownWithin,
 	}
 }

@@ -28,7 +28,7 @@ func TestWhatIsNoRequest(t *testing.T) {
 	shell := &httpapi.Shell{Now: time.Now, Log: slog.New(slog.NewJSONHandler(&log, nil))}
 	h := &service{config: &config.Config{}, shell: shell, now: time.Now, Process: &lifecycle.Process{Health: lifecycle.NewHealth(nil, nil)}}
 	h.createRouter()
-	s := &lifecycle.Server{Name: "test", Handler: h.router, Listener: listener(t), Within: time.Second, Wrap: shell.Listener}
+	s := &lifecycle.Server{Handler: h.router, Listener: listener(t), Within: time.Second, Wrap: shell.Listener}
 	address := s.Listener.Addr().String()
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan error, 1)

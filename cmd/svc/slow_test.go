@@ -88,7 +88,7 @@ func TestSlowClientsAreCutOff(t *testing.T) {
 			}
 
 			began := time.Now()
-			s := &lifecycle.Server{Name: "test", Handler: h.router, Listener: listener, Within: time.Second, Patience: &c.patience}
+			s := &lifecycle.Server{Handler: h.router, Listener: listener, Within: time.Second, Patience: &c.patience}
 			ctx, stop := context.WithCancel(context.WithoutCancel(t.Context()))
 			ended := make(chan error, 1)
 			go func() { ended <- s.Run(ctx) }()

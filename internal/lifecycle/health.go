@@ -131,7 +131,7 @@ func (p *Process) Private(address string, metrics http.Handler) *Server {
 	} {
 		mux.HandleFunc("/debug/pprof/"+path, onLoopback(handler))
 	}
-	return &Server{Name: "private", Address: address, Option: "private-listen", Handler: mux, Within: time.Second}
+	return &Server{Address: address, Option: "private-listen", Handler: mux, Within: time.Second}
 }
 
 // onLoopback refuses requests from other machines, because a profile exposes memory and takes time to create.

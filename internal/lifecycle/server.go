@@ -12,9 +12,8 @@ import (
 
 // Server is one HTTP listener.
 type Server struct {
-	Name    string
 	Address string
-	Option  string // option that sets Address, for error messages
+	Option  string // option that sets Address; error messages name it
 	Handler http.Handler
 	After   []<-chan struct{} // channels that must be closed before the server starts to listen
 	Within  time.Duration     // time limit for open requests at a graceful shutdown
@@ -46,7 +45,7 @@ const headerAtMost = 64 << 10
 func (s *Server) Open(ctx context.Context) (err error) {
 	if s.Listener == nil {
 		if s.Listener, err = (&net.ListenConfig{}).Listen(ctx, "tcp", s.Address); err != nil {
-			return fmt.Errorf("listen for %s (--%s): %w", s.Name, s.Option, err)
+			return fmt.Errorf("listen (--%s): %w", s.Option, err)
 		}
 	}
 	return nil
@@ -94,7 +93,7 @@ func (s *Server) Run(ctx context.Context) error {
 	defer drained()
 	select {
 	case err := <-ended:
-		return fmt.Errorf("serve %s: %w", s.Name, err)
+		return fmt.Errorf("serve (--%s): %w", s.Option, err)
 	case <-late.Done():
 	}
 	grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.Within)
@@ -102,10 +101,10 @@ func (s *Server) Run(ctx context.Context) error {
 	if err := web.Shutdown(grace); errors.Is(err, context.DeadlineExceeded) {
 		err = web.Close()
 		if err != nil {
-			return fmt.Errorf("close %s: %w", s.Name, err)
+			return fmt.Errorf("close (--%s): %w", s.Option, err)
 		}
 	} else if err != nil {
-		return fmt.Errorf("stop %s: %w", s.Name, err)
+		return fmt.Errorf("stop (--%s): %w", s.Option, err)
 	}
 	return nil
 }

@@ -29,7 +29,7 @@ func TestDrain(t *testing.T) {
 		})
 	}
 	answer := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) })
-	s := &Server{Name: "test", Handler: answer, Listener: listener(t), Within: time.Second, Drain: time.Hour}
+	s := &Server{Handler: answer, Listener: listener(t), Within: time.Second, Drain: time.Hour}
 	ctx, stop := context.WithCancelCause(t.Context())
 	ended := make(chan error, 1)
 	go func() { ended <- s.Run(ctx) }()
