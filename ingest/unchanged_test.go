@@ -15,7 +15,7 @@ import (
 // TestActsThatChangeNothing: the response to an act that sets what is already set says so. Any other act has no such
 // warning, not even if it changes only a comment.
 func TestActsThatChangeNothing(t *testing.T) {
-	for path, c := range map[string]struct{ first, other string }{
+	for route, c := range map[string]struct{ first, other string }{
 		"POST /api/admin/terminology": {
 			`{"system":"local","code":"OB_HEM_ALERT","factorId":"high-hemorrhage","kind":"observation"}`,
 			`{"system":"local","code":"OB_HEM_ALERT","factorId":"high-hemorrhage","kind":"observation","comment":"new"}`,
@@ -26,12 +26,12 @@ func TestActsThatChangeNothing(t *testing.T) {
 			`{"locations":[{"pointOfCare":"OBTRIAGE"},{"pointOfCare":"LD","room":"9","roomId":9,"roomLabel":"LDR 10"}]}`,
 		},
 	} {
-		t.Run(path, func(t *testing.T) {
+		t.Run(route, func(t *testing.T) {
 			d := open(t)
 			d.administer()
 			d.unit()
 			d.Handler = mounted(d.config)
-			method, path, _ := strings.Cut(path, " ")
+			method, path, _ := strings.Cut(route, " ")
 			act := func(query, body string) bool {
 				t.Helper()
 				r := request("", strings.NewReader(body), "Authorization", "Bearer "+adminToken)
@@ -46,8 +46,13 @@ func TestActsThatChangeNothing(t *testing.T) {
 				query, body string
 				unchanged   bool
 			}{
-				{"dryRun=true", c.first, false}, {"", c.first, false}, {"", c.first, true}, {"dryRun=true", c.first, true},
-				{"", c.other, false}, {"", c.other, true}, {"", c.first, false},
+				{"dryRun=true", c.first, false},
+				{"", c.first, false},
+				{"", c.first, true},
+				{"dryRun=true", c.first, true},
+				{"", c.other, false},
+				{"", c.other, true},
+				{"", c.first, false},
 			} {
 				if act(step.query, step.body) != step.unchanged {
 					t.Errorf("step %d: unchanged %v", i, !step.unchanged)
