@@ -1,7 +1,9 @@
 package notifier_test
 
 import (
+	"fmt"
 	"maps"
+	"math/rand/v2"
 	"testing"
 	"time"
 
@@ -130,6 +132,86 @@ func TestStoppedReplayEndsAfterARestart(t *testing.T) {
 				r.settle(time.Hour)
 				if n := len(r.receiver.of("whk_1")); n != sent {
 					t.Errorf("%d requests after another restart", n-sent)
+				}
+				r.end()
+			})
+		})
+	}
+}
+
+// TestEveryDeliveryEnds: after any sequence of changes, commands, new settings and restarts, no delivery is pending once
+// the receivers have accepted all requests for long enough.
+func TestEveryDeliveryEnds(t *testing.T) {
+	for seed := range uint64(30) {
+		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+			bubble(t, func(t *testing.T, r *rig) {
+				random := rand.New(rand.NewPCG(seed, 1))
+				began, orders, replay, events := time.Now(), 0, "", []string{}
+				order := func(c outbound.Command) {
+					orders++
+					c.ID, c.Hospital, c.Endpoint = fmt.Sprintf("cmd_%d", orders), "north", "whk_1"
+					r.order(c)
+				}
+				wanted := func(w *subscriber.Webhook) {
+					w.Events = [][]string{{outbound.LevelChanged}, {outbound.RoomRescored}, {outbound.LevelChanged, outbound.RoomRescored}}[random.IntN(3)]
+				}
+				r.hook("north", "whk_1", wanted)
+				r.start()
+				for range 60 {
+					switch random.IntN(14) {
+					case 0, 1:
+						events = append(events, r.change("north", 7)...)
+					case 2:
+						r.receiver.set("whk_1", always([]sending.Result{ok(), refused(), status(500), status(500), status(422), {Class: hang}}[random.IntN(6)]))
+					case 3:
+						r.hook("north", "whk_1", wanted)
+					case 4:
+						r.hook("north", "whk_1", func(w *subscriber.Webhook) { w.Enabled = random.IntN(2) == 0 })
+					case 5:
+						if random.IntN(4) == 0 {
+							r.unhook("north", "whk_1")
+						}
+					case 6:
+						order(outbound.Command{
+							Verb: outbound.VerbReplay, Since: began, Only: outbound.SelectAll,
+							Events: []string{outbound.LevelChanged, outbound.RoomRescored},
+						})
+						replay = fmt.Sprintf("cmd_%d", orders)
+					case 7:
+						order(outbound.Command{Verb: outbound.VerbStop, Command: replay})
+					case 8:
+						order(outbound.Command{Verb: outbound.VerbTest})
+						if len(events) > 0 {
+							id := event.DeliveryID(events[random.IntN(len(events))], "whk_1", subscriber.ChannelWebhook)
+							order(outbound.Command{Verb: outbound.VerbRetry, Delivery: id})
+						}
+					case 9, 10:
+						if random.IntN(2) == 0 {
+							r.end()
+						} else {
+							r.commit()
+							r.settle(time.Duration(random.IntN(3)) * time.Second)
+							r.kill()
+						}
+						r.start()
+					default:
+						r.settle([]time.Duration{0, time.Second, time.Minute, time.Hour, time.Hour}[random.IntN(5)])
+					}
+				}
+				r.receiver.set("whk_1", always(ok()))
+				if _, there := r.settings.Webhook("north", "whk_1"); there {
+					r.hook("north", "whk_1", func(w *subscriber.Webhook) { w.Enabled = true })
+				}
+				r.settle(100 * time.Hour)
+				for id, d := range r.lists.deliveries {
+					if d.State == outbound.Pending {
+						t.Errorf("%s: %+v", id, d)
+					}
+				}
+				for id, p := range r.lists.progress {
+					if !p.Done {
+						t.Errorf("%s: %+v", id, p)
+					}
 				}
 				r.end()
 			})

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"svc/acuity"
+	"svc/acuity/hospital"
 	"svc/internal/stream"
 	"svc/schemas"
 )
@@ -70,7 +71,7 @@ func (d *Difference) Error() string {
 func position(p stream.Position) string { return fmt.Sprintf("%d:%d", p.Partition, p.Offset) }
 
 // laterWarnings are the codes of warnings that release 0.1.0 did not have. They have no effect on the state.
-var laterWarnings = []string{"after_birth", "census_newer"}
+var laterWarnings = []string{"after_birth", "census_newer", hospital.ReasonUnchanged}
 
 // placedWarnings are the codes of warnings to which release 0.1.0 gave no path, so each occurred at most
 // once in a change.
@@ -94,6 +95,16 @@ func WarningsAsRecorded(computed, recorded []acuity.Warning) (all []acuity.Warni
 		}
 	}
 	return all
+}
+
+// PreviewAsRecorded returns the computed preview of a dry run with the warnings that [WarningsAsRecorded] returns.
+func PreviewAsRecorded(computed, recorded *acuity.Preview) *acuity.Preview {
+	if computed == nil || recorded == nil {
+		return computed
+	}
+	p := *computed
+	p.Warnings = WarningsAsRecorded(computed.Warnings, recorded.Warnings)
+	return &p
 }
 
 // changedFields returns the names of the fields in which two changes differ.

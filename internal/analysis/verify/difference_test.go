@@ -18,10 +18,15 @@ func TestWarningsAsRecorded(t *testing.T) {
 		"another is due": {[]acuity.Warning{first, later}, nil, []acuity.Warning{first}},
 		"without places": {[]acuity.Warning{unread, first, alsoUnread}, []acuity.Warning{{Code: "value_unreadable"}, first}, []acuity.Warning{{Code: "value_unreadable"}, first}},
 		"at its place":   {[]acuity.Warning{unread, alsoUnread}, []acuity.Warning{alsoUnread}, []acuity.Warning{unread, alsoUnread}},
+		"unchanged":      {[]acuity.Warning{{Code: "unchanged"}}, nil, nil},
 		"at two places":  {[]acuity.Warning{later}, []acuity.Warning{{Code: "after_birth", Path: "signals[1]"}}, nil},
 	} {
 		if got := verify.WarningsAsRecorded(c.computed, c.recorded); !slices.Equal(got, c.want) {
 			t.Errorf("%s: %v, want %v", name, got, c.want)
+		}
+		preview := verify.PreviewAsRecorded(&acuity.Preview{Warnings: c.computed, Reason: "kept"}, &acuity.Preview{Warnings: c.recorded})
+		if !slices.Equal(preview.Warnings, c.want) || preview.Reason != "kept" {
+			t.Errorf("%s: preview %+v, want %v", name, preview, c.want)
 		}
 	}
 }

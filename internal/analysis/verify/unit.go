@@ -143,6 +143,7 @@ func (u *unitCheck) compareChange(c *acuity.Change, in stream.Position) {
 			want.Snapshot = c.Snapshot
 		}
 		want.Warnings = WarningsAsRecorded(want.Warnings, written.Warnings)
+		want.Preview = PreviewAsRecorded(want.Preview, written.Preview)
 		made, err = schemas.ChangeCodec.Encode(nil, &want)
 		if again, fault := schemas.ChangeCodec.Encode(nil, written); fault != nil || err != nil || string(again) != string(made) {
 			u.reportDifference(u.classifyChange(&want, written, in))
