@@ -137,7 +137,7 @@ func (f *fold) applyDelivery(offset int64, e *outbound.Entry) {
 	if d.State != outbound.Pending {
 		delete(h.asked, d.ID)
 		if d.Event == outbound.Alert {
-			one := withoutCommand(e)
+			one := endOfAlert(e)
 			f.recordEnded(h, offset, &one)
 		}
 	}

@@ -330,14 +330,15 @@ func (h *hospital) reportEnd(e *outbound.Entry) {
 	if h.owner.n.cfg.People == nil || e.Delivery.Event != outbound.Alert {
 		return
 	}
-	h.ended = append(h.ended, ended{h.owner.end, withoutCommand(e)})
+	h.ended = append(h.ended, ended{h.owner.end, endOfAlert(e)})
 	h.consider()
 }
 
-// withoutCommand returns a copy of the record of a webhook delivery that does not end the command that caused it.
-func withoutCommand(e *outbound.Entry) outbound.Entry {
+// endOfAlert returns what [People] needs of the final record of an alert to a webhook. It does not end the command that
+// caused the delivery, and omits the attempts, because there may be many such records.
+func endOfAlert(e *outbound.Entry) outbound.Entry {
 	one := *e
-	one.Command = ""
+	one.Command, one.Delivery.Attempts = "", nil
 	return one
 }
 
