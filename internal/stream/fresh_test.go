@@ -159,7 +159,7 @@ func TestEnsureWaitsForBrokersOfReplicas(t *testing.T) {
 }
 
 // TestAddressWithoutBroker: an address without a broker does not raise the number of replicas, neither of an existing
-// topic nor, after two minutes, of a new one.
+// topic nor, after ten minutes, of a new one.
 func TestAddressWithoutBroker(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, broker, said := freshRig(t, func(o *Options) { o.Brokers = []string{"localhost:9092", "localhost:9093"} }, 9092)
@@ -167,7 +167,7 @@ func TestAddressWithoutBroker(t *testing.T) {
 		defer c.Close()
 		topic := Topic{Name: "audit", Partitions: 1}
 		for range 2 {
-			ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
+			ctx, cancel := context.WithTimeout(t.Context(), 15*time.Minute)
 			err := c.Ensure(ctx, topic)
 			cancel()
 			if err != nil {

@@ -29,7 +29,7 @@ type Options struct {
 
 	// Replicas is the number of replicas of a new topic, and the minimum for an existing topic. 0 means 3, or the
 	// number of brokers if the cluster has fewer than 3. A new topic is created only once enough brokers are known:
-	// Replicas or, if Replicas is 0, as many as Brokers lists, but at most 3; for the latter it waits at most 2 minutes.
+	// Replicas or, if Replicas is 0, as many as Brokers lists, but at most 3; for the latter it waits at most 10 minutes.
 	Replicas int
 
 	Mechanism      string // "", PLAIN, SCRAM-SHA-256 or SCRAM-SHA-512

@@ -87,7 +87,7 @@ func (c topicAdmin) createMissing(ctx context.Context, t Topic, have kadm.TopicD
 var errFewBrokers = errors.New("fewer brokers than replicas")
 
 // brokersWithin is how long a new topic waits for as many brokers as the options list, at most maxReplicas.
-const brokersWithin = 2 * time.Minute
+const brokersWithin = 10 * time.Minute
 
 // enoughBrokers returns an error if fewer brokers are known than a new topic needs for its replicas. When brokers
 // start together, the first one responds before it knows the others. If the number of replicas is not set, the topic
