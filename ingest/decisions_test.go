@@ -116,6 +116,22 @@ func TestDecisions(t *testing.T) {
 		"an HD is its first part": {
 			say: []said{msg("A01", "080000-0600", "3=MBU&1.2.840.1&ISO^301")}, want: "MBU 301 20 pp-couplet",
 		},
+		"an A01 of class P places nobody": {
+			say: []said{msg("A01", "080000-0600", "2=P", "3="+ldr)}, want: "", warnings: "preadmission@PV1-2",
+		},
+		"an admit event of class P places nobody": {
+			say: []said{event("admit", "14:00:00", `,"roomId":4,"patientClass":"P"`)}, want: "", warnings: "preadmission@patientClass",
+		},
+		"an A01 after one of class P places": {
+			say: []said{msg("A01", "080000-0600", "2=P", "3="+ldr), msg("A01", "081000-0600", "3="+ldr)}, want: labor, warnings: "none",
+		},
+		"an A05 places nobody": {
+			say: []said{msg("A05", "080000-0600", "2=P", "3="+ldr)}, want: "", warnings: "event_ignored@MSH-9",
+		},
+		"an A11 cancels an admission that was sent twice": {
+			say:  []said{msg("A01", "080000-0600", "3="+ldr), msg("A01", "080500-0600", "3="+ldr), msg("A11", "081000-0600", "3="+ldr)},
+			want: "", warnings: "none",
+		},
 		"2 PV1-11 and PV1-42 are never the place": {
 			say: []said{msg("A01", "080000-0600", "3="+ldr, "11=MBU^301", "42=OBOR^OR1")}, want: labor,
 		},

@@ -104,6 +104,7 @@ var placeOfWarning = map[string]struct{ hl7, adt string }{
 	"location_without_room":    {"PV1-3", "location"},
 	"outside_unit":             {"PV1-3", "location"},
 	"place_differs":            {"PV1-3", "location"},
+	"preadmission":             {"PV1-2", "patientClass"},
 	"prior_place_differs":      {"PV1-6", "priorLocation"},
 	"room_label_differs":       {"PV1-3", "roomLabel"},
 	"same_room":                {"PV1-3", "location"},

@@ -86,9 +86,7 @@ func (n *builder) sortEvents(events []Event) {
 // admission before the transfers and discharges in that interval, because a patient cannot move or leave before the
 // admission. A later admission may be a return, so its position does not change.
 func (n *builder) moveAdmissionFirst() {
-	opens := func(t AppliedEvent) bool {
-		return t.Disposition == Applied && (t.Event.Type == acuity.A01 || t.Event.Type == acuity.A04)
-	}
+	opens := func(t AppliedEvent) bool { return t.Disposition == Applied && t.Event.admits() }
 	first := slices.IndexFunc(n.Events, opens)
 	if first < 1 || n.Events[first].Event.AtFrom == 0 {
 		return
@@ -116,21 +114,21 @@ func (n *builder) isFolded(t *AppliedEvent) bool {
 	return n.how.FoldAt != 0 && strings.HasPrefix(t.Event.ID, foldedID)
 }
 
-// sameRoom reports whether two locations are the same room.
-func (n *builder) sameRoom(a, b *acuity.Location) bool {
-	return a == b || *a == *b || (n.how.SameRoom != nil && !a.IsZero() && !b.IsZero() && n.how.SameRoom(a, b))
-}
-
 // apply applies an event that was not canceled.
 func (n *builder) apply(t *AppliedEvent) {
 	switch t.Event.Type {
 	case acuity.A06, acuity.A07:
 		if !n.Open && n.ClosedAt != 0 && t.At <= n.ClosedAt {
-			t.Disposition, t.Remarks = AfterDischarge, t.Remarks|remarkAfterDischarge // the class change is not newer than the discharge
+			t.Disposition, t.Remarks = afterDischarge, t.Remarks|remarkAfterDischarge // the class change is not newer than the discharge
 			return
 		}
 		n.admit(t)
 	case acuity.A01:
+		if t.Event.isPreadmission() {
+			t.Remarks |= remarkPreadmission
+			n.update(t)
+			return
+		}
 		n.admit(t)
 	case acuity.A04:
 		if n.Open && n.Class == 'I' {
@@ -180,7 +178,7 @@ func (n *builder) transfer(t *AppliedEvent) {
 	e := t.Event
 	switch {
 	case !n.Open && n.ClosedAt != 0:
-		t.Disposition, t.Remarks = AfterDischarge, t.Remarks|remarkAfterDischarge
+		t.Disposition, t.Remarks = afterDischarge, t.Remarks|remarkAfterDischarge
 		return
 	case !n.Open: // the admission was never sent (docs/decisions.md#first-message)
 		n.applyDetails(t)
@@ -237,8 +235,8 @@ func (n *builder) discharge(t *AppliedEvent) {
 	n.countMove(t, from)
 }
 
-// update applies an update (A08), or the registration (A04) of an inpatient. Only an A08 can open the visit or move
-// the patient, and only if the hospital's setting Options.TrustA08 allows it.
+// update applies an update (A08), the registration (A04) of an inpatient, or a pre-admission. Only an A08 can open the
+// visit or move the patient, and only if the hospital's setting Options.TrustA08 allows it.
 func (n *builder) update(t *AppliedEvent) {
 	e := t.Event
 	n.applyDetails(t)
@@ -255,7 +253,7 @@ func (n *builder) update(t *AppliedEvent) {
 		n.openVisit(t.At)
 		t.begins = true
 		n.move(t)
-	case n.Open && !n.sameRoom(n.Stays[n.stay].Place(), e.Place):
+	case n.Open && !n.sameRoom(n.Stays[n.stay].Place(), e.Place) && !e.isPreadmission():
 		if trusted {
 			n.move(t)
 			return
@@ -337,8 +335,11 @@ func (n *builder) applyNewDetails(t *AppliedEvent) bool {
 // primary factor and the diagnoses.
 func (n *builder) applyDetails(t *AppliedEvent) {
 	e := t.Event
-	// The registration (A04) of an inpatient does not make the visit outpatient.
-	if e.Class != 0 && (e.Type != acuity.A04 || !n.Open || n.Class != 'I') {
+	switch {
+	case e.Class == 0:
+	case e.Type == acuity.A04 && n.Open && n.Class == 'I': // the registration of an inpatient does not make the visit outpatient
+	case e.isPreadmission() && n.Open: // the patient is already here
+	default:
 		n.Class = e.Class
 	}
 	replace(&n.Service, e.Service)

@@ -1,6 +1,7 @@
 package adt
 
 import (
+	"cmp"
 	"time"
 
 	"svc/acuity"
@@ -107,9 +108,11 @@ func (n *builder) cancel() {
 			n.cancelKeyed(c)
 		}
 	}
+	n.cancelRepeatedAdmissions()
 	for i := range n.Events {
 		if c := &n.Events[i]; IsCancel(c.Event.Type) && c.Disposition == Applied && c.Event.Cancels == 0 {
 			n.cancelLatest(i)
+			n.cancelRepeatedAdmissions() // so that the next cancel finds an event that is not canceled yet
 		}
 	}
 	n.voidAfterCancelledAdmit()
@@ -149,7 +152,7 @@ func (n *builder) cancelKeyed(c *AppliedEvent) {
 	case best >= 0:
 		n.cancelEvent(c, &n.Events[best], true)
 	case n.how.FoldAt != 0 && max(key.from, key.to.Add(-time.Second)) <= n.how.FoldAt:
-		c.Disposition, c.Remarks = CancelTooLate, c.Remarks|remarkTooLate
+		c.Disposition, c.Remarks = cancelTooLate, c.Remarks|remarkTooLate
 	default:
 		n.markWaiting(c)
 	}
@@ -248,18 +251,67 @@ func (n *builder) voidAfterCancelledAdmit() {
 		t := &n.Events[i]
 		switch t.Event.Type { //nolint:exhaustive // other types neither open a visit nor need one
 		case acuity.A01, acuity.A04:
-			switch t.Disposition { //nolint:exhaustive // other dispositions have no effect
-			case Cancelled:
+			switch {
+			case !t.Event.admits():
+			case t.Disposition == Cancelled:
 				void = true
-			case Applied:
+			case t.Disposition == Applied:
 				void = false
 			}
 		case acuity.A02, acuity.A03, acuity.A06, acuity.A07:
 			if void && t.Disposition == Applied {
-				t.Disposition = AdmitCancelled
+				t.Disposition = admitCancelled
 			}
 		}
 	}
+}
+
+// cancelRepeatedAdmissions extends the cancel of an admission or registration to the other events of the same type, the
+// same stay and the same room that were recorded no later than the cancel (docs/decisions.md#cancelled-admit). They
+// repeat the canceled event with a different time, and had no effect of their own; without this function, they would
+// keep the patient in the room. An admission to another room counts as a move.
+func (n *builder) cancelRepeatedAdmissions() {
+	for i := range n.Events {
+		c := &n.Events[i]
+		if kind := c.Event.Type; c.withdrawnAt == 0 || kind != acuity.A01 && kind != acuity.A04 {
+			continue
+		}
+		from, to := i, i+1
+		for from > 0 && !n.Events[from-1].endsAdmission(c.Event.Type) {
+			from--
+		}
+		for to < len(n.Events) && !n.Events[to].endsAdmission(c.Event.Type) {
+			to++
+		}
+		for j := from; j < to; j++ {
+			t := &n.Events[j]
+			if t.Event.Type == c.Event.Type && t.Disposition == Applied && t.Event.stated() <= c.withdrawnAt &&
+				n.sameRoom(t.Event.Place, c.Event.Place) && !n.isFolded(t) {
+				t.Disposition = Cancelled
+			}
+		}
+	}
+}
+
+// endsAdmission reports whether a later event of the given type, A01 or A04, admits or registers the patient again,
+// because t discharged the patient or changed the class in between.
+func (t *AppliedEvent) endsAdmission(kind acuity.EventType) bool {
+	switch t.Event.Type { //nolint:exhaustive // other types leave the patient admitted
+	case acuity.A03, acuity.A06, acuity.A07:
+		return t.Disposition == Applied
+	case acuity.A01:
+		return t.Disposition == Applied && kind == acuity.A04 && t.Event.admits()
+	default:
+		return false
+	}
+}
+
+// stated returns when an event was last stated: the time of the Encounter's version, or else [Event.Recorded].
+func (e *Event) stated() acuity.Instant {
+	if e.Resource == "" {
+		return e.Recorded()
+	}
+	return max(e.Recorded(), cmp.Or(e.UpdatedAt, e.ReceivedAt))
 }
 
 // cancelRepeatedDischarges extends the cancel of a discharge to the other discharges of the same stay that were recorded

@@ -88,6 +88,17 @@ func (e *Event) NamesNoPlace(isWard func(*acuity.Location) bool) bool {
 	return e.Resource != "" && isWard != nil && isWard(e.Place)
 }
 
+// isPreadmission reports whether an admission (A01) has the class P, pre-admission: the patient has not arrived yet, so
+// the event does not place her (docs/decisions.md#preadmission). An event that replaces folded ones keeps its location.
+func (e *Event) isPreadmission() bool {
+	return e.Type == acuity.A01 && e.Class == 'P' && !strings.HasPrefix(e.ID, foldedID)
+}
+
+// admits reports whether an event admits or registers the patient.
+func (e *Event) admits() bool {
+	return e.Type == acuity.A01 && !e.isPreadmission() || e.Type == acuity.A04
+}
+
 // Compare orders events by time, EVN-2, type and location text (docs/decisions.md#equal-times). Additional fields
 // break the remaining ties, so the order is total.
 func (e *Event) Compare(o *Event) int {

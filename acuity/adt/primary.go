@@ -186,7 +186,7 @@ func (p *primaryFold) step(t *AppliedEvent) {
 	}
 	f := p.facts(t, t.At)
 	here := f.kind
-	admit := e.Type == acuity.A01 || e.Type == acuity.A04 || e.Type == acuity.A06 || e.Type == acuity.A07
+	admit := e.admits() || e.Type == acuity.A06 || e.Type == acuity.A07
 	placing := admit || t.moved || t.begins
 	changed := placing && p.last != nil && (here != p.here || (here >= areaObstetric && f.PointOfCare != p.where))
 	if changed {

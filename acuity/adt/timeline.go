@@ -80,7 +80,7 @@ func (t *AppliedEvent) EndsNothing() bool {
 // IsWithdrawn reports whether the event no longer counts: it was canceled, it depended on a canceled admission, or
 // its Encounter was canceled or entered in error.
 func (t *AppliedEvent) IsWithdrawn() bool {
-	return t.Disposition == Cancelled || t.Disposition == AdmitCancelled || t.Disposition == Void
+	return t.Disposition == Cancelled || t.Disposition == admitCancelled || t.Disposition == Void
 }
 
 // Disposition is the outcome of an event.
@@ -93,11 +93,11 @@ const (
 	OtherType                     // an event type without effect
 	Void                          // an event whose Encounter was canceled or entered in error (docs/decisions.md#cancelled-encounter)
 	Cancelled                     // an event that another event canceled
-	AdmitCancelled                // an event that depended on a canceled admission (docs/decisions.md#cancelled-admit)
+	admitCancelled                // an event that depended on a canceled admission (docs/decisions.md#cancelled-admit)
 	CancelWaiting                 // a cancel whose event has not arrived yet
-	CancelTooLate                 // a cancel of a folded event (docs/decisions.md#folded-events)
+	cancelTooLate                 // a cancel of a folded event (docs/decisions.md#folded-events)
 	SameRoom                      // a transfer to the current room
-	AfterDischarge                // a transfer after the discharge (docs/decisions.md#first-message)
+	afterDischarge                // a transfer after the discharge (docs/decisions.md#first-message)
 	AlreadyDischarged             // a second discharge
 	LocationMissing               // a transfer without a destination
 	TooOld                        // an event older than the folded events (docs/decisions.md#folded-events)
@@ -108,9 +108,9 @@ const (
 func (f Disposition) Reason() string {
 	return [...]string{
 		Applied: "", Duplicate: "duplicate", OtherType: "event_type", Void: "",
-		Cancelled: "cancelled", AdmitCancelled: "admit_cancelled",
-		CancelWaiting: "", CancelTooLate: "cancel_too_late", SameRoom: "same_room",
-		AfterDischarge: "transfer_after_discharge", AlreadyDischarged: "already_discharged",
+		Cancelled: "cancelled", admitCancelled: "admit_cancelled",
+		CancelWaiting: "", cancelTooLate: "cancel_too_late", SameRoom: "same_room",
+		afterDischarge: "transfer_after_discharge", AlreadyDischarged: "already_discharged",
 		LocationMissing: "location_missing", TooOld: "event_too_old",
 	}[f]
 }
@@ -122,15 +122,16 @@ const (
 	remarkPlaceDiffers   Remarks = 1 << iota // an update names a different location
 	remarkPriorDiffers                       // PV1-6 differs from the visit's location (docs/decisions.md#prior-location)
 	remarkWaiting                            // a cancel waits for the event that it cancels
-	remarkAfterDischarge                     // see AfterDischarge
-	remarkTooLate                            // see CancelTooLate and TooOld
+	remarkAfterDischarge                     // see afterDischarge
+	remarkTooLate                            // see cancelTooLate and TooOld
 	remarkFuture                             // event time more than 5 min after the receipt (docs/decisions.md#future-times)
+	remarkPreadmission                       // an admission of class P does not place the patient (docs/decisions.md#preadmission)
 )
 
 // remarkCodes are the stable codes of the remarks, indexed by bit.
 var remarkCodes = [...]string{
 	"place_differs", "prior_place_differs", "cancel_waiting",
-	"transfer_after_discharge", "event_too_old", "time_in_future",
+	"transfer_after_discharge", "event_too_old", "time_in_future", "preadmission",
 }
 
 // Codes returns the stable code of each warning.
@@ -160,6 +161,11 @@ type Options struct {
 	// Filtered reports whether the caller has already removed the events that are too old (see [Event.IsTooOld]), as
 	// is necessary if the events come from several visits.
 	Filtered bool
+}
+
+// sameRoom reports whether two locations are the same room.
+func (n *builder) sameRoom(a, b *acuity.Location) bool {
+	return a == b || *a == *b || (n.how.SameRoom != nil && !a.IsZero() && !b.IsZero() && n.how.SameRoom(a, b))
 }
 
 // CancelsWaiting returns the number of cancels whose target event has not arrived by the instant now. A cancel is

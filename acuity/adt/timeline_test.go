@@ -44,6 +44,8 @@ func cancel(id string, kind acuity.EventType, at, key int, place string) acuity.
 	return e
 }
 
+func preadmitted(e *acuity.Event) { e.Class = 'P' }
+
 func with(e acuity.Event, change func(*acuity.Event)) acuity.Event {
 	change(&e)
 	return e
@@ -218,6 +220,92 @@ var visits = map[string]struct {
 			event("a", acuity.A01, 0, "LD^1"), event("b", acuity.A03, 9, ""), event("c", acuity.A01, 30, "LD^2"), event("d", acuity.A03, 40, ""), cancel("e", acuity.A13, 50, 40, ""),
 		},
 		want: "1 0 to 9 2 30 class I moves 3 d:cancelled",
+	},
+	"cancel of a repeated admission": {
+		events: []acuity.Event{event("a", acuity.A01, 0, "LD^1"), event("b", acuity.A01, 9, "LD^1"), cancel("c", acuity.A11, 20, 9, "")},
+		want:   "closed moves 0 a:cancelled b:cancelled",
+	},
+	"cancel of an admission that was repeated": {
+		events: []acuity.Event{
+			event("a", acuity.A01, 0, "LD^1"), event("b", acuity.A01, 9, "LD^1"), event("c", acuity.A02, 12, "LD^3"), cancel("d", acuity.A11, 20, 0, ""),
+		},
+		want: "closed moves 0 a:cancelled b:cancelled c:admit_cancelled",
+	},
+	"an admission to another room is a move, and its cancel restores the room (R11)": {
+		events: []acuity.Event{event("a", acuity.A01, 0, "LD^1"), event("b", acuity.A01, 9, "LD^2"), cancel("c", acuity.A11, 20, -1, "")},
+		want:   "1 0 class I moves 1 b:cancelled",
+	},
+	"cancel of a repeated admission, without key": {
+		events: []acuity.Event{event("a", acuity.A01, 0, "LD^1"), event("b", acuity.A01, 9, "LD^1"), cancel("c", acuity.A11, 20, -1, "")},
+		want:   "closed moves 0 a:cancelled b:cancelled",
+	},
+	"cancel of a repeated admission leaves the registration, and the next cancel ends that": {
+		events: []acuity.Event{
+			event("a", acuity.A04, 0, "TRI^2"), event("b", acuity.A01, 9, "LD^1"), event("c", acuity.A01, 12, "LD^1"), cancel("d", acuity.A11, 20, -1, ""),
+			event("e", acuity.A08, 25, ""), cancel("f", acuity.A11, 30, -1, ""), event("g", acuity.A04, 40, "TRI^3"),
+		},
+		want: "3 40 class O moves 1 a:cancelled b:cancelled c:cancelled",
+	},
+	"cancel of a repeated registration": {
+		events: []acuity.Event{event("a", acuity.A04, 0, "TRI^2"), event("b", acuity.A04, 9, "TRI^2"), cancel("c", acuity.A11, 20, -1, "")},
+		want:   "closed moves 0 a:cancelled b:cancelled",
+	},
+	"an admission recorded after the cancel stands": {
+		events: []acuity.Event{event("a", acuity.A01, 0, "LD^1"), cancel("b", acuity.A11, 5, 0, ""), event("c", acuity.A01, 9, "LD^2")},
+		want:   "2 9 class I moves 1 a:cancelled",
+	},
+	"an admission after a discharge stands": {
+		events: []acuity.Event{
+			event("a", acuity.A01, 0, "LD^1"), event("b", acuity.A03, 9, ""), event("c", acuity.A01, 30, "LD^2"), cancel("d", acuity.A11, 50, 30, ""),
+		},
+		want: "1 0 to 9 closed class I moves 2 c:cancelled",
+	},
+	"an admission before a change of class stands": {
+		events: []acuity.Event{
+			event("a", acuity.A01, 0, "LD^1"), event("b", acuity.A07, 9, "LD^1"), event("c", acuity.A01, 30, "LD^1"), cancel("d", acuity.A11, 50, 30, ""),
+		},
+		want: "1 0 class O moves 2 c:cancelled",
+	},
+	"cancel of an admission that an Encounter repeats": {
+		events: []acuity.Event{
+			event("a", acuity.A01, 0, "LD^1"), with(event("b", acuity.A01, 9, "LD^1"), func(e *acuity.Event) { e.Resource = "E" }), cancel("c", acuity.A11, 20, 0, ""),
+		},
+		want: "closed moves 0 a:cancelled b:cancelled",
+	},
+	"a version of the Encounter after the cancel stands": {
+		events: []acuity.Event{
+			event("a", acuity.A01, 0, "LD^1"),
+			with(event("b", acuity.A01, 9, "LD^1"), func(e *acuity.Event) { e.Resource, e.UpdatedAt = "E", minute(30) }), cancel("c", acuity.A11, 20, 0, ""),
+		},
+		want: "1 9 class I moves 1 a:cancelled",
+	},
+	"a pre-admission does not place": {
+		events: []acuity.Event{with(event("a", acuity.A01, 0, "LD^1"), preadmitted), event("b", acuity.A08, 9, "LD^1")},
+		want:   "closed class P moves 0 a!preadmission",
+	},
+	"an admission after a pre-admission places": {
+		events: []acuity.Event{
+			with(event("a", acuity.A01, 0, "LD^1"), preadmitted), with(event("b", acuity.A01, 60, "LD^2"), func(e *acuity.Event) { e.Class = 'I' }),
+		},
+		want: "2 60 class I moves 1 a!preadmission",
+	},
+	"a trusted pre-admission does not place either": {
+		events: []acuity.Event{with(event("a", acuity.A01, 0, "LD^1"), preadmitted)}, how: Options{TrustA08: true},
+		want: "closed class P moves 0 a!preadmission",
+	},
+	"a pre-admission of a patient who is here changes neither room nor class": {
+		events: []acuity.Event{event("a", acuity.A01, 0, "LD^1"), with(event("b", acuity.A01, 9, "LD^2"), preadmitted)},
+		want:   "1 0 class I moves 1 b!preadmission",
+	},
+	"a registration of class P places, because the patient has arrived": {
+		events: []acuity.Event{with(event("a", acuity.A04, 0, "TRI^2"), preadmitted)}, want: "2 0 class P moves 1",
+	},
+	"a pre-admission is not the next admission (R4)": {
+		events: []acuity.Event{
+			event("a", acuity.A01, 0, "LD^1"), with(event("b", acuity.A01, 9, "LD^2"), preadmitted), event("c", acuity.A02, 12, "LD^2"),
+			with(cancel("d", acuity.A11, 20, 0, ""), func(e *acuity.Event) { e.RecordedAt = minute(5) }),
+		},
+		want: "closed class P moves 0 a:cancelled b!preadmission c:admit_cancelled",
 	},
 	"discharge alone (R14)": {events: []acuity.Event{event("a", acuity.A03, 0, "LD^1")}, want: "closed moves 0"},
 	"second discharge": {

@@ -216,7 +216,7 @@ func (w *world) event() acuity.Event {
 	e := acuity.Event{
 		ID: fmt.Sprint("e", w.n), Digest: "d",
 		Type: pick(w.t, "type", acuity.A01, acuity.A01, acuity.A04, acuity.A02, acuity.A02, acuity.A02, acuity.A03, acuity.A08, acuity.A11, acuity.A12, acuity.A13, acuity.EventOther),
-		At:   w.ago(-3, 200), Visit: pick(w.t, "visit", "v1", "v2", "v3", "v4"), Class: pick(w.t, "class", byte(0), 'I', 'O'),
+		At:   w.ago(-3, 200), Visit: pick(w.t, "visit", "v1", "v2", "v3", "v4"), Class: pick(w.t, "class", byte(0), 'I', 'O', 'P'),
 	}
 	e.Patient, e.AdmissionType = "p"+e.Visit[1:], pick(w.t, "admission type", byte(0), 0, 0, 'L')
 	if pick(w.t, "evn2", false, true) {

@@ -117,7 +117,9 @@ var spanish = map[string]string{
 		"corrija subject o partOf.",
 	"part_of_unknown_patient": "No se conoce a la paciente del Encounter de partOf, así que no se unieron; " +
 		"envíe el Patient con su número de historia clínica.",
-	"place_differs":       "La actualización indica otra ubicación, pero no traslada a la paciente; para un traslado, envíe un A02.",
+	"place_differs": "La actualización indica otra ubicación, pero no traslada a la paciente; para un traslado, envíe un A02.",
+	"preadmission": "Un A01 de clase P anuncia a una paciente que aún no ha llegado, así que no se le asignó habitación; cuando llegue, " +
+		"envíe un A01 con su clase, por ejemplo I.",
 	"prior_place_differs": "PV1-6 no coincide con la ubicación conocida de la visita; compruebe que no se perdió un traslado.",
 	"reference_unresolved": "El Medication o Location no está en la solicitud, así que se usó su último contenido; " +
 		"inclúyalo si es nuevo.",

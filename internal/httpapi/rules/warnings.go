@@ -243,6 +243,11 @@ var Warnings = []Warning{
 		"place_differs", Unused, ByState,
 		"The update names a different location, but an update does not move the patient; send an A02 for a transfer.",
 	},
+	{
+		"preadmission", Unused, ByState,
+		"An A01 of class P announces a patient who has not arrived, so she was not assigned to a room; when she arrives, send an A01 " +
+			"with her class, such as I.",
+	},
 	{"prior_place_differs", Used, ByState, "PV1-6 differs from the known location of the visit; check that no transfer was lost."},
 	{
 		"reference_unresolved", Used, ByFHIR,
