@@ -89,6 +89,9 @@ func (o object) censusRoom() acuity.CensusRoom {
 	since, delivered := o.moment("primaryFactorSince"), o.moment("deliveredAt")
 	row.PrimarySince, row.PrimarySinceFrom = o.resolve(since), since.Start()
 	row.DeliveredAt, row.DeliveredFrom = o.resolve(delivered), delivered.Start()
+	if o.isNull("deliveredAt") {
+		row.WithdrawBirth()
+	}
 	var list [][]byte
 	list, row.HasModifiers = o.list("modifiers")
 	for i, raw := range list {
@@ -193,7 +196,7 @@ type censusRoomShape struct {
 	PrimaryFactorSince string           `json:"primaryFactorSince,omitempty" pattern:"time"`
 	Modifiers          []string         `json:"modifiers,omitempty" maxItems:"100" doc:"Ids of modifiers in the catalogue."`
 	Diagnoses          []diagnosisShape `json:"diagnoses,omitempty" maxItems:"100"`
-	DeliveredAt        string           `json:"deliveredAt,omitempty" pattern:"time"`
+	DeliveredAt        string           `json:"deliveredAt,omitempty" pattern:"time" doc:"Time of birth. null withdraws an earlier deliveredAt and deliveryMode of the patient."`
 	DeliveryMode       string           `json:"deliveryMode,omitempty" enum:"vaginal,cesarean"`
 	Newborns           []newbornShape   `json:"newborns,omitempty" maxItems:"10"`
 }

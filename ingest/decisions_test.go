@@ -132,6 +132,13 @@ func TestDecisions(t *testing.T) {
 			say:  []said{msg("A01", "080000-0600", "3="+ldr), msg("A01", "080500-0600", "3="+ldr), msg("A11", "081000-0600", "3="+ldr)},
 			want: "", warnings: "none",
 		},
+		"null withdraws a birth": {
+			say: []said{
+				{"census", `{"asOf":"2026-03-04T15:00:00Z","rooms":[{"roomId":4,"status":"occupied","area":"LDR","deliveredAt":"2026-03-04T14:50:00Z"}]}`},
+				{"census", `{"asOf":"2026-03-04T15:10:00Z","rooms":[{"roomId":4,"status":"occupied","deliveredAt":null}]}`},
+			},
+			want: "4 60 labor-standard", warnings: "none",
+		},
 		"2 PV1-11 and PV1-42 are never the place": {
 			say: []said{msg("A01", "080000-0600", "3="+ldr, "11=MBU^301", "42=OBOR^OR1")}, want: labor,
 		},

@@ -115,6 +115,11 @@ func (o object) find(name string) (raw []byte, ok bool) {
 	return raw, true
 }
 
+// isNull reports whether the body has a field with the value null.
+func (o object) isNull(name string) bool {
+	return slices.ContainsFunc(o.fields, func(f member) bool { return string(f.name) == name && f.raw[0] == 'n' })
+}
+
 // text reads a string and removes control characters and surrounding spaces. A required string must not be empty
 // after that.
 func (o object) text(name string) string {

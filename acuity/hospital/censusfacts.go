@@ -23,6 +23,9 @@ func (t *censusIntake) describe(f *facts.CensusFacts, row *acuity.CensusRoom) {
 	if row.Class != 0 {
 		f.Class = row.Class
 	}
+	if row.WithdrawsBirth() {
+		f.DeliveredAt, f.Cesarean = 0, false
+	}
 	if row.DeliveredAt != 0 {
 		f.DeliveredAt = acuity.Keep(f.DeliveredAt, row.DeliveredFrom, min(row.DeliveredAt, t.in.Observation.ReceivedAt))
 	}

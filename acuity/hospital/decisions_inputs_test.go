@@ -88,7 +88,7 @@ func census(at float64, rows ...acuity.CensusRoom) acuity.Observation {
 //
 //   - the id of a primary factor or a modifier, or an ICD-10-CM or SNOMED CT code
 //   - "area=", "visit=", "label=", "class=" or "service=" with a value
-//   - "since=" or "born=" with a number of minutes
+//   - "since=" or "born=" with a number of minutes, or "not-born" to withdraw the birth
 //   - "baby", or "baby=" with a primary factor
 //   - "cesarean"
 //   - "no-modifiers", "no-diagnoses" or "no-babies" for an empty list
@@ -111,6 +111,8 @@ func holds(id int32, words ...string) acuity.CensusRoom {
 			row.PrimarySince = minuteOf(value)
 		case "born":
 			row.DeliveredAt = minuteOf(value)
+		case "not-born":
+			row.WithdrawBirth()
 		case "cesarean":
 			row.Cesarean = true
 		case "baby":

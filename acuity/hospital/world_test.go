@@ -316,6 +316,8 @@ func (w *world) census() *acuity.Census {
 			}
 			if row.DeliveredAt = pick(w.t, "delivered", 0, 0, 0, w.ago(0, 90)); row.DeliveredAt != 0 {
 				row.DeliveredFrom, _ = w.startOf(row.DeliveredAt)
+			} else if pick(w.t, "withdrawn", false, false, true) {
+				row.WithdrawBirth()
 			}
 		}
 		c.Rooms = append(c.Rooms, row)
