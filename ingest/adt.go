@@ -351,7 +351,7 @@ type adtShape struct {
 	Location          *locationShape   `json:"location,omitempty"`
 	PriorRoomID       int32            `json:"priorRoomId,omitempty" minimum:"0" maximum:"2147483647"`
 	PriorLocation     *locationShape   `json:"priorLocation,omitempty"`
-	PatientClass      string           `json:"patientClass,omitempty" enum:"I,O,E,P,R,B,N,C,U" doc:"HL7 table 0004."`
+	PatientClass      string           `json:"patientClass,omitempty" enum:"I,O,E,P,R,B,N,C,U" doc:"HL7 table 0004. An admission (A01) of class P does not assign a room."`
 	Service           string           `json:"service,omitempty" maxLength:"64"`
 	PrimaryFactor     string           `json:"primaryFactor,omitempty" maxLength:"64" doc:"Id of a primary factor in the catalogue."`
 	Diagnoses         []diagnosisShape `json:"diagnoses,omitempty" maxItems:"100" doc:"All diagnoses of the visit; an empty list clears them."`
