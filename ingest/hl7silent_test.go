@@ -184,7 +184,7 @@ func (m *parted) another(f messageFact) string {
 		return pick("Y")
 	case "PID-25.1":
 		return pick("3", "4")
-	case "NK1-3.1":
+	case "NK1-3.1", "NK1-3.4":
 		return pick("MTH", "FTH")
 	case "PV1-2.1":
 		return pick("E", "I")
@@ -280,6 +280,8 @@ func (m *parted) isOverridden(f messageFact) bool {
 		return f.value == m.first("PV1", 19, 1)
 	case "NK1-3.1", "NK1-33.1", "NK1-33.5": // the mother in PID-21 takes precedence, then the first NK1 with the mother
 		return m.first("PID", 21, 1) != "" || own(3, 1) != "MTH" && own(33, 1) == "" || own(3, 1) != "MTH" && f.field == 33 || f.component == 5
+	case "NK1-3.4": // the first code takes precedence
+		return own(3, 1) == "MTH" || m.first("PID", 21, 1) != "" || own(33, 1) == ""
 	case "PV1-10.2", "PV1-10.5":
 		return true
 	case "DG1-2.1":

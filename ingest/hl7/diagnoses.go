@@ -24,7 +24,7 @@ func (d *decoder) readDiagnoses() {
 	for i, s := range d.dg1 {
 		before := len(d.event.Diagnoses)
 		action := d.at(d.field(s, 21), 1)
-		deletes := d.codesOf(s, d.field(s, 3), i+1, string(action) == "D")
+		deletes := d.codesOf(s, d.field(s, 3), i+1, isCode(action, "D"))
 		if len(d.event.Diagnoses) == before {
 			cleared = cleared || deletes
 			continue
@@ -33,7 +33,7 @@ func (d *decoder) readDiagnoses() {
 			continue
 		}
 		delta = true
-		if a := string(action); a != "A" && a != "U" && a != "D" {
+		if !isCode(action, "A") && !isCode(action, "U") && !isCode(action, "D") {
 			d.warnAt(warnAction, position{"DG1", i + 1, 21})
 		}
 	}

@@ -1,6 +1,7 @@
 package hl7
 
 import (
+	"bytes"
 	"strconv"
 	"strings"
 	"time"
@@ -213,12 +214,37 @@ func (d *decoder) time(field []byte, at position) (stamp, bool) {
 	if isBlank(text) { // only the first component of the field is a time
 		return stamp{}, false
 	}
-	t, ok := d.parse(text)
+	t, ok := d.parse(coarsened(text, d.Message.at(field, 2)))
 	if !ok {
 		d.warnAt(warnTime, at)
 	}
 	return t, ok
 }
+
+// coarsened shortens a time to the precision in its second component, which versions before 2.6 define: Y, L (month), D,
+// H, M or S. Some senders fill the digits beyond that precision with zeros.
+func coarsened(text, precision []byte) []byte {
+	if len(precision) == 0 {
+		return text
+	}
+	digits := digitsOf[string(trim(precision))]
+	text = trim(text)
+	sent := bytes.IndexAny(text, ".+-")
+	if sent < 0 {
+		sent = len(text)
+	}
+	if digits == 0 || digits >= sent {
+		return text
+	}
+	var zone []byte
+	if i := bytes.IndexAny(text, "+-"); i >= 0 {
+		zone = text[i:]
+	}
+	return append(bytes.Clone(text[:digits]), zone...)
+}
+
+// digitsOf contains the number of digits of a time by its degree of precision.
+var digitsOf = map[string]int{"Y": 4, "L": 6, "D": 8, "H": 10, "M": 12, "S": 14}
 
 func isCancel(t acuity.EventType) bool {
 	return t == acuity.A11 || t == acuity.A12 || t == acuity.A13

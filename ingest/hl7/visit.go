@@ -2,6 +2,7 @@ package hl7
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 	"time"
 
@@ -41,16 +42,16 @@ func (d *decoder) setMother() {
 		if len(mother) > 0 || i == maxRelatives {
 			break
 		}
-		if string(d.at(d.field(relative, 3), 1)) == "MTH" {
+		if relation := d.field(relative, 3); isCode(d.at(relation, 1), "MTH") || isCode(d.at(relation, 4), "MTH") {
 			mother, kind = d.recordOf(d.field(relative, 33), "NK1", 33)
 		}
 	}
-	switch number := string(kind); {
+	switch {
 	case len(mother) == 0:
 		if d.isDeletion(d.field(d.pid, 21)) {
 			e.MotherPatient = deleted
 		}
-	case e.Newborn && (number == "AN" || number == "VN"):
+	case e.Newborn && (isCode(kind, "AN") || isCode(kind, "VN")):
 		if visit := d.pseudonym(KindVisit, mother); visit != e.Visit {
 			e.MotherVisit = visit
 		}
@@ -131,19 +132,25 @@ const (
 
 // recordRank ranks how well an identifier of the given type (HL7 table 0203) identifies a patient.
 func recordRank(kind []byte) int {
-	switch string(kind) {
-	case "MR":
+	switch {
+	case isCode(kind, "MR"):
 		return recordOfHospital
-	case "MRN":
+	case isCode(kind, "MRN"):
 		return recordMRN
-	case "SS", "SSN", "DL", "PPN", "MA", "MC", "NI", "AN", "VN":
-		// Social security, driver's license, passport, insurance and state numbers come from other authorities.
-		// Account and visit numbers have the same rank, because a patient can have several.
+	case slices.ContainsFunc(foreignRecords[:], func(code string) bool { return isCode(kind, code) }):
 		return recordForeign
 	default:
 		return recordOther
 	}
 }
+
+// foreignRecords are the types of numbers by which the hospital does not identify a patient. Social security, driver's
+// license, passport, insurance and state numbers come from other authorities. A patient can have several account and
+// visit numbers.
+var foreignRecords = [...]string{"SS", "SSN", "DL", "PPN", "MA", "MC", "NI", "AN", "VN"}
+
+// isCode reports whether a component is a code, in either case and with or without surrounding blanks.
+func isCode(b []byte, code string) bool { return strings.EqualFold(string(trim(b)), code) }
 
 // classify reads the fields that classify the patient: the class, the admission type, the service, whether the
 // patient is a newborn, the number of babies, and the reason for the admission.
@@ -152,14 +159,41 @@ func (d *decoder) classify() {
 	e.Class = d.initial(d.field(d.pv1, 2), 2)
 	e.AdmissionType = d.initial(d.field(d.pv1, 4), 4)
 	e.Service = d.service(d.field(d.pv1, 10))
-	e.Newborn = e.Class == 'N' || e.AdmissionType == 'N' || string(d.at(d.field(d.pv2, 36), 1)) == "Y" || d.isInfant()
-	if order := d.at(d.field(d.pid, 25), 1); len(order) == 1 && order[0] >= '1' && order[0] <= '9' {
-		e.Babies = order[0] - '0'
-	}
-	if string(d.at(d.field(d.pid, 24), 1)) == "Y" {
+	infant := d.isInfant()
+	e.Newborn = d.isYes(d.pv2, "PV2", 36) || e.Class == 'N' || e.AdmissionType == 'N' || infant
+	e.Babies = d.birthOrder()
+	if d.isYes(d.pid, "PID", 24) {
 		e.Babies = max(e.Babies, 2)
 	}
 	e.Reasons = d.reasons(d.field(d.pv2, 3))
+}
+
+// isYes reads a field of HL7 table 0136 (yes or no).
+func (d *decoder) isYes(s segment, name string, n int) bool {
+	b := d.oneLine(d.at(d.field(s, n), 1))
+	if isCode(b, "Y") {
+		return true
+	}
+	if !isBlank(b) && !isCode(b, "N") {
+		d.warn(warnCode, name, n)
+	}
+	return false
+}
+
+// birthOrder reads PID-25. It returns 0 if there is no birth order from 1 to 9.
+func (d *decoder) birthOrder() uint8 {
+	b := d.oneLine(d.at(d.field(d.pid, 25), 1))
+	if isBlank(b) {
+		return 0
+	}
+	order := bytes.TrimLeft(trim(b), "0")
+	switch {
+	case len(order) == 1 && order[0] >= '1' && order[0] <= '9':
+		return order[0] - '0'
+	case len(order) > 0: // a 0 says nothing
+		d.warn(warnCode, "PID", 25)
+	}
+	return 0
 }
 
 // service reads the hospital service: a code or, in a few systems, a name.
@@ -208,7 +242,7 @@ func (d *decoder) reasons(field []byte) acuity.Reasons {
 
 // initial reads a table value of one letter.
 func (d *decoder) initial(field []byte, n int) byte {
-	b := d.oneLine(d.at(field, 1))
+	b := trim(d.oneLine(d.at(field, 1)))
 	switch {
 	case isBlank(b):
 		return 0
@@ -238,7 +272,7 @@ func spelledOut(b []byte) bool {
 
 // isInfant reports whether the patient is young enough to be a newborn. The birth date is not stored.
 func (d *decoder) isInfant() bool {
-	born, ok := d.parse(d.oneLine(d.at(d.field(d.pid, 7), 1)))
+	born, ok := d.time(d.field(d.pid, 7), position{segment: "PID", field: 7})
 	if !ok || born.Precision > acuity.Day {
 		return false
 	}
@@ -271,16 +305,16 @@ func (d *decoder) place(field []byte, at position) acuity.Location {
 	}
 	var parts [4][]byte
 	d.split(field, parts[:])
-	place := acuity.Location{PointOfCare: read(d.pointOfCare(parts[0])), Room: read(parts[1]), Bed: read(parts[2])}
+	place := acuity.Location{PointOfCare: read(d.placeName(parts[0])), Room: read(d.placeName(parts[1])), Bed: read(d.placeName(parts[2]))}
 	if !place.IsZero() { // a facility alone is no place to which a patient can move
 		place.Facility = read(part(parts[3], d.subcomponent, 1))
 	}
 	return place
 }
 
-// pointOfCare reads a point of care. It may be an HD (name & id & type), of which only the name is used, or a name
-// with an unescaped ampersand, such as L&D.
-func (d *decoder) pointOfCare(b []byte) []byte {
+// placeName reads a point of care, a room or a bed. From version 2.6 on, it may be an HD (name & id & type), of which only
+// the name is used. It may also be a name with an unescaped ampersand, such as L&D.
+func (d *decoder) placeName(b []byte) []byte {
 	if d.subcomponent == 0 || bytes.IndexByte(b, d.subcomponent) < 0 {
 		return b
 	}
