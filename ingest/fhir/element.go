@@ -115,8 +115,8 @@ type identifier struct {
 }
 
 var (
-	// identifierKinds are the types of identifiers by which svc chooses one of several (HL7 table 0203; Cerner: MRN).
-	identifierKinds = words("VN MR MRN")
+	// identifierKinds are the types of identifiers that have a meaning for svc (HL7 table 0203; Cerner: MRN).
+	identifierKinds = words("VN MR MRN AN")
 	// laboratory is the category of laboratory results.
 	laboratory = words("laboratory")
 )
@@ -284,7 +284,7 @@ type value struct {
 	concept   concept
 	text      span
 	absent    bool    // whether the value has a dataAbsentReason
-	interpret concept // interpretation[0]
+	interpret concept // codings of all interpretations
 }
 
 // read parses a field if it belongs to a value, and reports whether it does. The value of the field is not null.
@@ -314,6 +314,8 @@ func (v *value) read(p *parser, key []byte) bool {
 		for l := p.list(); p.next(&l); {
 			if c := p.concept(); v.interpret == (concept{}) {
 				v.interpret = c
+			} else {
+				v.interpret.last = c.last // the codings of a list are stored one after the other
 			}
 		}
 	default:

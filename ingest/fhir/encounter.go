@@ -99,6 +99,9 @@ func (m *mapper) encounter(r *resource) bool {
 	e := acuity.Event{
 		Resource: resourceOf(m, r), Visit: m.visit(r), UpdatedAt: m.time(r, r.updated, "meta.lastUpdated"), VersionID: m.versionOf(r),
 	}
+	if account := m.accountOf(r); account != "" {
+		e.Account = m.Pseudonym(hl7.KindVisit, account)
+	}
 	if name := m.nameOf(r); name != "" {
 		if e.Encounter = m.Pseudonym(hl7.KindVisit, name); e.Encounter == e.Visit {
 			e.Encounter = ""

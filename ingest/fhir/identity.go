@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -302,7 +303,9 @@ func (d *document) idOf(r *resource) []byte {
 }
 
 // identifierNames are the codes and texts that mean a type of identifier, the standard code first.
-var identifierNames = map[string][]string{"": {""}, "VN": {"VN"}, "MR": {"MR", "MRN", "medical record number"}}
+var identifierNames = map[string][]string{
+	"": {""}, "VN": {"VN"}, "MR": {"MR", "MRN", "medical record number"}, "AN": {"AN", "account number"},
+}
 
 // identifierOf returns the current identifier of the given type ("": without a type) or, if there is none, the first
 // current identifier.
@@ -322,6 +325,22 @@ func (d *document) identifierOf(r *resource, kind string) string {
 		}
 	}
 	return ""
+}
+
+// accountOf returns the account number of an Encounter that has no other current identifier, or "". Mother and newborn
+// may share an account, so it does not identify the visit by itself.
+func (d *document) accountOf(r *resource) (account string) {
+	for _, id := range d.identifiers[r.firstIdentifier:r.lastIdentifier] {
+		kind := string(d.bytes(id.kind))
+		switch isAccount := func(name string) bool { return strings.EqualFold(kind, name) }; {
+		case id.old:
+		case !slices.ContainsFunc(identifierNames["AN"], isAccount):
+			return ""
+		case account == "":
+			account = d.string(id.value, maxID)
+		}
+	}
+	return account
 }
 
 // isOtherPatient reports whether two Encounters have different patients. It compares only identities of the same

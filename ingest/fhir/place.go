@@ -120,13 +120,28 @@ func (m *mapper) stays(r *resource) (stays []stay, ward string) {
 		}
 		s.place, s.level = place, level
 		s.at, s.moment = m.moment(r, l.during.start, "location.period.start")
-		end, ok := m.instant(l.during.end)
-		if s.end = m.resolve(r, end); ok && s.rank == openEnded {
-			s.rank = left
-		}
+		m.setEnd(r, &s, l.during.end, i)
 		stays = append(stays, s)
 	}
 	return withRooms(stays), ward
+}
+
+// setEnd sets the end of a stay, which is the i-th location of an Encounter. An end in the future is only planned.
+func (m *mapper) setEnd(r *resource, s *stay, sent span, i int) {
+	end, ok := m.instant(sent)
+	field := "location[" + strconv.Itoa(i) + "].period.end"
+	switch {
+	case !ok && !sent.empty():
+		m.warn(r, "time_unreadable", field)
+	case !ok || end.From > m.ReceivedAt:
+	case s.rank == openEnded:
+		s.end, s.rank = m.resolve(r, end), left
+	default:
+		s.end = m.resolve(r, end)
+		if s.rank == active && max(end.From, end.To) <= m.ReceivedAt && phases[string(m.bytes(r.status))] == open {
+			m.warn(r, "end_not_used", field)
+		}
+	}
 }
 
 // warnUnusedLocation warns about an Encounter whose locations do not assign a room, although the patient may

@@ -181,7 +181,10 @@ func (x *index) visit(r *resource) string {
 	if r.visit != "" {
 		return r.visit
 	}
-	name := cmp.Or(x.identifierOf(r, "VN"), x.nameOf(r), r.key)
+	number, name := x.identifierOf(r, "VN"), cmp.Or(x.nameOf(r), r.key)
+	if x.accountOf(r) == "" || name == "" {
+		name = cmp.Or(number, name)
+	}
 	if name != "" {
 		r.visit = x.Pseudonym(hl7.KindVisit, name)
 	}
@@ -236,6 +239,9 @@ func (x *index) setPseudonyms(r *resource) {
 func (m *mapper) addReferable(r *resource) bool {
 	if r.deleted {
 		return false
+	}
+	if _, ok := m.instant(r.birth); !ok && !r.birth.empty() {
+		m.warn(r, "time_unreadable", "birthDate")
 	}
 	before := len(m.facts.References)
 	m.addReference(r)

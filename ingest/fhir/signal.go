@@ -305,22 +305,6 @@ func (m *mapper) measure(r *resource, s *acuity.Signal, v *value, field string) 
 	m.addSignal(r, *s)
 }
 
-// effective returns when the observation was made. If that time is coarse, from is the start of its interval;
-// otherwise from is 0. For a period, the time is the end or, if the end is missing or in the future, the start. If
-// there is neither an instant nor a period, it is the time of issue.
-func (m *mapper) effective(r *resource) (at, from acuity.Instant) {
-	if at, sent := m.moment(r, r.at, "effective"); at != 0 {
-		return at, sent.Start()
-	}
-	if end, ok := m.instant(r.during.end); ok && end.From <= m.ReceivedAt {
-		return m.resolve(r, end), end.Start()
-	}
-	if at, sent := m.moment(r, r.during.start, "effective.start"); at != 0 {
-		return at, sent.Start()
-	}
-	return m.time(r, r.issued, "issued"), 0
-}
-
 // stateOf returns the status of a resource. A deleted resource is treated as entered in error
 // (docs/decisions.md#resource-versions).
 func (m *mapper) stateOf(r *resource) []byte {

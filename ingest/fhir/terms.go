@@ -345,3 +345,22 @@ func (m *mapper) resolve(r *resource, sent acuity.Moment, refining ...acuity.Mom
 	updated, _ := m.instant(r.updated)
 	return sent.Resolve(m.ReceivedAt, append(refining, issued, updated)...)
 }
+
+// effective returns when the observation was made. If that time is coarse, from is the start of its interval;
+// otherwise from is 0. For a period, the time is the end or, if the end is missing or in the future, the start. If
+// there is neither an instant nor a period, it is the time of issue.
+func (m *mapper) effective(r *resource) (at, from acuity.Instant) {
+	if at, sent := m.moment(r, r.at, "effective"); at != 0 {
+		return at, sent.Start()
+	}
+	switch end, ok := m.instant(r.during.end); {
+	case ok && end.From <= m.ReceivedAt:
+		return m.resolve(r, end), end.Start()
+	case !ok && !r.during.end.empty():
+		m.warn(r, "time_unreadable", "effective.end")
+	}
+	if at, sent := m.moment(r, r.during.start, "effective.start"); at != 0 {
+		return at, sent.Start()
+	}
+	return m.time(r, r.issued, "issued"), 0
+}
