@@ -267,7 +267,8 @@ func trendsRoutes() []contract.Route[*Reads] {
 	return []contract.Route[*Reads]{{Operation: contract.Operation{
 		Method: http.MethodGet, Path: "/api/admin/trends", Scope: access.Admin, ID: "getTrends", Group: "Administration",
 		Summary: "Get the hourly history of the unit: nurses required, nurses on duty, and the time in each level",
-		About: "Hour marks after `since`, up to `until`. Default: the last 24 hours; limit: the last 28 days before `until`. " +
+		About: "Hour marks after `since`, up to `until`. Default: the last 24 hours; limit: the last 28 days before " +
+			"`until` (an earlier `since` gets the warning `since_cut`). " +
 			"The entry for an hour mark covers the hour before it. " +
 			"`estimated` minutes were not observed; they count toward the level at the end of their hour. " +
 			"`unknown` minutes: nothing was recorded, or no patient data had arrived for 12 hours. " +
@@ -285,6 +286,8 @@ type trendsAnswer struct {
 	LevelMinutes spanLevelMinutes `json:"levelMinutes"`
 	Week         []weekHour       `json:"week"`
 	Forecast     *calibration     `json:"forecast"` // current score; null: there is no forecast
+
+	Warnings []httpapi.Warning `json:"warnings"` // since_cut: since was more than 28 days before until
 }
 
 type trendHour struct {
@@ -328,7 +331,7 @@ func trendsAnswerOf(t *Trends) *trendsAnswer {
 	a := &trendsAnswer{
 		Since: httpapi.Time(t.Since), Until: httpapi.Time(t.Until), Zone: t.Zone.String(),
 		Hours: make([]trendHour, len(t.Hours)), Week: make([]weekHour, len(t.Week)),
-		LevelMinutes: spanLevelMinutes{levelMinutesOf(t.Levels), t.Unknown},
+		LevelMinutes: spanLevelMinutes{levelMinutesOf(t.Levels), t.Unknown}, Warnings: []httpapi.Warning{},
 	}
 	for i := range t.Hours {
 		h := &t.Hours[i]
@@ -360,7 +363,11 @@ func (s *Reads) serveTrends(w http.ResponseWriter, r *http.Request) {
 	t, err := s.Trends(r.Context(), hospital, since, until)
 	switch {
 	case err == nil:
-		httpapi.OK(w, r, trendsAnswerOf(t))
+		answer := trendsAnswerOf(t)
+		if !since.IsZero() && since.UTC().Truncate(time.Hour).Before(t.Since) {
+			answer.Warnings = append(answer.Warnings, httpapi.Warning{Code: "since_cut", Path: "since"})
+		}
+		httpapi.OK(w, r, answer)
 	case errors.Is(err, ErrAway), r.Context().Err() != nil:
 		s.cfg.Shell.Log.WarnContext(r.Context(), "trends not available yet", "error", err)
 		httpapi.Fail(w, r, httpapi.Problem{Kind: problem.Unavailable, RetryAfter: retryAfter})

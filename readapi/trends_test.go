@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -12,6 +14,7 @@ import (
 
 	"svc/acuity"
 	"svc/acuity/forecast"
+	"svc/internal/httpapi"
 	"svc/readapi"
 )
 
@@ -52,6 +55,7 @@ type trends struct {
 		HoursStaffed, HoursShort int
 	}
 	Forecast map[string]any
+	Warnings []httpapi.Warning
 }
 
 func trendsOf(t testing.TB, h *fixture, query string) (a trends) {
@@ -146,6 +150,8 @@ func TestTrendsSpan(t *testing.T) {
 	} {
 		if a := trendsOf(t, h, query); !a.Since.Equal(want[0]) || !a.Until.Equal(want[1]) {
 			t.Errorf("%s: %s to %s, want %s", query, a.Since, a.Until, want)
+		} else if cut := slices.Equal(a.Warnings, []httpapi.Warning{{Code: "since_cut", Path: "since"}}); cut != strings.Contains(query, "01-01") || a.Warnings == nil {
+			t.Errorf("%s: warnings %v", query, a.Warnings)
 		}
 	}
 	if a := h.get(t, "/api/admin/trends?since=yesterday"); a.StatusCode != http.StatusBadRequest {

@@ -68,6 +68,10 @@ func readJSON(w http.ResponseWriter, r *http.Request, atMost int64, v any, optio
 	}
 	if err == nil && given != nil {
 		shape := reflect.TypeOf(v).Elem()
+		if faults := emptyWords(given, shape, ""); len(faults) > 0 {
+			Fail(w, r, Problem{Kind: problem.Invalid, Details: faults})
+			return nil, false
+		}
 		warnUnknown(given, shape, "", &warnings)
 		if body, err = json.Marshal(plain(given, fieldsOf(shape))); err == nil {
 			err = json.Unmarshal(body, v)
@@ -145,6 +149,29 @@ func readObject(body []byte) (map[string]any, error) {
 }
 
 var errNoObject = errors.New("not a JSON object")
+
+// emptyWords returns the enum fields of an object, and of the objects in it, whose value is the empty string. After
+// decoding, such a field could not be distinguished from a missing one, which may have a default.
+func emptyWords(given map[string]any, shape reflect.Type, path string) (faults []Detail) {
+	for _, f := range reflect.VisibleFields(shape) {
+		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		at, of := placeOf(path, name), f.Type
+		if of.Kind() == reflect.Pointer {
+			of = of.Elem()
+		}
+		switch value := given[name].(type) {
+		case string:
+			if words := f.Tag.Get("enum"); words != "" && value == "" && of.Kind() == reflect.String {
+				faults = append(faults, Detail{Path: at, Rule: "enum:" + strings.ReplaceAll(words, ",", "|")})
+			}
+		case map[string]any:
+			if of.Kind() == reflect.Struct {
+				faults = append(faults, emptyWords(value, of, at)...)
+			}
+		}
+	}
+	return faults
+}
 
 // plain returns the known fields of an object for encoding/json. A whole number such as 2.0 is written without its
 // fraction. null in a list is replaced with an object, which no list in this API accepts; encoding/json would decode

@@ -34,6 +34,11 @@ func read(t *testing.T, body io.Reader, header ...string) (got string, status in
 			Parts []struct {
 				Op string `json:"op"`
 			} `json:"parts"`
+			Only  string  `json:"only,omitempty" enum:"failed,all"`
+			Role  *string `json:"role,omitempty" enum:"viewer,admin"`
+			Inner struct {
+				Only string `json:"only,omitempty" enum:"failed,all"`
+			} `json:"inner,omitzero"`
 		}
 		warnings, ok := httpapi.ReadJSON(w, r, 1<<20, &in)
 		if !ok {
@@ -72,6 +77,8 @@ func TestBodiesOfAdministrators(t *testing.T) {
 		status     int
 	}{
 		"plain":                   {`{"name":"x","scopes":["admin"]}`, `{"in":{"name":"x","scopes":["admin"],"value":{"op":""},"parts":null},"warnings":[]}`, 200},
+		"empty words":             {`{"name":"","only":"","role":"","inner":{"only":""}}`, "only enum:failed|all, role enum:viewer|admin, inner.only enum:failed|all", 400},
+		"words that are null":     {`{"name":"x","only":null,"role":null}`, `{"in":{"name":"x","scopes":null,"value":{"op":""},"parts":null},"warnings":[]}`, 200},
 		"twice":                   {`{"scopes":["read:status"],"name":"x","scopes":["admin"]}`, "scopes unique", 400},
 		"three times":             {`{"name":"x","name":"y","name":"z"}`, "name unique", 400},
 		"twice in another case":   {`{"name":"x","Name":"y"}`, "Name unique", 400},

@@ -19,6 +19,7 @@ import (
 	"strings"
 	"syscall"
 	"time"
+	"unicode"
 )
 
 // Reason is the reason why an endpoint is refused. It is displayed to partners and on the command line.
@@ -28,6 +29,7 @@ type Reason string
 const (
 	URLInvalid       Reason = "url_invalid"        // not an absolute URL, or too long
 	SchemeRefused    Reason = "scheme_refused"     // not https
+	FragmentRefused  Reason = "fragment_refused"   // a part after #, which is never sent
 	UserInfoRefused  Reason = "user_info_refused"  // name or password in the URL
 	HostRefused      Reason = "host_refused"       // neither a host name of ASCII labels nor an address in canonical form
 	PortRefused      Reason = "port_refused"       // not 443, 8443 or a listed port
@@ -115,16 +117,21 @@ func (g *Guard) Check(ctx context.Context, hospital, endpoint string) error {
 
 // Explain returns why the URL of an endpoint is refused, or a warning about the URL. Both are "" if the URL is
 // acceptable or if ctx ends before the check. A name that does not resolve yet causes only a warning, because the
-// address is checked again at every attempt.
+// address is checked again at every attempt. Explain also refuses what no client sends as written: a fragment, blanks
+// and control characters. [Guard.URL] accepts them, so that endpoints of earlier releases still work.
 func (g *Guard) Explain(ctx context.Context, hospital, endpoint string) (refused, warning string) {
 	fault, ok := errors.AsType[*RefusedError](g.Check(ctx, hospital, endpoint))
 	switch {
-	case !ok:
-		return "", ""
-	case fault.Reason == NameUnresolved:
-		return "", string(fault.Reason)
+	case ok && fault.Reason != NameUnresolved:
+		return string(fault.Reason), ""
+	case strings.Contains(endpoint, "#"):
+		return string(FragmentRefused), ""
+	case strings.ContainsFunc(endpoint, func(c rune) bool { return unicode.IsSpace(c) || unicode.IsControl(c) }):
+		return string(URLInvalid), ""
+	case ok:
+		return "", string(NameUnresolved)
 	}
-	return string(fault.Reason), ""
+	return "", ""
 }
 
 // URL parses the URL of an endpoint and checks its form. The error is a [*RefusedError].

@@ -262,10 +262,16 @@ func TestExplain(t *testing.T) {
 	}
 	for url, want := range map[string]string{
 		"https://10.20.0.5/hook": "", "https://8.8.8.8/": "", "http://127.0.0.1:8080/dev/hook": "scheme_refused", "https://127.0.0.1:8443/": "address_refused",
+		"https://8.8.8.8/hook#part": "fragment_refused", "https://8.8.8.8/#": "fragment_refused", "https://127.0.0.1/#x": "address_refused",
+		"https://8.8.8.8/a b": "url_invalid", "https://8.8.8.8/hook ": "url_invalid", "https://8.8.8.8/?q=a\u00a0b": "url_invalid",
+		"https://8.8.8.8/a%20b?q=%23": "",
 	} {
 		if refused, _ := guard(t, &egresstest.Names{}, false).Explain(t.Context(), egresstest.Hospital, url); refused != want {
 			t.Errorf("%s: refused %q, want %q", url, refused, want)
 		}
+	}
+	if _, err := guard(t, &egresstest.Names{}, false).URL(egresstest.Hospital, "https://8.8.8.8/a b#c"); err != nil {
+		t.Errorf("an endpoint of an earlier release no longer works: %v", err)
 	}
 	if refused, _ := guard(t, &egresstest.Names{}, true).Explain(t.Context(), "demo", "http://127.0.0.1:8080/dev/hook"); refused != "" {
 		t.Errorf("svc dev refuses its own page: %q", refused)

@@ -229,7 +229,7 @@ func TestDocsAreTrue(t *testing.T) {
 		}
 	}
 	for _, reason := range []egress.Reason{
-		egress.URLInvalid, egress.SchemeRefused, egress.UserInfoRefused, egress.HostRefused, egress.PortRefused,
+		egress.URLInvalid, egress.FragmentRefused, egress.SchemeRefused, egress.UserInfoRefused, egress.HostRefused, egress.PortRefused,
 		egress.AddressRefused, egress.AddressNotListed, egress.NameUnresolved,
 	} {
 		if !strings.Contains(page, "| `"+string(reason)+"` |") {

@@ -124,6 +124,8 @@ func TestRefusals(t *testing.T) {
 		"test of what":           {"POST", hooks + "/ID/test", `{"event":"canary"}`, 400, "event enum:ping|surge.level_changed|room.rescored|surge.alert"},
 		"replay of nothing":      {"POST", hooks + "/ID/replay", `{}`, 400, "since required"},
 		"replay backwards":       {"POST", hooks + "/ID/replay", `{"since":"2031-04-05T12:00:00Z","until":"2031-04-05T11:00:00Z","only":"canary","events":["ping"]}`, 400, "events[0] enum:surge.level_changed|room.rescored|surge.alert, only enum:failed|missing|all, until after:since"},
+		"replay only backwards":  {"POST", hooks + "/ID/replay", `{"since":"2031-04-05T12:00:00Z","until":"2031-04-05T11:00:00Z"}`, 422, "until after:since"},
+		"replay of empty":        {"POST", hooks + "/ID/replay", `{"since":"2031-04-05T12:00:00Z","only":""}`, 400, "only enum:failed|missing|all"},
 		"replay at no time":      {"POST", hooks + "/ID/replay", `{"since":"canary"}`, 400, "since format:date-time"},
 		"retry of none":          {"POST", "/api/admin/deliveries/dlv_0/retry", ``, 404, ""},
 		"stop of none":           {"POST", "/api/admin/commands/cmd_0/stop", ``, 404, ""},
