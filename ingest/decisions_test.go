@@ -61,6 +61,19 @@ func TestDecisions(t *testing.T) {
 	born := func(event, clock, account, mother string) said { // without a place of its own
 		return msg(event, clock+"00-0600", "4=N", "19=VN2", "PID|1||MRN2^^^STMARY^MR|||||||||||||||"+account+"|||"+mother)
 	}
+	const inLDR04 = `{"asOf":"2026-03-04T13:00:00Z","rooms":[{"roomId":4,"roomLabel":"LDR04","status":"empty"}]}`
+	mews := func(value, clock string) string {
+		return `{"kind":"observation","system":"LOINC","code":"1-8","display":"MEWS total score","value":` + value + `,"observedAt":"2026-03-04T` + clock + `:00Z"}`
+	}
+	scored := func(id, value, clock string) string {
+		return `{"resourceType":"Observation","id":"` + id + `","meta":{"lastUpdated":"2026-03-04T15:20:00Z"},"status":"final","encounter":{"identifier":{"value":"VN1"}},
+			"code":{"coding":[{"system":"http://loinc.org","code":"1-8","display":"MEWS total score"}]},"valueInteger":` + value + `,"effectiveDateTime":"2026-03-04T` + clock + `:00Z"}`
+	}
+	inAccount := func(id, class, room string) string {
+		return `{"resourceType":"Encounter","id":"` + id + `","meta":{"lastUpdated":"2026-03-04T15:20:00Z"},"status":"in-progress","class":{"code":"` + class + `"},
+			"identifier":[{"type":{"coding":[{"code":"AN"}]},"value":"ACC9"}],"subject":{"reference":"Patient/` + id + `","identifier":{"value":"MRN` + id + `"}},
+			"period":{"start":"2026-03-04T15:00:00Z"},"location":[{"location":{"display":"` + room + `"}}]}`
+	}
 	const labor, mag = "LDR04 60 labor-standard", `{"roomId":4,"signals":[{"kind":"medication","system":"RxNorm","code":"6585","startedAt":"2026-03-04T15:00:00Z"}]}`
 	for rule, row := range map[string]struct {
 		say      []said
@@ -169,6 +182,57 @@ func TestDecisions(t *testing.T) {
 				msg("A08", "080200-0600", "3=ICU^5"),
 			},
 			want: "", warnings: "none",
+		},
+		"older diagnoses": {
+			say: []said{
+				msg("A01", "080000-0600", "3="+ldr), msg("A08", "082000-0600", "DG1|1||O13.3^x^I10"), msg("A08", "081000-0600", "DG1|1||O66.41^x^I10"),
+			},
+			want: "LDR04 60 high-preeclampsia labor-standard", warnings: "statement_older@DG1",
+		},
+		"an older score": {
+			say: []said{
+				msg("A01", "080000-0600", "3="+ldr), {"census", inLDR04},
+				{"clinical", `{"roomId":4,"signals":[` + mews("2", "15:00") + `]}`}, {"clinical", `{"roomId":4,"signals":[` + mews("6", "14:30") + `]}`},
+			},
+			want: "LDR04 60 labor-standard", warnings: "statement_older@signals[0]",
+		},
+		"an older score in FHIR": {
+			say: []said{
+				msg("A01", "080000-0600", "3="+ldr), {"fhir", scored("a", "2", "15:00")}, {"fhir", scored("b", "6", "14:30")},
+			},
+			want: "LDR04 60 labor-standard", warnings: "statement_older@Observation",
+		},
+		"an older version in FHIR": {
+			say: []said{
+				msg("A01", "080000-0600", "3="+ldr), {"fhir", scored("a", "2", "15:00")}, {"fhir", strings.Replace(scored("a", "6", "15:00"), "T15:20", "T15:10", 1)},
+			},
+			want: "LDR04 60 labor-standard", warnings: "version_older@Observation",
+		},
+		"a score again in FHIR": {
+			say:  []said{msg("A01", "080000-0600", "3="+ldr), {"fhir", scored("a", "2", "15:00")}, {"fhir", scored("b", "1", "15:10")}, {"fhir", scored("a", "2", "15:00")}},
+			want: "LDR04 60 labor-standard", warnings: "none",
+		},
+		"a number of the unit in another unit": {
+			say: []said{{"census", inLDR04}, msg("A01", "080000-0600", "3=ICU^4")}, want: "", warnings: "outside_unit@PV1-3",
+		},
+		"a number of the unit in an unknown unit": {
+			say: []said{{"census", inLDR04}, msg("A01", "080000-0600", "3=5N^4")}, want: "LDR04 60 labor-standard", warnings: "room_by_number@PV1-3",
+		},
+		"two facilities": {
+			say: []said{
+				msg("A01", "080000-0600", "3="+ldr+"^01^EAST"), event("A01", "14:00:00", `,"location":{"pointOfCare":"L&D","room":"LDR04","facility":"WEST"}`),
+			},
+			want: "LDR04 60 labor-standard", warnings: "facility_differs@location",
+		},
+		"mother and newborn with one account in FHIR": {
+			say:  []said{{"fhir", `[` + inAccount("m", "IMP", "LDR04") + `,` + inAccount("n", "NEWBORN", "LDR04") + `]`}},
+			want: "LDR04 120 nb-stabilization pp-immediate-recovery-vag", warnings: "none",
+		},
+		"an account in FHIR that HL7 has sent": {
+			say: []said{
+				msg("A01", "080000-0600", "3="+ldr, "PID|1||MRNm^^^STMARY^MR|||||||||||||||ACC9"), {"fhir", `[` + inAccount("m", "IMP", "MBU7") + `]`},
+			},
+			want: "MBU7 20 pp-couplet",
 		},
 		"a newer census lists only the mother": {
 			say: []said{

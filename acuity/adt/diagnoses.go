@@ -49,7 +49,7 @@ func (n *builder) replaceDiagnoses(t *AppliedEvent) {
 	e, kept := t.Event, n.Diagnoses[:0]
 	for _, d := range n.Diagnoses {
 		for i := range e.Diagnoses {
-			if sameDiagnosis(&d.Diagnosis, &e.Diagnoses[i]) {
+			if SameDiagnosis(&d.Diagnosis, &e.Diagnoses[i]) {
 				d.Last = t.At
 				kept = append(kept, d)
 				break
@@ -96,16 +96,16 @@ func (n *builder) startDiagnosis(t *AppliedEvent, d *acuity.Diagnosis, room int)
 // diagnosisIndex returns the index of a diagnosis's run, or -1 if the diagnosis does not currently apply.
 func (n *builder) diagnosisIndex(d *acuity.Diagnosis) int {
 	for i := range n.Diagnoses {
-		if sameDiagnosis(&n.Diagnoses[i].Diagnosis, d) {
+		if SameDiagnosis(&n.Diagnoses[i].Diagnosis, d) {
 			return i
 		}
 	}
 	return -1
 }
 
-// sameDiagnosis reports whether two diagnoses have the same system and code and do not name different fetuses. Case
+// SameDiagnosis reports whether two diagnoses have the same system and code and do not name different fetuses. Case
 // is ignored. In ICD-10-CM codes and codes without a system, dots are ignored too.
-func sameDiagnosis(a, b *acuity.Diagnosis) bool {
+func SameDiagnosis(a, b *acuity.Diagnosis) bool {
 	if a.System != b.System {
 		return false
 	}

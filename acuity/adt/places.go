@@ -352,6 +352,10 @@ func serviceWord(text string) string {
 // IsOutside reports whether the name of a point of care contains a word for another unit and no word for a maternity
 // unit.
 func IsOutside(pointOfCare string) bool {
-	b := places()
-	return b.area(pointOfCare, areaTriage, areaObstetric) == areaUnknown && b.area(pointOfCare, areaOutside, areaOutside) != areaUnknown
+	return !IsMaternity(pointOfCare) && places().area(pointOfCare, areaOutside, areaOutside) != areaUnknown
+}
+
+// IsMaternity reports whether the name of a point of care contains a word for a maternity unit.
+func IsMaternity(pointOfCare string) bool {
+	return places().area(pointOfCare, areaTriage, areaObstetric) != areaUnknown
 }

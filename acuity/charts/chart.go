@@ -270,6 +270,13 @@ func addPrimary(e *evidence.Input, c adt.Primary, kind acuity.EvidenceKind, feed
 	e.Primaries = append(e.Primaries, ev)
 }
 
+// Input returns the statements of an owner, as gatherStatements finds them. The result is valid until the next call or
+// the next chart.
+func (m *Builder) Input(b registry.Binding, r *registry.Room) *evidence.Input {
+	m.gatherStatements(&m.evidenceInput, b, r)
+	return &m.evidenceInput
+}
+
 // gatherStatements resets the input e for the owner b, and adds the lists of statements that may contain statements
 // of this owner. If b is a visit, these are the lists of the visit, of the visits joined with it and of every room in
 // which it was, and gatherStatements also adds the visit's resource statements. Otherwise, it adds only the list of

@@ -61,6 +61,7 @@ func (u *State) Apply(o *acuity.Observation, offset int64) acuity.Change {
 	u.events.answerEvents(&in)
 	in.AnswerClinical(u.registry.Facts.CensusAt)
 	u.clinical.warnOfBirths(&in)
+	u.clinical.older.warn(&u.clinical, &in, &u.charts)
 	u.names.AnswerWaiting(&in)
 	answerCreates(&in)
 	u.hours.observe(&in)

@@ -21,6 +21,7 @@ type clinicalIntake struct {
 	capacity   *capacity
 
 	spare []evidence.Statement // buffer for the statements in a request
+	older olderStatements
 }
 
 // applySignals applies the clinical statements in a request.
@@ -32,6 +33,7 @@ func (k *clinicalIntake) applySignals(in *registry.Intake) {
 		}
 	}
 	in.Statements = k.spare[:0]
+	k.older.begin(k)
 	for i := range in.Observation.Signals {
 		s := &in.Observation.Signals[i]
 		h := evidence.Statement{
@@ -51,7 +53,9 @@ func (k *clinicalIntake) applySignals(in *registry.Intake) {
 			continue
 		}
 		if s.Visit != "" || s.Patient != "" || s.Subject != "" || s.Resource != "" {
-			k.storeStatement(in, i, s, evidence.ResourceStatement{Statement: h, Version: evidence.VersionOf(s)})
+			stated := evidence.ResourceStatement{Statement: h, Version: evidence.VersionOf(s)}
+			k.older.add(k, i, s, stated)
+			k.storeStatement(in, i, s, stated)
 			continue
 		}
 		r := in.Room
@@ -61,6 +65,7 @@ func (k *clinicalIntake) applySignals(in *registry.Intake) {
 		if r == nil {
 			continue
 		}
+		k.older.add(k, i, s, evidence.ResourceStatement{Statement: h})
 		k.statements.AssignNumber(&h)
 		k.statements.KeepStatement(&r.Statements, h, "")
 		k.Work.MarkRoom(r, registry.Touched|registry.Named)

@@ -120,15 +120,20 @@ func (es *eventStore) storeEvent(in *registry.Intake, i int, e *acuity.Event, v 
 	es.IndexKnown(v)
 	es.nameVisit(v, stored.Encounter)
 	es.RecordFact(v)
+	if es.locations.IsNewFacility(stored.Place) || es.locations.IsNewFacility(stored.Prior) {
+		in.Warn("facility_differs", in.EventPath(i))
+	}
 	es.locations.Locate(stored.Place, 1)
 	es.locations.Locate(stored.Prior, 1)
-	es.addEventRoom(in, i, stored.Place)
+	firstUse := es.addEventRoom(in, i, stored.Place)
 	es.foldOldest(v)
 	es.Work.MarkVisit(v, registry.Unsaved|registry.Touched)
 	for i := range stored.Diagnoses {
 		es.worklist.AddUnmappedDiagnosis(in, &stored.Diagnoses[i], -1)
 	}
-	in.Events[i] = registry.IntakeEvent{V: v, ID: e.ID, Left: v.Whole().Timeline.PlacedAt() != 0 && es.WhereIs(v) == nil}
+	in.Events[i] = registry.IntakeEvent{
+		V: v, ID: e.ID, FirstUse: firstUse, Left: v.Whole().Timeline.PlacedAt() != 0 && es.WhereIs(v) == nil,
+	}
 }
 
 // reasonSeveralOpen is the reason for ignoring an event that names only a patient, if several visits of the patient are
@@ -179,6 +184,9 @@ func (es *eventStore) answerEvents(in *registry.Intake) {
 				}
 				if t.Event.Type == acuity.A08 && t.Event.Resource == "" && !v.Timeline.IsKnown() && len(v.Stays) == 0 {
 					in.Warn("update_waiting", in.EventPath(i))
+				}
+				if hasOlderDiagnoses(in, v, t) {
+					in.Warn(warnOlder, in.EventPath(i))
 				}
 				for _, code := range t.Remarks.Codes() {
 					if code != warnPlace && code != warnPrior {
@@ -253,23 +261,26 @@ func answerRoom(item *acuity.ItemResult, r *registry.Room) {
 }
 
 // addEventRoom adds the room whose id is in the location of an event, if the room is unknown. If the room is known by
-// a different label, it adds a warning. A location without a room id is counted in the room table instead.
-func (es *eventStore) addEventRoom(in *registry.Intake, i int, l *acuity.Location) {
+// a different label, it adds a warning. A location without a room id is counted in the room table instead; the result
+// reports whether it is the first use of that location.
+func (es *eventStore) addEventRoom(in *registry.Intake, i int, l *acuity.Location) (first bool) {
 	switch r := es.Room(l.RoomID); {
 	case !l.HasRoomID:
 	case r != nil:
 		if l.Label != "" && r.Label != "" && l.Label != r.Label {
 			in.Warn("room_label_differs", in.EventPath(i)) // the label in a census has priority (docs/decisions.md#room-id-first)
 		}
-		return
+		return false
 	default:
 		es.AddRoom(facts.RoomState{ID: l.RoomID, Label: l.Label, Registered: true})
 		es.Work.Relabel = true
-		return
+		return false
 	}
 	if es.locations.Table.AddUse(*l) {
 		es.Work.TableChanged = true // a room number used by two points of care does not identify a room
+		return true
 	}
+	return false
 }
 
 // appliedEventOf returns an event of the visit together with its disposition, or nil if the visit's timeline does not
@@ -282,39 +293,6 @@ func appliedEventOf(v *registry.Visit, id string, e *acuity.Event) *adt.AppliedE
 		}
 	}
 	return nil
-}
-
-// warnOfPlace warns if the visit is at a location without a room. It also warns if an event names a location and the
-// visit is outside the unit (unless it was in the unit before), or in no place because a newer census does not list it.
-func (es *eventStore) warnOfPlace(in *registry.Intake, i int, v *registry.Visit) {
-	place := &in.Observation.Events[i].Place
-	switch {
-	case v.IsAt(location.WithoutRoom) && place.Room == "" && place.Bed != "":
-		in.Warn("bed_without_room", in.EventPath(i))
-	case v.IsAt(location.WithoutRoom):
-		in.Warn("location_without_room", in.EventPath(i))
-	case v.IsAt(location.Outside) && !place.IsZero() && !wasInUnit(v):
-		in.Warn("outside_unit", in.EventPath(i))
-	case !place.IsZero() && es.isUnlisted(v):
-		in.Warn("census_newer", in.EventPath(i))
-	}
-}
-
-// isUnlisted reports whether the visit is in no place because a newer census does not list it, although ADT places the
-// visit in the unit.
-func (es *eventStore) isUnlisted(v *registry.Visit) bool {
-	if v.IsHere() || v.Timeline.PlacedAt() == 0 {
-		return false
-	}
-	stays := v.Timeline.Stays
-	last := stays[len(stays)-1].Place()
-	return !last.IsZero() && es.locations.Table.Placement(last).Kind != location.Outside
-}
-
-// wasInUnit reports whether the visit is, or was, in the unit.
-func wasInUnit(v *registry.Visit) bool {
-	inUnit := func(s registry.LocationSpan) bool { return s.Kind == location.InRoom || s.Kind == location.WithoutRoom }
-	return slices.ContainsFunc(v.Spans, inUnit)
 }
 
 // foldOldest reduces the events of a visit that has too many (docs/decisions.md#folded-events). If assignLent does

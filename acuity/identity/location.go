@@ -2,6 +2,7 @@ package identity
 
 import (
 	"maps"
+	"strings"
 
 	"svc/acuity"
 	"svc/acuity/adt"
@@ -37,6 +38,24 @@ func (t *Locations) Locate(l *acuity.Location, events int) {
 	if p.events += events; p.events <= 0 {
 		delete(t.Located, *l)
 	}
+}
+
+// IsNewFacility reports whether events have named the room of a location only with other facilities. The answers of
+// Table do not depend on the facility.
+func (t *Locations) IsNewFacility(l *acuity.Location) (is bool) {
+	if l.Facility == "" || l.HasRoomID || t.Located[*l] != nil {
+		return false
+	}
+	for o := range t.Located {
+		switch {
+		case o.Facility == "" || o.HasRoomID || !strings.EqualFold(o.PointOfCare, l.PointOfCare) || !strings.EqualFold(o.Room, l.Room):
+		case strings.EqualFold(o.Facility, l.Facility):
+			return false
+		default:
+			is = true
+		}
+	}
+	return is
 }
 
 // LocateEvents calls Locate for the places in events.

@@ -43,15 +43,10 @@ func (t *Table) AddUse(l acuity.Location) bool {
 	t.found = nil
 	if t.own == nil {
 		t.own, t.slots = map[string]*ownRoom{}, map[int32]*ownRoom{}
-		t.names, t.points = map[string]int{}, map[int32]string{}
+		t.names, t.points = map[string]int{}, map[int32][]string{}
 	}
 	if n, ok := roomNumber(room); ok && l.PointOfCare != "" { // a sender without points of care may mean any of them
-		point := string(appendFolded(nil, l.PointOfCare))
-		if p, used := t.points[n]; !used {
-			t.points[n] = point
-		} else if p != point {
-			t.points[n] = several
-		}
+		t.points[n] = addPoint(t.points[n], l.PointOfCare)
 	}
 	o := &ownRoom{pointOfCare: l.PointOfCare, room: room, named: 1, id: preferredID(k)}
 	t.own[string(k)] = o
@@ -156,6 +151,16 @@ func roomNumber(room string) (int32, bool) {
 		n = n*10 + int32(room[i]-'0')
 	}
 	return n, true
+}
+
+// addPoint adds a folded point of care to a list, unless the list contains it.
+func addPoint(list []string, pointOfCare string) []string {
+	var array [96]byte
+	folded := appendFolded(array[:0], pointOfCare)
+	if slices.ContainsFunc(list, func(p string) bool { return p == string(folded) }) {
+		return list
+	}
+	return append(list, string(folded))
 }
 
 // appendFolded appends a name in upper case without spaces.

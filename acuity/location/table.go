@@ -44,19 +44,18 @@ type Table struct {
 	slots  map[int32]*ownRoom  // keyed by id
 	names  map[string]int      // number of ADT rooms, by PV1-3.2
 	moved  bool                // whether the ids must be recomputed
-	points map[int32]string    // point of care by room number; the constant several if there is more than one
+	points map[int32][]string  // folded points of care by the room number with which events name them
+	listed map[int32][]string  // the same for the rows that map a number to the room with that id
 
 	stale   bool
 	byLabel map[string]int32 // noRoom if several rooms have the label
 	byArea  map[string]int32 // keyed by area and label
+	areas   map[string]bool  // folded areas of the known rooms
 
 	found map[acuity.Location]*cachedAnswer // see find
 }
 
-const (
-	noRoom  = -1
-	several = "\x00several"
-)
+const noRoom = -1
 
 // SetRoom adds or changes a room named by a census, an administrator or a room id. It reports whether the table
 // changed.
@@ -95,11 +94,15 @@ func (t *Table) RemoveRoom(id int32) bool {
 // afterwards.
 func (t *Table) SetRows(rows []*acuity.Place) {
 	t.found = nil
-	t.rows, t.named = make(map[string]*acuity.Place, len(rows)), map[int32]bool{}
+	t.rows, t.named, t.listed = make(map[string]*acuity.Place, len(rows)), map[int32]bool{}, map[int32][]string{}
 	for _, r := range rows {
 		t.rows[string(appendKey(nil, r.PointOfCare, r.Room, r.Bed))] = r
-		if r.HasRoomID {
-			t.named[r.RoomID] = true
+		if !r.HasRoomID {
+			continue
+		}
+		t.named[r.RoomID] = true
+		if n, ok := roomNumber(r.Room); ok && n == r.RoomID && r.PointOfCare != "" {
+			t.listed[n] = addPoint(t.listed[n], r.PointOfCare)
 		}
 	}
 }
@@ -171,19 +174,16 @@ func (t *Table) Resolve(l acuity.Location) Placement {
 		}
 		return Placement{InRoom, s.RoomID}
 	}
-	if id := t.labelled(&l, room); id != noRoom {
+	// A location for which the location table has a row belongs to this unit, even if that row names no room.
+	elsewhere := s == nil && t.isElsewhere(l.PointOfCare)
+	if id := t.labelled(&l, room, elsewhere); id != noRoom {
 		return Placement{InRoom, id}
 	}
-	if room != "" {
-		// A room number in the location table counts as a room even before a census or a patient makes the room
-		// known, so that the result does not change when the first patient arrives.
-		if n, ok := roomNumber(room); ok && (t.hasRoom(n) || t.named[n]) && !t.isShared(n) {
-			return Placement{InRoom, n}
-		}
-	}
-	// A location for which the location table has a row belongs to this unit, even if that row names no room.
-	if s == nil && adt.IsOutside(l.PointOfCare) {
+	if elsewhere {
 		return Placement{Kind: Outside}
+	}
+	if id := t.numbered(&l, room); id != noRoom {
+		return Placement{InRoom, id}
 	}
 	if room == "" {
 		return Placement{Kind: WithoutRoom}
@@ -197,12 +197,69 @@ func (t *Table) Resolve(l acuity.Location) Placement {
 	return Placement{InRoom, preferredID(k)}
 }
 
-// isShared reports whether several points of care use the room number n (docs/decisions.md#numeric-rooms).
-func (t *Table) isShared(n int32) bool { return t.points[n] == several }
+// numbered returns the room that the number in a location identifies by itself, as a label or as a room id, or noRoom
+// (docs/decisions.md#numeric-rooms). The argument room is the location's room name.
+func (t *Table) numbered(l *acuity.Location, room string) int32 {
+	n, ok := roomNumber(room)
+	if !ok || t.isShared(n, l.PointOfCare) {
+		return noRoom
+	}
+	var array [96]byte
+	if id, labelled := t.byLabel[string(appendFolded(array[:0], room))]; labelled && id != noRoom {
+		return id
+	}
+	// A room number in the location table counts as a room even before a census or a patient makes the room
+	// known, so that the result does not change when the first patient arrives.
+	if t.hasRoom(n) || t.named[n] {
+		return n
+	}
+	return noRoom
+}
+
+// isShared reports whether several points of care of this unit use the room number n, counting the given one.
+func (t *Table) isShared(n int32, pointOfCare string) bool {
+	if len(t.points[n])+len(t.listed[n]) == 0 {
+		return false
+	}
+	var users []string
+	if pointOfCare != "" {
+		users = addPoint(users, pointOfCare)
+	}
+	for _, list := range [...][]string{t.points[n], t.listed[n]} {
+		for _, p := range list {
+			if s := t.rows[string(appendKey(nil, p, "", ""))]; s != nil && s.Outside || s == nil && t.isElsewhere(p) {
+				continue
+			}
+			users = addPoint(users, p)
+		}
+	}
+	return len(users) > 1
+}
+
+// isElsewhere reports whether a point of care has the name of another unit and is not the area of a known room.
+func (t *Table) isElsewhere(pointOfCare string) bool {
+	if !adt.IsOutside(pointOfCare) {
+		return false
+	}
+	t.rebuildIndexes()
+	return !t.areas[string(appendFolded(nil, pointOfCare))]
+}
+
+// IsByNumber reports whether only its number identifies the room of a location: neither the location table nor the
+// name of the point of care tells whether the point of care belongs to this unit.
+func (t *Table) IsByNumber(l acuity.Location) bool {
+	l = t.resolveReference(l)
+	room := roomName(&l)
+	if l.HasRoomID || l.PointOfCare == "" || adt.IsMaternity(l.PointOfCare) || t.rowOf(&l) != nil || t.isElsewhere(l.PointOfCare) {
+		return false
+	}
+	return t.labelled(&l, room, false) == noRoom && t.numbered(&l, room) != noRoom
+}
 
 // labelled returns the known room whose label matches a location, or noRoom if none or several match. The argument
-// room is the location's room name.
-func (t *Table) labelled(l *acuity.Location, room string) int32 {
+// room is the location's room name. If the point of care has the name of another unit, elsewhere is true, and a number
+// must match together with the point of care. For a label that is only a number, see numbered.
+func (t *Table) labelled(l *acuity.Location, room string, elsewhere bool) int32 {
 	t.rebuildIndexes()
 	var array [96]byte
 	lookUp := func(m map[string]int32, parts ...string) int32 {
@@ -218,6 +275,7 @@ func (t *Table) labelled(l *acuity.Location, room string) int32 {
 	if room == "" {
 		return lookUp(t.byLabel, l.PointOfCare)
 	}
+	_, number := roomNumber(room)
 	// The most specific label is tried first: a bed is a separate room only if a label says so
 	// (docs/decisions.md#beds).
 	if l.Bed != "" {
@@ -227,7 +285,7 @@ func (t *Table) labelled(l *acuity.Location, room string) int32 {
 		if id := lookUp(t.byArea, l.PointOfCare, room, "-", l.Bed); id != noRoom {
 			return id
 		}
-		if id := lookUp(t.byLabel, room, "-", l.Bed); id != noRoom {
+		if id := lookUp(t.byLabel, room, "-", l.Bed); id != noRoom && !(number && elsewhere) {
 			return id
 		}
 	}
@@ -237,8 +295,8 @@ func (t *Table) labelled(l *acuity.Location, room string) int32 {
 	if id := lookUp(t.byArea, l.PointOfCare, room); id != noRoom {
 		return id
 	}
-	if n, ok := roomNumber(room); ok && t.isShared(n) {
-		return noRoom // the number alone does not identify a room (docs/decisions.md#numeric-rooms)
+	if number {
+		return noRoom
 	}
 	return lookUp(t.byLabel, room)
 }
@@ -249,6 +307,7 @@ func (t *Table) rebuildIndexes() {
 		return
 	}
 	t.stale, t.byLabel, t.byArea = false, make(map[string]int32, len(t.known)), make(map[string]int32, len(t.known))
+	t.areas = map[string]bool{}
 	put := func(m map[string]int32, k string, id int32) {
 		if _, twice := m[k]; twice {
 			id = noRoom
@@ -256,6 +315,9 @@ func (t *Table) rebuildIndexes() {
 		m[k] = id
 	}
 	for id, r := range t.known {
+		if r.area != "" {
+			t.areas[string(appendFolded(nil, r.area))] = true
+		}
 		if r.label == "" {
 			continue
 		}
@@ -266,7 +328,8 @@ func (t *Table) rebuildIndexes() {
 	}
 }
 
-// rowOf returns the most specific row of the location table for l, or nil if no row applies.
+// rowOf returns the most specific row of the location table for l, or nil if no row applies. A row for a room without a
+// point of care does not apply to a point of care that is outside the unit.
 func (t *Table) rowOf(l *acuity.Location) *acuity.Place {
 	if len(t.rows) == 0 {
 		return nil
@@ -276,9 +339,16 @@ func (t *Table) rowOf(l *acuity.Location) *acuity.Place {
 	for _, k := range [...][3]string{
 		{l.PointOfCare, room, l.Bed}, {l.PointOfCare, room, ""}, {"", room, l.Bed}, {"", room, ""}, {l.PointOfCare, "", ""},
 	} {
-		if s := t.rows[string(appendKey(array[:0], k[0], k[1], k[2]))]; s != nil {
-			return s
+		s := t.rows[string(appendKey(array[:0], k[0], k[1], k[2]))]
+		if s == nil {
+			continue
 		}
+		if k[0] == "" && l.PointOfCare != "" {
+			if unit := t.rows[string(appendKey(array[:0], l.PointOfCare, "", ""))]; unit != nil && unit.Outside {
+				return unit
+			}
+		}
+		return s
 	}
 	return nil
 }

@@ -35,30 +35,61 @@ func TestResolve(t *testing.T) {
 		place acuity.Location
 		want  Placement
 	}{
-		"nothing":                             {table(), acuity.Location{}, Placement{}},
-		"facility alone":                      {table(), acuity.Location{Facility: "CANARY"}, Placement{}},
-		"room id wins (H18)":                  {table(), acuity.Location{HasRoomID: true, RoomID: 55, Room: "LDR04"}, room(55)},
-		"label is the room":                   {table(), spot("L&D^ldr 04"), room(1)},
-		"label is point of care and room":     {table(), spot("MBU^12"), room(7)},
-		"label is room and bed":               {table(), spot("MBU^20^A"), room(8)},
-		"another bed is not that room":        {table(), spot("MBU^20^B"), own("MBU", "20")},
-		"label alone":                         {table(), acuity.Location{Label: "LDR04"}, room(1)},
-		"area of the census and label":        {table(), spot("HROB^Suite"), room(11)},
-		"a label that two rooms have":         {table(), spot("XX^Suite"), own("XX", "Suite")},
-		"point of care as label (P3)":         {table(), spot("OBOR"), room(9)},
-		"point of care only (P3)":             {table(), spot("L&D"), Placement{Kind: WithoutRoom}},
-		"numeric room that is known":          {table(), spot("MBU^312"), room(312)},
-		"numeric room that is not":            {table(), spot("MBU^313"), own("MBU", "313")},
-		"beds never split a room (P2)":        {table(), spot("MBU^313^B"), own("MBU", "313")},
-		"case and spaces aside":               {table(), spot("mbu^ 313"), own("MBU", "313")},
-		"another unit (X5)":                   {table(), spot("ICU^4"), Placement{Kind: Outside}},
-		"another unit without room":           {table(), spot("ICU"), Placement{Kind: Outside}},
-		"NICU is none of them":                {table(), spot("NICU^4"), own("NICU", "4")},
-		"nor is an obstetric emergency room":  {table(), spot("OB-ED^4"), own("OB-ED", "4")},
-		"ED is":                               {table(), spot("ED^4"), Placement{Kind: Outside}},
-		"EDGE is not":                         {table(), spot("EDGE^4"), own("EDGE", "4")},
-		"MEDSURG is":                          {table(), spot("MEDSURG^4"), Placement{Kind: Outside}},
-		"a known room of another unit is not": {table(), spot("ICU^312"), room(312)},
+		"nothing":                              {table(), acuity.Location{}, Placement{}},
+		"facility alone":                       {table(), acuity.Location{Facility: "CANARY"}, Placement{}},
+		"room id wins (H18)":                   {table(), acuity.Location{HasRoomID: true, RoomID: 55, Room: "LDR04"}, room(55)},
+		"label is the room":                    {table(), spot("L&D^ldr 04"), room(1)},
+		"label is point of care and room":      {table(), spot("MBU^12"), room(7)},
+		"label is room and bed":                {table(), spot("MBU^20^A"), room(8)},
+		"another bed is not that room":         {table(), spot("MBU^20^B"), own("MBU", "20")},
+		"label alone":                          {table(), acuity.Location{Label: "LDR04"}, room(1)},
+		"area of the census and label":         {table(), spot("HROB^Suite"), room(11)},
+		"a label that two rooms have":          {table(), spot("XX^Suite"), own("XX", "Suite")},
+		"point of care as label (P3)":          {table(), spot("OBOR"), room(9)},
+		"point of care only (P3)":              {table(), spot("L&D"), Placement{Kind: WithoutRoom}},
+		"numeric room that is known":           {table(), spot("MBU^312"), room(312)},
+		"numeric room that is not":             {table(), spot("MBU^313"), own("MBU", "313")},
+		"beds never split a room (P2)":         {table(), spot("MBU^313^B"), own("MBU", "313")},
+		"case and spaces aside":                {table(), spot("mbu^ 313"), own("MBU", "313")},
+		"another unit (X5)":                    {table(), spot("ICU^4"), Placement{Kind: Outside}},
+		"another unit without room":            {table(), spot("ICU"), Placement{Kind: Outside}},
+		"NICU is none of them":                 {table(), spot("NICU^4"), own("NICU", "4")},
+		"nor is an obstetric emergency room":   {table(), spot("OB-ED^4"), own("OB-ED", "4")},
+		"ED is":                                {table(), spot("ED^4"), Placement{Kind: Outside}},
+		"EDGE is not":                          {table(), spot("EDGE^4"), own("EDGE", "4")},
+		"MEDSURG is":                           {table(), spot("MEDSURG^4"), Placement{Kind: Outside}},
+		"a number of the unit in another unit": {table(), spot("ICU^312"), Placement{Kind: Outside}},
+		"the same with a bed":                  {table(), spot("ICU^20^A"), Placement{Kind: Outside}},
+		"a label of the unit in another unit":  {table(), spot("ICU^LDR04"), room(1)},
+		"another unit that is an area of the census": {table(func(r *Table) {
+			r.SetRoom(5, "5", "GYN")
+			r.SetRoom(6, "", "GYN")
+		}), spot("gyn^6"), room(6)},
+		"another unit with a row": {table(func(r *Table) {
+			r.SetRows([]*acuity.Place{{PointOfCare: "GYN", Area: "OB"}})
+		}), spot("GYN^312"), room(312)},
+		"a number that another unit uses, too": {table(func(r *Table) {
+			r.AddUse(spot("MBU^312"))
+			r.AddUse(spot("ICU^312"))
+		}), spot("MBU^312"), room(312)},
+		"a number that a unit outside uses, too": {table(func(r *Table) {
+			r.SetRows([]*acuity.Place{{PointOfCare: "5N", Outside: true}})
+			r.AddUse(spot("MBU^312"))
+			r.AddUse(spot("5N^312"))
+		}), spot("MBU^312"), room(312)},
+		"a number that a row gives to another unit": {table(func(r *Table) {
+			r.SetRows([]*acuity.Place{{PointOfCare: "AP", Room: "312", HasRoomID: true, RoomID: 312}})
+		}), spot("MBU^312"), own("MBU", "312")},
+		"a number with a row, in its own unit": {table(func(r *Table) {
+			r.SetRows([]*acuity.Place{{PointOfCare: "AP", Room: "312", HasRoomID: true, RoomID: 312}})
+			r.AddUse(spot("MBU^312"))
+		}), spot("AP^312"), room(312)},
+		"a unit outside before a row for any unit": {table(func(r *Table) {
+			r.SetRows([]*acuity.Place{{PointOfCare: "5N", Outside: true}, {Room: "312", HasRoomID: true, RoomID: 312}})
+		}), spot("5N^312"), Placement{Kind: Outside}},
+		"a row for any unit": {table(func(r *Table) {
+			r.SetRows([]*acuity.Place{{PointOfCare: "5N", Outside: true}, {Room: "312", HasRoomID: true, RoomID: 312}})
+		}), spot("6N^312"), room(312)},
 		"a number that two units use (P1)": {table(func(r *Table) {
 			r.AddUse(spot("MBU^312"))
 			r.AddUse(spot("AP^312"))
@@ -87,7 +118,7 @@ func TestResolve(t *testing.T) {
 		}), spot("X^1^B"), room(71)},
 		"a numeric room that an entry of another place names": {table(func(r *Table) {
 			r.SetRows([]*acuity.Place{{PointOfCare: "TUB", HasRoomID: true, RoomID: 5}})
-		}), spot("ICU^5"), room(5)},
+		}), spot("6N^5"), room(5)},
 		"entry of a unit outside": {table(func(r *Table) {
 			r.SetRows([]*acuity.Place{{PointOfCare: "L&D", Outside: true}})
 		}), spot("L&D^LDR04"), Placement{Kind: Outside}},

@@ -113,6 +113,13 @@ type IntakeEvent struct {
 	V    *Visit
 	ID   string
 	Left bool // whether ADT has placed the visit in a room, but the visit is now in no room according to a census
+
+	FirstUse bool // whether no earlier event named the event's room
+}
+
+// HasEvent reports whether the observation contains the event with the given identity.
+func (in *Intake) HasEvent(id string) bool {
+	return slices.ContainsFunc(in.Events, func(e IntakeEvent) bool { return e.ID == id })
 }
 
 // EventPath returns the path of an event in a request. The path of a single event is empty.

@@ -71,7 +71,10 @@ func (d *Difference) Error() string {
 func position(p stream.Position) string { return fmt.Sprintf("%d:%d", p.Partition, p.Offset) }
 
 // laterWarnings are the codes of warnings that release 0.1.0 did not have. They have no effect on the state.
-var laterWarnings = []string{"after_birth", "census_newer", hospital.ReasonUnchanged}
+var laterWarnings = []string{
+	"after_birth", "census_newer", "facility_differs", "preadmission", "room_by_number", "statement_older",
+	hospital.ReasonUnchanged,
+}
 
 // placedWarnings are the codes of warnings to which release 0.1.0 gave no path, so each occurred at most
 // once in a change.

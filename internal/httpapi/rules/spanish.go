@@ -74,6 +74,8 @@ var spanish = map[string]string{
 		"si la ubicación de la paciente es incorrecta, envíe un A02 o un censo.",
 	"exists": "El recurso debía crearse solo si no existía, pero existe, así que nada cambió; " +
 		"para actualizarlo, envíelo sin la condición.",
+	"facility_differs": "Otro centro tiene una habitación con este nombre y svc no distingue centros, así que ambas cuentan como una; " +
+		"envíe una unidad distinta por centro o use un hospital por centro.",
 	"fetus_unreadable": "No se entendió la etiqueta del feto, así que la señal no identifica a ninguno; " +
 		"envíe una etiqueta como A o 2, o gemelo B.",
 	"field_not_used": "El campo no tiene efecto en este evento, ubicación o estado de la habitación; envíelo solo donde corresponda.",
@@ -129,6 +131,8 @@ var spanish = map[string]string{
 	"request_reused": "La Idempotency-Key ya se usó con otro contenido, así que este no se aplicó; " +
 		"vuelva a enviarlo con una clave propia.",
 	"required": "Falta el elemento; envíelo.",
+	"room_by_number": "Solo el número identificó la habitación, porque no se conoce la unidad; si es otra unidad, márquela como externa en " +
+		"la tabla de ubicaciones; si no, agregue una fila con la unidad y la habitación.",
 	"room_label_differs": "La habitación ya tiene otro nombre, que solo un censo o un administrador puede cambiar, así que este no se usó; " +
 		"corrija uno de los dos.",
 	"room_not_occupied": "No se conoce ninguna paciente en la habitación; revise el número de habitación o envíe el ingreso.",
@@ -149,6 +153,7 @@ var spanish = map[string]string{
 		"revise asOf si este es el más reciente.",
 	"staffing_too_old": "Este registro de personal empieza hace más de 28 días, así que no se usó; " +
 		"indique un asOf de los últimos 28 días.",
+	"statement_older": "Ya se conoce un dato más reciente del mismo tipo, así que este no cambió nada; revise su hora si es el más reciente.",
 	"status_not_used": "Un recurso con este estado aún no aporta datos; envíelo de nuevo cuando cambie su estado.",
 	"status_unknown":  "No se admite este estado; envíe uno de los que indica la documentación.",
 	"subject_differs": "El subject no es la paciente del encounter, así que el dato se aplicó a la paciente del encounter; " +

@@ -148,6 +148,11 @@ var Warnings = []Warning{
 			"send it without the condition to update it.",
 	},
 	{
+		"facility_differs", Used, ByState,
+		"Another facility has a room with this name, and svc does not distinguish facilities, so both count as one room; send a different " +
+			"point of care for each facility, or use one hospital per facility.",
+	},
+	{
 		"fetus_unreadable", Unused, ByJSON,
 		"The fetus label was not understood, so the signal does not name a fetus; send a label such as A or 2, or words such as twin B.",
 	},
@@ -262,6 +267,11 @@ var Warnings = []Warning{
 	{"request_reused", Refused, ByState, "The Idempotency-Key belongs to another body, so this one was not applied; use a new key."},
 	{"required", Refused, ByFHIR, "The element is missing; send it."},
 	{
+		"room_by_number", Used, ByState,
+		"Only the number identified the room, because the point of care is unknown; if it is another unit, mark it as outside in the " +
+			"location table, otherwise add a row with the point of care and the room.",
+	},
+	{
 		"room_label_differs", Unused, ByState,
 		"The room already has another label, and only a census or an administrator can change it, so this label was not used; " +
 			"correct one of the two.",
@@ -298,6 +308,10 @@ var Warnings = []Warning{
 	{
 		"staffing_too_old", Unused, ByState,
 		"This staffing record begins more than 28 days ago, so it was not used; give an asOf within the last 28 days.",
+	},
+	{
+		"statement_older", Known, ByState,
+		"A newer statement of the same kind is known, so this one changed nothing; check its time if it is the newest.",
 	},
 	{
 		"status_not_used", Unused, ByFHIR,
