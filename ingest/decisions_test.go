@@ -189,10 +189,18 @@ func TestDecisions(t *testing.T) {
 			},
 			want: "LDR04 60 high-preeclampsia labor-standard", warnings: "statement_older@DG1",
 		},
+		"a placeholder for the birth date": {
+			say: []said{
+				msg("A01", "080000-0600", "3="+ldr, "PID|1||MRN1^^^STMARY^MR||||20260304"), msg("A08", "081000-0600", "PID|1||MRN1^^^STMARY^MR||||19940211"),
+			},
+			want: labor,
+		},
 		"an older score": {
 			say: []said{
-				msg("A01", "080000-0600", "3="+ldr), {"census", inLDR04},
-				{"clinical", `{"roomId":4,"signals":[` + mews("2", "15:00") + `]}`}, {"clinical", `{"roomId":4,"signals":[` + mews("6", "14:30") + `]}`},
+				msg("A01", "080000-0600", "3="+ldr),
+				{"census", inLDR04},
+				{"clinical", `{"roomId":4,"signals":[` + mews("2", "15:00") + `]}`},
+				{"clinical", `{"roomId":4,"signals":[` + mews("6", "14:30") + `]}`},
 			},
 			want: "LDR04 60 labor-standard", warnings: "statement_older@signals[0]",
 		},

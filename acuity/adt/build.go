@@ -352,7 +352,7 @@ func (n *builder) applyDetails(t *AppliedEvent) {
 	switch { // the newest event that identifies the patient decides (docs/decisions.md#newborn-or-mother)
 	case e.Newborn:
 		n.Newborn = true
-	case e.AdmissionType == admittedToDeliver:
+	case e.AdmissionType == admittedToDeliver, e.AdmissionType == grownUp:
 		n.Newborn = false
 	}
 	switch {
@@ -374,6 +374,10 @@ func (n *builder) applyDetails(t *AppliedEvent) {
 // admittedToDeliver is the admission type (PV1-4) of a mother, labor and delivery. A birth date in an earlier event may
 // have been a placeholder.
 const admittedToDeliver = 'L'
+
+// grownUp replaces the admission type of a patient who is too old to be a newborn according to the birth date, unless the
+// type is L or N. The other types have no effect.
+const grownUp = '+'
 
 // deleted is the text of a field whose value no longer applies. An empty text means that the field was not sent.
 const deleted = `""`

@@ -16,6 +16,9 @@ type CurrentDiagnosis struct {
 	Feed  acuity.Channel
 }
 
+// Is reports whether d and another diagnosis have the same code.
+func (d *CurrentDiagnosis) Is(o *acuity.Diagnosis) bool { return sameDiagnosis(&d.Diagnosis, o) }
+
 // applyDiagnoses applies the diagnoses in an event to the visit's diagnoses.
 func (n *builder) applyDiagnoses(t *AppliedEvent) {
 	e := t.Event
@@ -49,7 +52,7 @@ func (n *builder) replaceDiagnoses(t *AppliedEvent) {
 	e, kept := t.Event, n.Diagnoses[:0]
 	for _, d := range n.Diagnoses {
 		for i := range e.Diagnoses {
-			if SameDiagnosis(&d.Diagnosis, &e.Diagnoses[i]) {
+			if sameDiagnosis(&d.Diagnosis, &e.Diagnoses[i]) {
 				d.Last = t.At
 				kept = append(kept, d)
 				break
@@ -96,16 +99,16 @@ func (n *builder) startDiagnosis(t *AppliedEvent, d *acuity.Diagnosis, room int)
 // diagnosisIndex returns the index of a diagnosis's run, or -1 if the diagnosis does not currently apply.
 func (n *builder) diagnosisIndex(d *acuity.Diagnosis) int {
 	for i := range n.Diagnoses {
-		if SameDiagnosis(&n.Diagnoses[i].Diagnosis, d) {
+		if sameDiagnosis(&n.Diagnoses[i].Diagnosis, d) {
 			return i
 		}
 	}
 	return -1
 }
 
-// SameDiagnosis reports whether two diagnoses have the same system and code and do not name different fetuses. Case
+// sameDiagnosis reports whether two diagnoses have the same system and code and do not name different fetuses. Case
 // is ignored. In ICD-10-CM codes and codes without a system, dots are ignored too.
-func SameDiagnosis(a, b *acuity.Diagnosis) bool {
+func sameDiagnosis(a, b *acuity.Diagnosis) bool {
 	if a.System != b.System {
 		return false
 	}

@@ -350,12 +350,12 @@ func serviceWord(text string) string {
 }
 
 // IsOutside reports whether the name of a point of care contains a word for another unit and no word for a maternity
-// unit.
-func IsOutside(pointOfCare string) bool {
-	return !IsMaternity(pointOfCare) && places().area(pointOfCare, areaOutside, areaOutside) != areaUnknown
-}
-
-// IsMaternity reports whether the name of a point of care contains a word for a maternity unit.
-func IsMaternity(pointOfCare string) bool {
-	return places().area(pointOfCare, areaTriage, areaObstetric) != areaUnknown
+// unit. If the name contains neither, known is false.
+func IsOutside(pointOfCare string) (outside, known bool) {
+	b := places()
+	if b.area(pointOfCare, areaTriage, areaObstetric) != areaUnknown {
+		return false, true
+	}
+	outside = b.area(pointOfCare, areaOutside, areaOutside) != areaUnknown
+	return outside, outside
 }

@@ -18,14 +18,14 @@ const (
 	Repeated                     // an earlier request contained the same statement
 )
 
-// IsNewerThan reports whether a statement has the code or concept of h and is later.
-func (o *Statement) IsNewerThan(h *Statement) bool {
-	return o.OrderTime() > h.OrderTime() && (o.HasCodeOf(h.MatchedSignal) || h.Concept != 0 && o.Concept == h.Concept)
+// IsNewerThan reports whether h has the code or concept of another statement and is later.
+func (h *Statement) IsNewerThan(o *Statement) bool {
+	return h.OrderTime() > o.OrderTime() && (h.HasCodeOf(o.MatchedSignal) || o.Concept != 0 && h.Concept == o.Concept)
 }
 
-// IsNewerVersionThan reports whether a statement belongs to a newer version of the resource of h.
-func (o *ResourceStatement) IsNewerVersionThan(h *ResourceStatement) bool {
-	return h.Version != nil && o.Version != nil && o.Version.Resource == h.Version.Resource && h.IsOlder([]*ResourceStatement{o})
+// IsNewerVersionThan reports whether h belongs to a newer version of the resource of another statement.
+func (h *ResourceStatement) IsNewerVersionThan(o *ResourceStatement) bool {
+	return h.Version != nil && o.Version != nil && h.Version.Resource == o.Version.Resource && o.IsOlder([]*ResourceStatement{h})
 }
 
 // Standing returns the standing of the statement with the given number, if it belongs to the patient. Statements with
@@ -54,7 +54,8 @@ func (e *Input) standingOf(h *Statement, first int64) (s Standing) {
 	for _, l := range e.Statements {
 		for o := range l.All {
 			switch {
-			case o.Owner != e.Owner || o.Number >= first || !o.Counts() || o.Status == acuity.SignalRetracted || o.Identity.Fetus != h.Identity.Fetus:
+			case o.Owner != e.Owner || o.Number >= first || o.Identity.Fetus != h.Identity.Fetus:
+			case !o.Counts() || o.Status == acuity.SignalRetracted:
 			case o.HasCodeOf(h.MatchedSignal) && hasSameContent(o, h) && o.OrderTime().Sub(h.OrderTime()).Abs() < thinWithin:
 				return Repeated
 			case o.IsNewerThan(h):

@@ -44,6 +44,16 @@ func TestDecisionsOlderStatements(t *testing.T) {
 	})
 }
 
+// TestDecisionsGrownUp covers docs/decisions.md#newborn-or-mother.
+func TestDecisionsGrownUp(t *testing.T) {
+	registered := message(0, acuity.A01, "LDR:A", "class=I", "newborn")
+	decide(t, visits(map[string]decision{
+		"grown up":    {say: list(registered, message(10, acuity.A08, "type=+")), read: []axisReading{{9, "<LDR:A> 60 nb-stabilization/1"}, {10, "<LDR:A> 60 labor-standard/0"}}},
+		"of any type": {say: list(registered, message(10, acuity.A08, "type=R")), read: []axisReading{{10, "<LDR:A> 60 nb-stabilization/1"}}},
+		"born later":  {say: list(message(0, acuity.A01, "LDR:A", "class=I", "type=+"), message(10, acuity.A08, "newborn")), read: []axisReading{{10, "<LDR:A> 60 nb-stabilization/1"}}},
+	}))
+}
+
 // TestDecisionsPlacesOfOthers covers docs/decisions.md#numeric-rooms and #outside-locations: what tells whether a point
 // of care belongs to the unit, and the warnings if nothing does.
 func TestDecisionsPlacesOfOthers(t *testing.T) {
@@ -63,10 +73,11 @@ func TestDecisionsPlacesOfOthers(t *testing.T) {
 			say:     list(row, message(1, acuity.A01, "5N:4", "class=I"), message(2, acuity.A08, "5N:4"), message(3, acuity.A01, "v=v2", "5N:4", "class=I")),
 			answers: []string{"+labor-standard -labor-epidural !room_by_number", "", ""},
 		},
-		"a room that no census lists": {say: list(message(1, acuity.A01, "5N:4", "class=I")), answers: []string{""}},
-		"a unit with a row":           {say: list(row, mapped(1, acuity.Place{PointOfCare: "5N", Room: "4", HasRoomID: true, RoomID: 4}), message(2, acuity.A01, "5N:4", "class=I")), answers: []string{""}},
-		"a unit that is the area":     {say: list(census(0, holds(4, "area=5N", "label=4")), message(2, acuity.A01, "5N:4", "class=I")), answers: []string{""}},
-		"one facility":                {say: list(in("A", message(1, acuity.A01, "LDR:4", "class=I")), in("A", message(2, acuity.A01, "v=v2", "LDR:4:B", "class=I"))), answers: []string{"", ""}},
+		"a room that no census lists":             {say: list(message(1, acuity.A01, "5N:4", "class=I")), answers: []string{""}},
+		"a unit with a row":                       {say: list(row, mapped(1, acuity.Place{PointOfCare: "5N", Room: "4", HasRoomID: true, RoomID: 4}), message(2, acuity.A01, "5N:4", "class=I")), answers: []string{""}},
+		"a unit that is the area":                 {say: list(census(0, holds(4, "area=5N", "label=4")), message(2, acuity.A01, "5N:4", "class=I")), answers: []string{""}},
+		"a unit that is an area, without a label": {say: list(census(0, holds(4, "area=5N")), message(2, acuity.A01, "5N:4", "class=I")), answers: []string{""}},
+		"one facility":                            {say: list(in("A", message(1, acuity.A01, "LDR:4", "class=I")), in("A", message(2, acuity.A01, "v=v2", "LDR:4:B", "class=I"))), answers: []string{"", ""}},
 		"two facilities": {
 			say: list(in("A", message(1, acuity.A01, "LDR:4", "class=I")), in("B", message(2, acuity.A01, "v=v2", "LDR:4", "class=I")),
 				in("B", message(3, acuity.A01, "v=v3", "LDR:4:1", "class=I")), in("B", message(4, acuity.A01, "v=v4", "LDR:5", "class=I"))),

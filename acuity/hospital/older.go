@@ -162,7 +162,7 @@ func hasOlderDiagnoses(in *registry.Intake, v *registry.Visit, t *adt.AppliedEve
 		return len(current) > 0
 	}
 	return !slices.ContainsFunc(e.Diagnoses, func(d acuity.Diagnosis) bool {
-		isCurrent := slices.ContainsFunc(current, func(c adt.CurrentDiagnosis) bool { return adt.SameDiagnosis(&c.Diagnosis, &d) })
+		isCurrent := slices.ContainsFunc(current, func(c adt.CurrentDiagnosis) bool { return c.Is(&d) })
 		return isCurrent != d.Delete
 	})
 }

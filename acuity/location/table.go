@@ -238,11 +238,17 @@ func (t *Table) isShared(n int32, pointOfCare string) bool {
 
 // isElsewhere reports whether a point of care has the name of another unit and is not the area of a known room.
 func (t *Table) isElsewhere(pointOfCare string) bool {
-	if !adt.IsOutside(pointOfCare) {
+	if outside, _ := adt.IsOutside(pointOfCare); !outside {
 		return false
 	}
+	return !t.isArea(pointOfCare)
+}
+
+// isArea reports whether a point of care is the area of a known room.
+func (t *Table) isArea(pointOfCare string) bool {
 	t.rebuildIndexes()
-	return !t.areas[string(appendFolded(nil, pointOfCare))]
+	var array [96]byte
+	return t.areas[string(appendFolded(array[:0], pointOfCare))]
 }
 
 // IsByNumber reports whether only its number identifies the room of a location: neither the location table nor the
@@ -250,10 +256,10 @@ func (t *Table) isElsewhere(pointOfCare string) bool {
 func (t *Table) IsByNumber(l acuity.Location) bool {
 	l = t.resolveReference(l)
 	room := roomName(&l)
-	if l.HasRoomID || l.PointOfCare == "" || adt.IsMaternity(l.PointOfCare) || t.rowOf(&l) != nil || t.isElsewhere(l.PointOfCare) {
+	if _, known := adt.IsOutside(l.PointOfCare); known || l.PointOfCare == "" || l.HasRoomID || t.rowOf(&l) != nil {
 		return false
 	}
-	return t.labelled(&l, room, false) == noRoom && t.numbered(&l, room) != noRoom
+	return t.labelled(&l, room, false) == noRoom && t.numbered(&l, room) != noRoom && !t.isArea(l.PointOfCare)
 }
 
 // labelled returns the known room whose label matches a location, or noRoom if none or several match. The argument

@@ -120,14 +120,14 @@ func (m *mapper) stays(r *resource) (stays []stay, ward string) {
 		}
 		s.place, s.level = place, level
 		s.at, s.moment = m.moment(r, l.during.start, "location.period.start")
-		m.setEnd(r, &s, l.during.end, i)
+		setEnd(m, r, &s, l.during.end, i)
 		stays = append(stays, s)
 	}
 	return withRooms(stays), ward
 }
 
 // setEnd sets the end of a stay, which is the i-th location of an Encounter. An end in the future is only planned.
-func (m *mapper) setEnd(r *resource, s *stay, sent span, i int) {
+func setEnd(m *mapper, r *resource, s *stay, sent span, i int) {
 	end, ok := m.instant(sent)
 	field := "location[" + strconv.Itoa(i) + "].period.end"
 	switch {

@@ -50,6 +50,9 @@ func encode(e *acuity.Event) []byte {
 	if e.MotherPatient == `""` {
 		s.set(21, `""`)
 	}
+	if e.AdmissionType == '+' {
+		s.set(7, "19700101")
+	}
 	if e.Babies > 0 {
 		s.set(25, fmt.Sprint(e.Babies))
 	}
@@ -61,7 +64,9 @@ func encode(e *acuity.Event) []byte {
 	if e.PlaceNull {
 		s.fields[3] = `""`
 	}
-	s.set(4, letter(e.AdmissionType))
+	if e.AdmissionType != '+' {
+		s.set(4, letter(e.AdmissionType))
+	}
 	s.set(6, e.Prior.PointOfCare, e.Prior.Room, e.Prior.Bed, e.Prior.Facility)
 	s.set(10, e.Service)
 	if strings.HasPrefix(e.Visit, "visit(") && e.Visit != e.Account {

@@ -31,11 +31,12 @@ const (
 )
 
 const (
-	maxWarnings = 101 // per event; a response lists 100 and says if there are more
-	maxPlace    = 80  // bytes of one part of a location
-	maxCode     = 64  // bytes of a code
-	maxService  = 40  // bytes of PV1-10 that are kept
-	newbornDays = 28  // a patient younger than this is a newborn (docs/decisions.md#primary-table)
+	maxWarnings = 101     // per event; a response lists 100 and says if there are more
+	maxPlace    = 80      // bytes of one part of a location
+	maxCode     = 64      // bytes of a code
+	maxService  = 40      // bytes of PV1-10 that are kept
+	newbornDays = 28      // a patient younger than this is a newborn (docs/decisions.md#primary-table)
+	grownDays   = 8 * 365 // a patient older than this is not a newborn, whatever an earlier message means; our default
 	maxSkew     = 5 * time.Minute
 
 	maxRelatives   = 50 // maximum number of NK1 segments that are read

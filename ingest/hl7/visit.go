@@ -13,6 +13,10 @@ import (
 // deleted is the text of a field that was sent as "", in an event that deletes the known value.
 const deleted = `""`
 
+// grownUp is the admission type of a patient who is too old to be a newborn according to PID-7, unless PV1-4 is L or N.
+// All other types have no effect.
+const grownUp = '+'
+
 // setSubjects sets the visit and the patient. It returns false if the message identifies neither.
 func (d *decoder) setSubjects() bool {
 	e := &d.event
@@ -159,8 +163,11 @@ func (d *decoder) classify() {
 	e.Class = d.initial(d.field(d.pv1, 2), 2)
 	e.AdmissionType = d.initial(d.field(d.pv1, 4), 4)
 	e.Service = d.service(d.field(d.pv1, 10))
-	infant := d.isInfant()
+	infant, grown := d.age()
 	e.Newborn = d.isYes(d.pv2, "PV2", 36) || e.Class == 'N' || e.AdmissionType == 'N' || infant
+	if grown && !e.Newborn && e.AdmissionType != 'L' { // only L and N have a meaning
+		e.AdmissionType = grownUp
+	}
 	e.Babies = d.birthOrder()
 	if d.isYes(d.pid, "PID", 24) {
 		e.Babies = max(e.Babies, 2)
@@ -270,14 +277,15 @@ func spelledOut(b []byte) bool {
 	}
 }
 
-// isInfant reports whether the patient is young enough to be a newborn. The birth date is not stored.
-func (d *decoder) isInfant() bool {
+// age reports whether the patient is young enough to be a newborn, or too old to have been one during any visit. The
+// birth date is not stored.
+func (d *decoder) age() (infant, grown bool) {
 	born, ok := d.time(d.field(d.pid, 7), position{segment: "PID", field: 7})
-	if !ok || born.Precision > acuity.Day {
-		return false
+	if !ok {
+		return false, false
 	}
-	age := d.event.At.Sub(born.From)
-	return age > -24*time.Hour && age < newbornDays*24*time.Hour
+	age, day := d.event.At.Sub(born.From), 24*time.Hour
+	return born.Precision <= acuity.Day && age > -day && age < newbornDays*day, age > grownDays*day
 }
 
 // readLocations reads the current and the previous location.
