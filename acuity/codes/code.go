@@ -54,6 +54,9 @@ func NormalSystem(name, code string) (System, bool) {
 		return SystemLocal, true
 	}
 	key := strings.Map(lettersAndDigits, name)
+	if len(name) > len(secure) && strings.EqualFold(name[:len(secure)], secure) {
+		key = "http" + key[len("https"):] // the URIs of code systems begin with http:
+	}
 	if s, ok := systemNames[key]; ok {
 		return s, false
 	}
@@ -72,6 +75,8 @@ func NormalSystem(name, code string) (System, bool) {
 	}
 	return SystemLocal, true
 }
+
+const secure = "https://"
 
 // maxSystemName is the maximum length of a system name in bytes; longer names are not read. Every known name is
 // shorter.

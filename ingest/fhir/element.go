@@ -186,8 +186,8 @@ func gather[T any](p *parser, store *[]T, most int, read func() (T, bool)) (firs
 func (p *parser) codeAmong(meanings map[string]bool) span { return p.firstCoding(meanings).code }
 
 // firstCoding parses a concept, or a list of concepts, and returns the first coding whose code is among the meanings. If
-// there is none, it returns the first coding with a code, or any coding if none has a code. It also accepts a Coding or
-// a single code.
+// there is none, it returns the first coding with a code, or any coding if none has a code. The text of the concept
+// replaces a missing display. It also accepts a Coding or a single code.
 func (p *parser) firstCoding(meanings map[string]bool) (c coding) {
 	first := func(one coding) {
 		switch {
@@ -205,6 +205,7 @@ func (p *parser) firstCoding(meanings map[string]bool) (c coding) {
 		}
 		return c
 	}
+	var text span
 	for key := range p.fields() {
 		switch string(key) {
 		case "coding":
@@ -213,9 +214,14 @@ func (p *parser) firstCoding(meanings map[string]bool) (c coding) {
 			c.code = p.text()
 		case "display":
 			c.display = p.text()
+		case "text":
+			text = p.text()
 		default:
 			p.skip()
 		}
+	}
+	if c.display.empty() {
+		c.display = text
 	}
 	return c
 }

@@ -44,7 +44,7 @@ func (p *parser) location() (l location, ok bool) {
 		case "status":
 			l.status = p.text()
 		case "physicalType":
-			l.physical = p.codeAmong(physicalTypes)
+			l.physical = levelOf(p)
 		case "period":
 			l.during = p.period()
 		default:

@@ -45,6 +45,18 @@ func TestOddButLegal(t *testing.T) {
 				{"location":{"display":"MBU 7"},"period":{"start":"2026-03-04T09:00:00Z","end":"2026-03-09T09:00:00Z"}}]`),
 			func(f *Facts) bool { return f.Events[len(f.Events)-1].Place.Room == "MBU 7" }, "",
 		},
+		"ward by its name": {
+			encounter(`"location":[{"location":{"display":"Labor"},"physicalType":{"text":"Ward"}},{"location":{"display":"4"},"physicalType":{"coding":[{"code":"X"}],"text":"room"}}]`),
+			func(f *Facts) bool { return f.Events[0].Place.PointOfCare == "Labor" && f.Events[0].Place.Room == "4" }, "",
+		},
+		"ward in upper case": {
+			encounter(`"location":[{"location":{"display":"Labor"},"physicalType":{"coding":[{"code":"WA"}]}}]`),
+			func(f *Facts) bool { return f.Events[0].Place.PointOfCare == "Labor" && f.Events[0].Place.Room == "" }, "",
+		},
+		"code system with https": {
+			strings.Replace(observation(`"valueString":"positive"`), "http://loinc.org", "https://loinc.org/", 1),
+			func(f *Facts) bool { return f.Signals[0].System == "LOINC" }, "",
+		},
 		"unreadable birth date": {
 			`{"resourceType":"Bundle","type":"batch","entry":[{"resource":{"resourceType":"Patient","id":"1","birthDate":"04.03.2026"}},{"resource":` + encounter(`"priority":{}`) + `}]}`,
 			func(f *Facts) bool { return !f.Events[0].Newborn }, "time_unreadable@Bundle.entry[0].resource.birthDate",

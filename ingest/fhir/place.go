@@ -181,6 +181,22 @@ var (
 	physicalTypes = words(wardTypes + " ro bd")
 )
 
+// levelNames maps the names of physical types to their codes.
+var levelNames = map[string]string{
+	"site": "si", "building": "bu", "wing": "wi", "ward": "wa", "level": "lvl", "area": "area", "jurisdiction": "jdn", "road": "rd",
+	"room": "ro", "bed": "bd",
+}
+
+// levelOf reads a physicalType and returns its code. Some senders write the code in upper case, or send only the name.
+func levelOf(p *parser) string {
+	c := p.firstCoding(physicalTypes)
+	code := strings.ToLower(string(p.bytes(c.code)))
+	if physicalTypes[code] {
+		return code
+	}
+	return cmp.Or(levelNames[strings.ToLower(strings.TrimSpace(string(p.bytes(c.display))))], code)
+}
+
 // maxAbove is the maximum number of levels above a Location in which the decoder searches for the room and the ward.
 const maxAbove = 4
 
@@ -192,7 +208,7 @@ const maxAbove = 4
 // has neither a name nor a usable reference.
 func (m *mapper) place(r *resource, l *location) (place acuity.Location, level string, ok bool) {
 	name := m.placeName(r, l.place.display)
-	physical := string(m.bytes(l.physical))
+	physical := l.physical
 	t, found := m.follow(&l.place, locationKind, r)
 	var where *resource
 	elsewhere := ""
@@ -201,7 +217,7 @@ func (m *mapper) place(r *resource, l *location) (place acuity.Location, level s
 	case t.at >= 0:
 		where = &m.resources[t.at]
 		if physical == "" {
-			physical = string(m.bytes(where.physical))
+			physical = where.physical
 		}
 		if name == "" {
 			name = m.called(r, where)
@@ -264,7 +280,7 @@ func (m *mapper) within(where *resource, name, physical string) acuity.Location 
 		}
 		where = &m.resources[t.at]
 		above := m.called(where, where)
-		switch kind := string(m.bytes(where.physical)); {
+		switch kind := where.physical; {
 		case kind == "ro" && physical == "bd" && above != "":
 			place.Room, place.Bed = above, name
 			physical = kind

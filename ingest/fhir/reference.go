@@ -278,7 +278,7 @@ func (m *mapper) addReference(r *resource) {
 	if r.kind == medicationKind {
 		f.Codings = m.product(nil, r, r, true)
 	} else {
-		f.Place = m.within(r, cmp.Or(m.called(r, r), id), string(m.bytes(r.physical)))
+		f.Place = m.within(r, cmp.Or(m.called(r, r), id), r.physical)
 		most = maxPlace
 		if number != "" {
 			number = acuity.LocationName + number

@@ -88,8 +88,9 @@ type resource struct {
 	firstReason, lastReason     int32
 
 	firstIngredient, lastIngredient int32
-	name, physical                  span // for a Location
-	birth, multiple                 span // for a Patient
+	name                            span   // for a Location
+	physical                        string // for a Location; see levelOf
+	birth, multiple                 span   // for a Patient
 
 	sought          string // identifier value in the ifNoneExist condition, or ""
 	used            bool   // whether another resource in the body refers to this one
@@ -106,9 +107,10 @@ type component struct {
 
 // location is an Encounter.location.
 type location struct {
-	place            reference
-	status, physical span
-	during           period
+	place    reference
+	status   span
+	physical string // see levelOf
+	during   period
 }
 
 // ingredient is a part of a Medication.
@@ -312,7 +314,7 @@ func (p *parser) locationField(r *resource, key []byte) bool {
 	case "name":
 		r.name = p.text()
 	case "physicalType":
-		r.physical = p.codeAmong(physicalTypes)
+		r.physical = levelOf(p)
 	case "partOf":
 		r.partOf = p.reference()
 	default:

@@ -60,14 +60,14 @@ func (d *decoder) codesOf(s segment, field []byte, repeat int, gone bool) (delet
 			d.warnAt(warnUnused, position{"DG1", repeat, 3})
 			break
 		}
-		var parts [6][]byte // two triplets of code, text and system
+		var parts [9][]byte // two triplets of code, text and system, two versions and, from version 2.6 on, the original text
 		d.split(repetition, parts[:])
 		d.diagnosis(s, parts[:3], n == 1, repeat, gone)
-		d.diagnosis(s, parts[3:], false, repeat, gone)
+		d.diagnosis(s, parts[3:6], false, repeat, gone)
 		if !isBlank(parts[0]) || !isBlank(parts[3]) {
 			continue
 		}
-		switch empty := isBlank(parts[1]) && isBlank(parts[4]); {
+		switch empty := isBlank(parts[1]) && isBlank(parts[4]) && isBlank(parts[8]); {
 		case empty && isNull(trim(parts[0])):
 			deletes = true
 		case !empty || n == 1 && !isBlank(d.first(d.field(s, 4))):

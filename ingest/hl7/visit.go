@@ -231,10 +231,10 @@ func (d *decoder) reasons(field []byte) acuity.Reasons {
 	case isBlank(field):
 		return 0
 	}
-	var parts [5][]byte
+	var parts [9][]byte
 	d.split(field, parts[:])
 	text := d.scratch[:0]
-	for _, b := range [...][]byte{parts[0], parts[1], parts[3], parts[4]} {
+	for _, b := range [...][]byte{parts[0], parts[1], parts[3], parts[4], parts[8]} {
 		switch {
 		case !d.isPlain(b):
 			text = append(text, d.text(b)...)
