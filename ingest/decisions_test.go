@@ -226,6 +226,9 @@ func TestDecisions(t *testing.T) {
 		"a number of the unit in an unknown unit": {
 			say: []said{{"census", inLDR04}, msg("A01", "080000-0600", "3=5N^4")}, want: "LDR04 60 labor-standard", warnings: "room_by_number@PV1-3",
 		},
+		"another unit in FHIR": {
+			say: []said{{"census", inLDR04}, {"fhir", inAccount("m", "IMP", "ICU 4")}}, want: "", warnings: "outside_unit@Encounter",
+		},
 		"two facilities": {
 			say: []said{
 				msg("A01", "080000-0600", "3="+ldr+"^01^EAST"), event("A01", "14:00:00", `,"location":{"pointOfCare":"L&D","room":"LDR04","facility":"WEST"}`),

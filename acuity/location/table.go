@@ -175,7 +175,7 @@ func (t *Table) Resolve(l acuity.Location) Placement {
 		return Placement{InRoom, s.RoomID}
 	}
 	// A location for which the location table has a row belongs to this unit, even if that row names no room.
-	elsewhere := s == nil && t.isElsewhere(l.PointOfCare)
+	elsewhere := s == nil && t.isElsewhere(cmp.Or(l.PointOfCare, room)) // a FHIR display names both in one text
 	if id := t.labelled(&l, room, elsewhere); id != noRoom {
 		return Placement{InRoom, id}
 	}

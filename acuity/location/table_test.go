@@ -65,6 +65,11 @@ func TestResolve(t *testing.T) {
 			r.SetRoom(5, "5", "GYN")
 			r.SetRoom(6, "", "GYN")
 		}), spot("gyn^6"), room(6)},
+		"another unit in the name of the room":            {table(), spot("^ICU 4"), Placement{Kind: Outside}},
+		"the same name with a point of care of this unit": {table(), spot("MBU^ICU 4"), own("MBU", "ICU 4")},
+		"the same name as a label": {table(func(r *Table) {
+			r.SetRoom(5, "ICU 4", "")
+		}), spot("^ICU 4"), room(5)},
 		"another unit with a row": {table(func(r *Table) {
 			r.SetRows([]*acuity.Place{{PointOfCare: "GYN", Area: "OB"}})
 		}), spot("GYN^312"), room(312)},
