@@ -74,6 +74,9 @@ func TestDecisions(t *testing.T) {
 			"identifier":[{"type":{"coding":[{"code":"AN"}]},"value":"ACC9"}],"subject":{"reference":"Patient/` + id + `","identifier":{"value":"MRN` + id + `"}},
 			"period":{"start":"2026-03-04T15:00:00Z"},"location":[{"location":{"display":"` + room + `"}}]}`
 	}
+	dated := func(date, clock string) string {
+		return `{"resourceType":"Patient","id":"m","meta":{"lastUpdated":"2026-03-04T` + clock + `:00Z"},"identifier":[{"value":"MRNm"}],"birthDate":"` + date + `"}`
+	}
 	const labor, mag = "LDR04 60 labor-standard", `{"roomId":4,"signals":[{"kind":"medication","system":"RxNorm","code":"6585","startedAt":"2026-03-04T15:00:00Z"}]}`
 	for rule, row := range map[string]struct {
 		say      []said
@@ -192,6 +195,12 @@ func TestDecisions(t *testing.T) {
 		"a placeholder for the birth date": {
 			say: []said{
 				msg("A01", "080000-0600", "3="+ldr, "PID|1||MRN1^^^STMARY^MR||||20260304"), msg("A08", "081000-0600", "PID|1||MRN1^^^STMARY^MR||||19940211"),
+			},
+			want: labor,
+		},
+		"a placeholder for the birth date in FHIR": {
+			say: []said{
+				{"fhir", `[` + dated("2026-03-04", "15:10") + `,` + inAccount("m", "IMP", "LDR04") + `]`}, {"fhir", `[` + dated("1994-02-11", "15:25") + `,` + inAccount("m", "IMP", "LDR04") + `]`},
 			},
 			want: labor,
 		},
