@@ -62,6 +62,7 @@ func (u *State) Apply(o *acuity.Observation, offset int64) acuity.Change {
 	in.AnswerClinical(u.registry.Facts.CensusAt)
 	u.clinical.warnOfBirths(&in)
 	u.clinical.older.warn(&u.clinical, &in, &u.charts)
+	u.clinical.warnOfDischarged(&in)
 	u.names.AnswerWaiting(&in)
 	answerCreates(&in)
 	u.hours.observe(&in)

@@ -67,6 +67,7 @@ func (k *clinicalIntake) applySignals(in *registry.Intake) {
 		}
 		k.older.add(k, i, s, evidence.ResourceStatement{Statement: h})
 		k.statements.AssignNumber(&h)
+		in.Statements[i].Number = h.Number
 		k.statements.KeepStatement(&r.Statements, h, "")
 		k.Work.MarkRoom(r, registry.Touched|registry.Named)
 	}

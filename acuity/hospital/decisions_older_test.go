@@ -44,6 +44,20 @@ func TestDecisionsOlderStatements(t *testing.T) {
 	})
 }
 
+// TestDecisionsStatementOwner covers docs/decisions.md#statement-owner: a statement about a patient who has left.
+func TestDecisionsStatementOwner(t *testing.T) {
+	came, comes := message(0, acuity.A01, "#4", "class=I"), message(20, acuity.A01, "v=v2", "#4", "class=I")
+	seen := func(m float64) acuity.Observation { return clinical(25, 4, mews("6").seen(m)) }
+	decide(t, map[string]decision{
+		"she was discharged":       {say: list(came, message(10, acuity.A03), comes, seen(5)), answers: []string{"!patient_left"}},
+		"she moved":                {say: list(came, message(10, acuity.A02, "#5"), comes, seen(5)), answers: []string{""}},
+		"she is in the room":       {say: list(came, message(10, acuity.A03), comes, seen(22)), answers: []string{"+mews-active"}},
+		"nobody is in the room":    {say: list(came, message(10, acuity.A03), seen(5)), answers: []string{"!room_not_occupied"}},
+		"of an unknown code":       {say: list(came, message(10, acuity.A03), comes, clinical(25, 4, local("X", "1").seen(5))), answers: []string{"?X"}},
+		"before anybody was there": {say: list(message(10, acuity.A01, "#4", "class=I"), clinical(25, 4, mews("6").seen(5))), answers: []string{"+mews-active"}},
+	})
+}
+
 // TestDecisionsGrownUp covers docs/decisions.md#newborn-or-mother.
 func TestDecisionsGrownUp(t *testing.T) {
 	registered := message(0, acuity.A01, "LDR:A", "class=I", "newborn")

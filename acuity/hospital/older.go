@@ -166,3 +166,23 @@ func hasOlderDiagnoses(in *registry.Intake, v *registry.Visit, t *adt.AppliedEve
 		return isCurrent != d.Delete
 	})
 }
+
+// warnOfDischarged warns about statements about a room that belong to an earlier patient of the room who has been
+// discharged.
+func (k *clinicalIntake) warnOfDischarged(in *registry.Intake) {
+	for i := range in.Statements {
+		h, r := &in.Statements[i], k.Room(in.Observation.Signals[i].Room)
+		if h.Number == 0 || h.Status != acuity.SignalActive || len(h.Matches) == 0 || len(r.Chart.Patients) == 0 ||
+			k.chartOf(&in.Observation.Signals[i], h) != nil {
+			continue
+		}
+		for o := range r.Statements.All {
+			if o.Number != h.Number {
+				continue
+			}
+			if v := k.statements.VisitOfStatement(o); v != nil && v.Timeline.ClosedAt != 0 && !v.Timeline.Open {
+				in.Warn("patient_left", registry.ItemPath("signals", i))
+			}
+		}
+	}
+}

@@ -72,7 +72,7 @@ func position(p stream.Position) string { return fmt.Sprintf("%d:%d", p.Partitio
 
 // laterWarnings are the codes of warnings that release 0.1.0 did not have. They have no effect on the state.
 var laterWarnings = []string{
-	"after_birth", "census_newer", "facility_differs", "preadmission", "room_by_number", "statement_older",
+	"after_birth", "census_newer", "facility_differs", "patient_left", "preadmission", "room_by_number", "statement_older",
 	hospital.ReasonUnchanged,
 }
 

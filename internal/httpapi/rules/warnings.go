@@ -246,6 +246,10 @@ var Warnings = []Warning{
 		"The patient of the partOf Encounter is unknown, so the two were not joined; send the Patient with its MR number.",
 	},
 	{
+		"patient_left", Unused, ByState,
+		"The patient who was in the room at that time has been discharged, so this statement changed nothing; check its time and its room.",
+	},
+	{
 		"place_differs", Unused, ByState,
 		"The update names a different location, but an update does not move the patient; send an A02 for a transfer.",
 	},
