@@ -70,10 +70,11 @@ func (d *Difference) Error() string {
 
 func position(p stream.Position) string { return fmt.Sprintf("%d:%d", p.Partition, p.Offset) }
 
-// laterWarnings are the codes of warnings that release 0.1.0 did not have. They have no effect on the state.
+// laterWarnings are the codes of warnings that release 0.1.0 did not have (version_older: not for statements). They have no
+// effect on the state.
 var laterWarnings = []string{
 	"after_birth", "census_newer", "facility_differs", "patient_left", "preadmission", "room_by_number", "statement_older",
-	hospital.ReasonUnchanged,
+	"version_older", hospital.ReasonUnchanged,
 }
 
 // placedWarnings are the codes of warnings to which release 0.1.0 gave no path, so each occurred at most
