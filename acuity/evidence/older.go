@@ -15,7 +15,7 @@ const (
 	Current      Standing = iota // no earlier request contained a newer statement of the same kind
 	Older                        // an earlier request contained a newer statement of the same kind
 	OlderVersion                 // an earlier request contained a newer version of the resource
-	Repeated                     // an earlier request contained the same statement
+	Repeated                     // an earlier request contained the same statement, or a newer one with the same meaning
 )
 
 // IsNewerThan reports whether h has the code or concept of another statement and is later.
@@ -50,7 +50,8 @@ func (e *Input) Standing(number, first int64) Standing {
 
 // standingOf compares a statement with those of the same kind. The same value repeated within thinWithin is no older
 // statement, because the list may have dropped a repetition.
-func (e *Input) standingOf(h *Statement, first int64) (s Standing) {
+func (e *Input) standingOf(h *Statement, first int64) Standing {
+	var newest *Statement
 	for _, l := range e.Statements {
 		for o := range l.All {
 			switch {
@@ -58,12 +59,20 @@ func (e *Input) standingOf(h *Statement, first int64) (s Standing) {
 			case !o.Counts() || o.Status == acuity.SignalRetracted:
 			case o.HasCodeOf(h.MatchedSignal) && hasSameContent(o, h) && o.OrderTime().Sub(h.OrderTime()).Abs() < thinWithin:
 				return Repeated
-			case o.IsNewerThan(h):
-				s = Older
+			case o.IsNewerThan(h) && (newest == nil || o.OrderTime() > newest.OrderTime()):
+				newest = o
 			}
 		}
 	}
-	return s
+	switch {
+	case newest == nil:
+		return Current
+	case slices.EqualFunc(newest.Matches, h.Matches, func(a, b terminology.Match) bool {
+		return a.Factor == b.Factor && a.On == b.On && a.Variant == b.Variant
+	}):
+		return Repeated
+	}
+	return Older
 }
 
 // standingOfVersion compares a version with the other versions of its resource.

@@ -29,6 +29,7 @@ func TestDecisionsOlderStatements(t *testing.T) {
 		"an older version of a drug":     {say: list(row, resources(20, mag().off().of("a", 20).since(5).seen(20)), resources(25, mag().of("a", 10).since(5).seen(5))), answers: []string{"", "!version_older"}},
 		"older diagnoses":                {say: list(admitted, message(20, acuity.A08, "O72.1"), message(25, acuity.A08, "at=10", "O45.9")), answers: []string{"!statement_older"}},
 
+		"with the same meaning":            {say: list(row, at(20, mews("2").seen(20)), at(25, mews("1").seen(2))), answers: []string{""}},
 		"newer":                            {say: list(row, at(20, mews("2").seen(20)), at(25, mews("6").seen(22))), answers: []string{"+mews-active"}},
 		"without a time":                   {say: list(row, at(20, mews("2").seen(20)), at(25, mews("6"))), answers: []string{"+mews-active"}},
 		"the start of a clock":             {say: list(row, at(20, mag().seen(20)), at(25, mag().seen(10))), answers: []string{"+high-mag", ""}},

@@ -78,7 +78,7 @@ func TestLongerRunGoesOn(t *testing.T) {
 
 // usual are warnings that real senders also get. For example, a message that was charted late
 // arrives after the patient has moved.
-var usual = []string{"room_not_occupied", "place_differs", "prior_place_differs"}
+var usual = []string{"room_not_occupied", "place_differs", "prior_place_differs", "statement_older", "patient_left"}
 
 // Every request is a line of valid JSON, and the requests are ordered by time. The decoders accept them with only the
 // usual warnings.
