@@ -16,6 +16,9 @@ func TestFaults(t *testing.T) {
 		"a quote inside":    {"a,b\n1,2\n3,can\"ary\n", StrayQuote, "line 3: a quotation mark is not closed, or is inside an unquoted field"},
 		"a quote goes on":   {"a,b\n1,\"canary\n2,3\n4,5\n", StrayQuote, "line 2: a quotation mark is not closed, or is inside an unquoted field"},
 		"a row too many":    {"a,b\n1,2\n3,4\n5,6\n7,8\n9,can\"ary\n", TooManyRows, "line 5: a file may have at most 3 rows"},
+		"a field too many":  {"a,b\n1,2\n3" + strings.Repeat(",", MostFields), TooManyFields, "line 3: a line may have at most 1000 fields"},
+		"fields in a head":  {strings.Repeat(",", 3*MostFields), TooManyFields, "line 1: a line may have at most 1000 fields"},
+		"fields with lines": {"a,b\n" + strings.Repeat("\"\n\",", MostFields), TooManyFields, "line 2: a line may have at most 1000 fields"},
 		"a quote in a head": {"a,\"b\n", StrayQuote, "line 1: a quotation mark is not closed, or is inside an unquoted field"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -26,5 +29,20 @@ func TestFaults(t *testing.T) {
 				t.Errorf("%#v: %v", fault, err)
 			}
 		})
+	}
+}
+
+// TestCommasInText: commas in a quoted text separate no fields.
+func TestCommasInText(t *testing.T) {
+	t.Parallel()
+	commas, got := "say \"\""+strings.Repeat(",\n", 2*MostFields)+"\"\"", ""
+	file := strings.NewReader("a,b\n1,\"" + commas + "\"\n" + strings.Repeat("1,2\n", MostFields))
+	err := Read(file, []string{"a", "b"}, nil, 0, func(line int, field func(string) string) {
+		if line == 2 {
+			got = field("b")
+		}
+	})
+	if want := strings.ReplaceAll(commas, "\"\"", "\""); err != nil || got != want {
+		t.Errorf("%v: %d characters, want %d", err, len(got), len(want))
 	}
 }

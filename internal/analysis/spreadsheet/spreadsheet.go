@@ -42,7 +42,7 @@ func isFormula(text string) bool {
 type Fault struct {
 	Line    int      // from 1; 0: the file as a whole
 	Column  string   // name of the column; "": unknown
-	Number  int      // position of an unknown column, from 1; for too many rows, the maximum number of rows
+	Number  int      // position of an unknown column, from 1; for too many rows or fields, the maximum number
 	Rule    string   // the broken rule: one of this package or, for a value, one of the API
 	Columns []string // allowed columns, if a column is unknown
 }
@@ -54,6 +54,7 @@ const (
 	MissingColumn = "missingColumn" // the first line lacks a column
 	StrayQuote    = "strayQuote"    // a quote is not closed, or is within an unquoted field
 	TooManyRows   = "tooManyRows"   // the file has more rows than allowed
+	TooManyFields = "tooManyFields" // a line has more fields than [MostFields]
 )
 
 // Error implements error.
@@ -69,6 +70,8 @@ func (f *Fault) Error() string {
 		return fmt.Sprintf("line %d: a quotation mark is not closed, or is inside an unquoted field", f.Line)
 	case TooManyRows:
 		return fmt.Sprintf("line %d: a file may have at most %d rows", f.Line, f.Number)
+	case TooManyFields:
+		return fmt.Sprintf("line %d: a line may have at most %d fields", f.Line, f.Number)
 	}
 	return fmt.Sprintf("line %d: %s: %s", f.Line, f.Column, f.Rule)
 }
@@ -78,7 +81,7 @@ func (f *Fault) Error() string {
 // than 0, it is the maximum number of rows; if the file has more, Read returns an error after it has passed the
 // permitted rows to fn. An error in the content of the file is a [*Fault].
 func Read(in io.Reader, columns, required []string, most int, fn func(line int, field func(column string) string)) error {
-	reader := csv.NewReader(in)
+	reader := csv.NewReader(&fieldLimit{in: in, line: 1})
 	reader.FieldsPerRecord = -1
 	reader.TrimLeadingSpace = true
 	head, err := reader.Read()
@@ -119,6 +122,43 @@ func Read(in io.Reader, columns, required []string, most int, fn func(line int, 
 			return ""
 		})
 	}
+}
+
+// MostFields is the maximum number of fields in a line. No table has as many columns.
+const MostFields = 1000
+
+// fieldLimit passes a file on until a line has more than [MostFields] fields. Without this limit, a line of commas
+// would take 70 times its size in memory, because the CSV reader keeps a string and two positions for each field.
+type fieldLimit struct {
+	in     io.Reader
+	line   int  // of the next byte, from 1
+	begun  int  // line where the current record begins; 0: the next byte begins a record
+	commas int  // in the current record, outside quotes
+	quoted bool // whether the next byte is in quotes, where a comma and a line break are text
+}
+
+// Read implements [io.Reader].
+func (l *fieldLimit) Read(p []byte) (int, error) {
+	n, err := l.in.Read(p)
+	for _, c := range p[:n] {
+		if l.begun == 0 {
+			l.begun, l.commas = l.line, 0
+		}
+		switch {
+		case c == '"':
+			l.quoted = !l.quoted // twice for a quote that is text
+		case c == '\n':
+			l.line++
+			if !l.quoted {
+				l.begun = 0
+			}
+		case c == ',' && !l.quoted:
+			if l.commas++; l.commas == MostFields {
+				return 0, &Fault{Line: l.begun, Number: MostFields, Rule: TooManyFields}
+			}
+		}
+	}
+	return n, err //nolint:wrapcheck // the error of the file is passed on unchanged
 }
 
 // readFault returns the fault for a line that is not valid CSV. It returns any other error unchanged.

@@ -97,6 +97,8 @@ func explainFault(d *adminRequest, err error) string {
 		return line + " " + d.T("terms.strayquote")
 	case spreadsheet.TooManyRows:
 		return d.T("terms.toomany", "most", f.Number)
+	case spreadsheet.TooManyFields:
+		return line + " " + d.T("terms.toomanyfields", "most", f.Number)
 	}
 	return line + " " + f.Column + ": " + d.ExplainRule(f.Rule)
 }
