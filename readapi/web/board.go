@@ -147,7 +147,10 @@ func (s *site) requireWall(next page.Handler) http.HandlerFunc {
 		}
 		if wall, ok := s.readWall(r); ok {
 			httpapi.Identify(r.Context(), wall.Hospital, wall.ID)
-			next(w, r, &auth.Session{Hospital: wall.Hospital, Wall: wall.ID})
+			session := &auth.Session{Hospital: wall.Hospital, Wall: wall.ID}
+			if !s.LimitPages(w, r, session) {
+				next(w, r, session)
+			}
 			return
 		}
 		if _, err := r.Cookie(s.Cookies.Name(wallCookie)); err == nil {

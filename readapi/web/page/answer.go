@@ -39,9 +39,12 @@ func (s *Site) SetHeaders(next http.Handler) http.Handler {
 func (s *Site) RefuseCrossOrigin(next http.Handler) http.Handler {
 	guard := http.NewCrossOriginProtection()
 	guard.SetDenyHandler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		session, _ := s.Cookies.ReadSession(r) //nolint:errcheck // the session is nil if the person is unknown
+		session, err := s.Cookies.ReadSession(r) // the session is nil if the person is unknown
 		if session != nil {
 			httpapi.Identify(r.Context(), session.Hospital, session.User)
+		}
+		if err == nil && s.LimitPages(w, r, session) {
+			return
 		}
 		s.Refuse(r, session, "cross_site")
 		s.ShowFault(w, r, http.StatusForbidden, nil, "fault.origin")

@@ -1,6 +1,7 @@
 package page
 
 import (
+	"cmp"
 	"math"
 	"net/http"
 	"strconv"
@@ -12,8 +13,8 @@ import (
 	"svc/readapi/web/auth"
 )
 
-// The limits on the rate of page requests, for each session and for each hospital, in one process. The numbers are
-// defaults of this project: a person needs about one page a second, and pages that update themselves use streams.
+// The limits on the rate of page requests, for each session or wall and for each hospital, in one process. The numbers
+// are defaults of this project: a person needs about one page a second, and pages that update themselves use streams.
 const (
 	sessionPerSecond, sessionBurst   = 20, 200
 	hospitalPerSecond, hospitalBurst = 100, 1000
@@ -49,7 +50,7 @@ func (s *rates) reservePage(session *auth.Session, now time.Time) time.Duration 
 		}
 		s.swept = now
 	}
-	person := s.bucket("session "+session.ID, sessionPerSecond, sessionBurst, now)
+	person := s.bucket("session "+cmp.Or(session.ID, session.Wall), sessionPerSecond, sessionBurst, now)
 	hospital := s.bucket("hospital "+session.Hospital, hospitalPerSecond, hospitalBurst, now)
 	wait := person.reserve(now)
 	if wait == 0 { // a request beyond the session's limit is not counted for the hospital
@@ -79,13 +80,19 @@ func (b *bucket) reserve(now time.Time) time.Duration {
 	return wait
 }
 
-// limit reports whether a session exceeds its rate limit, and if so, sends an error response.
-func (s *Site) limit(w http.ResponseWriter, r *http.Request, session *auth.Session) bool {
+// LimitPages counts a request of a session or a wall, and reports whether the session or its hospital exceeds its rate
+// limit. If LimitPages returns true, it has sent an error response. If that is a page, it reloads itself, because no
+// person may be at the screen that shows it.
+func (s *Site) LimitPages(w http.ResponseWriter, r *http.Request, session *auth.Session) bool {
 	wait := s.rates.reservePage(session, s.config.Now())
 	if wait == 0 {
 		return false
 	}
 	w.Header().Set("Retry-After", strconv.Itoa(int(math.Ceil(wait.Seconds()))))
-	s.ShowFault(w, r, http.StatusTooManyRequests, session, "fault.rate")
+	refresh := 0
+	if isRead(r) {
+		refresh = RefreshSeconds
+	}
+	s.writeFault(w, r, http.StatusTooManyRequests, session, "fault.rate", refresh)
 	return true
 }

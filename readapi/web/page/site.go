@@ -94,6 +94,8 @@ func (s *Site) RequireRole(role users.Role, next Handler) http.HandlerFunc {
 			httpapi.Identify(r.Context(), session.Hospital, session.User)
 		}
 		switch {
+		// A refused request counts as well, because its page and its record also take time.
+		case (err == nil || errors.Is(err, errElsewhere)) && s.LimitPages(w, r, session):
 		case errors.Is(err, errElsewhere):
 			s.Refuse(r, session, "other_hospital")
 			s.ShowFault(w, r, http.StatusNotFound, session, "fault.none")
@@ -105,14 +107,13 @@ func (s *Site) RequireRole(role users.Role, next Handler) http.HandlerFunc {
 			s.refuseAct(r, session, "session_ended")
 			s.Cookies.EndSession(w)
 			s.ShowFault(w, r, http.StatusUnauthorized, nil, "fault.ended")
-		case err != nil && r.Method == http.MethodGet:
+		case err != nil && isRead(r):
 			http.Redirect(w, r, "/", http.StatusSeeOther)
 		case err != nil:
 			s.ShowFault(w, r, http.StatusUnauthorized, nil, "fault.expired")
 		case !session.Role.Covers(role):
 			s.Refuse(r, session, "role")
 			s.ShowFault(w, r, http.StatusForbidden, session, "fault.role")
-		case s.limit(w, r, session):
 		default:
 			s.Cookies.TouchSession(w, r, session)
 			if !needsFreshSignIn(r) || s.requireFreshSignIn(w, r, session) {
@@ -136,10 +137,13 @@ func (s *Site) Refuse(r *http.Request, session *auth.Session, reason string) {
 // refuseAct records that an act was refused because the session is invalid or the sign-in is not recent enough.
 // Viewing a page is not an act.
 func (s *Site) refuseAct(r *http.Request, session *auth.Session, reason string) {
-	if r.Method != http.MethodGet {
+	if !isRead(r) {
 		s.Refuse(r, session, reason)
 	}
 }
+
+// isRead reports whether a request views a page. A HEAD request has the status and headers of a GET request.
+func isRead(r *http.Request) bool { return r.Method == http.MethodGet || r.Method == http.MethodHead }
 
 // NewWriter returns the writer for the hospital of a session, in the language of a request.
 // The session may be nil.
@@ -183,6 +187,8 @@ func (s *Site) writeFault(w http.ResponseWriter, r *http.Request, status int, se
 	switch {
 	case session == nil:
 		n.linkToStart(r, key)
+	case session.Wall != "":
+		n.Wall = true
 	case key == "fault.alert":
 		n.Link, n.LinkSays = n.Base+"/alerts", p.T("alerts")
 	case key == "fault.session":
