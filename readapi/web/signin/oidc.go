@@ -11,13 +11,13 @@ import (
 	"strings"
 	"sync"
 	"time"
-	"unicode"
 
 	"github.com/coreos/go-oidc/v3/oidc"
 	"golang.org/x/oauth2"
 
 	"svc/internal/admin/users"
 	"svc/internal/httpapi"
+	"svc/internal/httpapi/access"
 	"svc/readapi/web/auth"
 	"svc/readapi/web/page"
 	"svc/readapi/web/text"
@@ -256,12 +256,12 @@ func (s *site) readStart(r *http.Request) (st start, ok bool) {
 	return st, same && s.Now().Before(time.Unix(st.Begun, 0).Add(signInFor))
 }
 
-// chooseLabel returns the first nonempty name, without control characters and truncated to mostLabel characters. If
-// there is none, it returns "user".
+// chooseLabel returns the first nonempty name, without the characters that [access.HasControls] finds and truncated to
+// mostLabel characters. Many providers let people choose their own names. If there is none, it returns "user".
 func chooseLabel(names ...string) string {
 	for _, name := range names {
 		name = strings.TrimSpace(strings.Map(func(r rune) rune {
-			if unicode.IsControl(r) {
+			if access.HasControls(string(r)) {
 				return -1
 			}
 			return r

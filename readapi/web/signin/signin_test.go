@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"svc/internal/admin/users"
+	"svc/internal/httpapi/access"
 	"svc/readapi/web/auth"
 	"svc/readapi/web/page/pagetest"
 )
@@ -100,5 +101,26 @@ func TestSignInLeadsBack(t *testing.T) {
 	p.Router.ServeHTTP(w, r)
 	if w.Code != http.StatusSeeOther || w.Header().Get("Location") != back {
 		t.Errorf("%d, to %q", w.Code, w.Header().Get("Location"))
+	}
+}
+
+// TestChooseLabel: a person's name at the provider cannot forge a name or a line in a list of users.
+func TestChooseLabel(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		names []string
+		want  string
+	}{
+		"a name":                   {[]string{"Ada L.", "ada"}, "Ada L."},
+		"no name":                  {[]string{" \n", ""}, "user"},
+		"only an account":          {[]string{"\u202e", "ada"}, "ada"},
+		"another text direction":   {[]string{"\u202eadA\u202c \u2067rotartsinimda\u2069"}, "adA rotartsinimda"},
+		"line breaks":              {[]string{"Ada\r\nusr_1\u2028usr_2\u2029usr_3\u0085"}, "Adausr_1usr_2usr_3"},
+		"joined letters stay":      {[]string{"می\u200cخواهم"}, "می\u200cخواهم"},
+		"more than 100 characters": {[]string{strings.Repeat("é", 150)}, strings.Repeat("é", 100)},
+	} {
+		if got := chooseLabel(tt.names...); got != tt.want || access.HasControls(got) {
+			t.Errorf("%s: %q", name, got)
+		}
 	}
 }
