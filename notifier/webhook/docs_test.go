@@ -72,6 +72,7 @@ func verifyCases(now time.Time) []verifyCase {
 		change("another id", false, func(c *verifyCase) { c.id = "evt_05" }),
 		change("another time", false, func(c *verifyCase) { c.timestamp = fmt.Sprint(now.Unix() + 1) }),
 		change("no time", false, func(c *verifyCase) { c.timestamp = "" }),
+		change("time in octal", false, func(c *verifyCase) { c.timestamp = "0" + c.timestamp }),
 		change("time in words", false, func(c *verifyCase) { c.timestamp = "today" }),
 		change("another secret", false, func(c *verifyCase) { c.secret = "whsec_GBcWFRQTEhEQDw4NDAsKCQgHBgUEAwIB" }),
 		change("a chosen secret, other", false, func(c *verifyCase) { c.secret = own }),
@@ -167,6 +168,31 @@ func TestSnippets(t *testing.T) {
 				}
 			}
 			judged(t, cases, string(out))
+		})
+	}
+}
+
+// TestShellExecutesNothing: the function for the shell does not execute what a header contains, in any shell.
+func TestShellExecutesNothing(t *testing.T) {
+	code := snippet(t, "sh")
+	for _, shell := range []string{"sh", "bash"} {
+		t.Run(shell, func(t *testing.T) {
+			runtimes.Program(t, shell)
+			values := []string{"whsec_AAAA", "evt_00", "1", "v1,AAAA"}
+			for i := range values {
+				for _, command := range []string{"$(touch done)", "`touch done`", "a[$(touch done)]", "1; touch done", "-n '$(touch done)'"} {
+					dir, given := t.TempDir(), append([]string{"-c", code + "\nverify \"$@\"", shell}, values...)
+					given[3+i] = command
+					cmd := exec.CommandContext(t.Context(), shell, given...)
+					cmd.Dir, cmd.Stdin = dir, strings.NewReader("{}")
+					if err := cmd.Run(); err == nil {
+						t.Errorf("%q is valid in place of %q", command, values[i])
+					}
+					if _, err := os.Stat(filepath.Join(dir, "done")); err == nil {
+						t.Errorf("%q is executed in place of %q", command, values[i])
+					}
+				}
+			}
 		})
 	}
 }
