@@ -99,11 +99,10 @@ func listHospitals(ctx context.Context, a *kafkacli.Command) error {
 }
 
 const (
-	importAtOnce  = 100 // hospitals in one transaction
-	importWithin  = 15 * time.Minute
-	importKeys    = 200     // maximum number of keys for one hospital
-	importMaxName = 100     // in characters, as in the API
-	importLine    = 1 << 20 // bytes in a line of JSON, including the line break
+	importAtOnce = 100 // hospitals in one transaction
+	importWithin = 15 * time.Minute
+	importKeys   = 200     // maximum number of keys for one hospital
+	importLine   = 1 << 20 // bytes in a line of JSON, including the line break
 )
 
 // hospitalColumns are the columns of a file with hospitals.

@@ -135,12 +135,14 @@ func TestImportHospitalsJSON(t *testing.T) {
 	const secret = "Secret"
 	for text, want := range map[string]string{
 		`{"id":"Secret A","name":"A","timezone":"UTC"}`:                      "line 1: id: must be",
-		`{"id":"a","name":"","timezone":"Secret"}`:                           "line 1: name: must be 1 to 100 characters\nline 1: timezone: must be",
+		`{"id":"a","name":"","timezone":"Secret"}`:                           "line 1: name: must be 1 to 100 characters, without control characters\nline 1: timezone: must be",
 		`{"id":"a","name":"A","timezone":"UTC","Secret":1}`:                  "line 1: json: must be an object",
 		`{"id":"a","name":"A","timezone":"UTC"} Secret`:                      "line 1: json: must be an object",
 		`{"id":5,"name":"Secret","timezone":"UTC"}`:                          "line 1: json: must be an object",
 		"{\"id\":\"a\",\n\"name\":\"Secret\"}":                               "line 1: json: must be an object",
 		`{"id":"a","name":"A","timezone":"UTC","keys":["K",""]}`:             "line 1: keys: each name must have 1 to 100 characters",
+		`{"id":"a","name":"\u202eSecret","timezone":"UTC"}`:                  "line 1: name: must be 1 to 100 characters, without control",
+		`{"id":"a","name":"A","timezone":"UTC","keys":["Secret\u2028K"]}`:    "line 1: keys: each name must have 1 to 100 characters, without control",
 		"{" + strings.Repeat(" ", importLine) + "}":                          "line 1: json: must be at most 1048575 bytes",
 		"{\"id\":\"a\",\"name\":\"A\",\"timezone\":\"UTC\"}\n[\"Secret\"]\n": "line 2: json: must be an object",
 	} {

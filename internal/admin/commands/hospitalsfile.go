@@ -10,8 +10,6 @@ import (
 	"io"
 	"slices"
 	"strings"
-	"unicode"
-	"unicode/utf8"
 
 	"svc/internal/analysis/spreadsheet"
 	"svc/internal/cli"
@@ -110,7 +108,7 @@ func (l *hospitalLines) add(line int, from *hospitalLine) {
 		l.seen[row.ID] = line
 	}
 	if !isLabel(row.Name) {
-		l.fault(line, "name", "must be 1 to 100 characters")
+		l.fault(line, "name", "must be 1 to 100 characters, without control characters")
 	}
 	if (&access.Hospital{ID: "a", Zone: row.Zone}).Check() != nil {
 		l.fault(line, "timezone", "must be an IANA name such as America/Chicago")
@@ -118,7 +116,7 @@ func (l *hospitalLines) add(line int, from *hospitalLine) {
 	for _, name := range from.Keys {
 		switch name = strings.TrimSpace(name); {
 		case !isLabel(name):
-			l.fault(line, "keys", "each name must have 1 to 100 characters")
+			l.fault(line, "keys", "each name must have 1 to 100 characters, without control characters")
 		case slices.Contains(row.keys, name):
 			l.fault(line, "keys", "a name is listed twice")
 		default:
@@ -133,5 +131,5 @@ func (l *hospitalLines) add(line int, from *hospitalLine) {
 
 // isLabel reports whether a text is valid as the name of a hospital or a key.
 func isLabel(text string) bool {
-	return strings.TrimSpace(text) != "" && utf8.RuneCountInString(text) <= importMaxName && !strings.ContainsFunc(text, unicode.IsControl)
+	return strings.TrimSpace(text) != "" && access.NameFits(text)
 }
