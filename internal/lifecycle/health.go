@@ -6,6 +6,7 @@ import (
 	"io"
 	"log/slog"
 	"maps"
+	"net"
 	"net/http"
 	"net/http/pprof"
 	"net/netip"
@@ -134,16 +135,27 @@ func (p *Process) Private(address string, metrics http.Handler) *Server {
 	return &Server{Address: address, Option: "private-listen", Handler: mux, Within: time.Second}
 }
 
-// onLoopback refuses requests from other machines, because a profile exposes memory and takes time to create.
+// onLoopback refuses requests from other machines, because a profile exposes memory and takes time to create. It also
+// refuses requests to another name or address: a proxy on this machine, such as the sidecar of a service mesh, connects
+// from the loopback address, too, and so does a browser on this machine whose page resolved its own name to it.
 func onLoopback(handler http.HandlerFunc) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		from, err := netip.ParseAddrPort(r.RemoteAddr)
-		if err != nil || !from.Addr().Unmap().IsLoopback() {
+		if err != nil || !from.Addr().Unmap().IsLoopback() || !isLoopback(r.Host) {
 			http.Error(w, "profiles are served only on loopback addresses", http.StatusForbidden)
 			return
 		}
 		handler(w, r)
 	}
+}
+
+// isLoopback reports whether a Host header is localhost or a loopback address, with or without a port.
+func isLoopback(host string) bool {
+	if name, _, err := net.SplitHostPort(host); err == nil {
+		host = name
+	}
+	at, err := netip.ParseAddr(strings.Trim(host, "[]"))
+	return err == nil && at.Unmap().IsLoopback() || strings.EqualFold(host, "localhost")
 }
 
 // Alive responds that the process is alive.

@@ -62,20 +62,29 @@ func TestHealthIsLogged(t *testing.T) {
 	}
 }
 
-// TestProfilesAreForLoopback: only this machine can read profiles.
+// TestProfilesAreForLoopback: only this machine can read profiles, and not through a proxy that runs on it.
 func TestProfilesAreForLoopback(t *testing.T) {
 	t.Parallel()
 	handler := NewProcess(nil, nil).Private("", http.HandlerFunc(Alive)).Handler
 	for name, tt := range map[string]struct {
 		from   string
+		host   string
 		status int
 	}{
-		"here":                     {"127.0.0.1:5000", http.StatusOK},
-		"here, IPv6":               {"[::1]:5000", http.StatusOK},
-		"here, in the words of v6": {"[::ffff:127.0.0.1]:5000", http.StatusOK},
-		"another pod":              {"10.0.0.6:5000", http.StatusForbidden},
-		"a machine beside":         {"192.168.0.7:5000", http.StatusForbidden},
-		"nowhere":                  {"", http.StatusForbidden},
+		"here":                     {"127.0.0.1:5000", "127.0.0.1:9100", http.StatusOK},
+		"here, by name":            {"127.0.0.1:5000", "Localhost:9100", http.StatusOK},
+		"here, the port of HTTP":   {"127.0.0.1:5000", "localhost", http.StatusOK},
+		"here, IPv6":               {"[::1]:5000", "[::1]:9100", http.StatusOK},
+		"here, IPv6 without port":  {"[::1]:5000", "[::1]", http.StatusOK},
+		"here, in the words of v6": {"[::ffff:127.0.0.1]:5000", "127.0.0.1:9100", http.StatusOK},
+		"another pod":              {"10.0.0.6:5000", "10.0.0.5:9100", http.StatusForbidden},
+		"another pod that lies":    {"10.0.0.6:5000", "localhost:9100", http.StatusForbidden},
+		"a machine beside":         {"192.168.0.7:5000", "192.168.0.5:9100", http.StatusForbidden},
+		"nowhere":                  {"", "localhost", http.StatusForbidden},
+		"a sidecar":                {"127.0.0.6:5000", "10.0.0.5:9100", http.StatusForbidden},
+		"a proxy":                  {"127.0.0.1:5000", "svc-read.mercy.example", http.StatusForbidden},
+		"a site in the browser":    {"127.0.0.1:5000", "localhost.evil.example:9100", http.StatusForbidden},
+		"no host":                  {"127.0.0.1:5000", "", http.StatusForbidden},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -84,7 +93,7 @@ func TestProfilesAreForLoopback(t *testing.T) {
 				"/healthz": true, "/metrics": true,
 			} {
 				r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, path, http.NoBody)
-				r.RemoteAddr = tt.from
+				r.RemoteAddr, r.Host = tt.from, tt.host
 				w := httptest.NewRecorder()
 				handler.ServeHTTP(w, r)
 				want := tt.status
