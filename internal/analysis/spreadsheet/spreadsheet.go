@@ -9,11 +9,12 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"unicode/utf8"
 )
 
 // formulaStarts are the characters that make a spreadsheet interpret a cell as a formula if the cell begins with them
-// (OWASP, CSV injection).
-const formulaStarts = "=+-@\t\r"
+// (OWASP, CSV injection). Spreadsheets in East Asian languages also accept the full-width ones.
+const formulaStarts = "=+-@\t\r\n＝＋－＠"
 
 // Escape puts an apostrophe before text that a spreadsheet would execute as a formula. [Unescape] removes the
 // apostrophe.
@@ -35,7 +36,8 @@ func Unescape(text string) string {
 }
 
 func isFormula(text string) bool {
-	return text != "" && strings.IndexByte(formulaStarts, text[0]) >= 0
+	first, size := utf8.DecodeRuneInString(text)
+	return size > 0 && strings.ContainsRune(formulaStarts, first)
 }
 
 // Fault is an error in a file. It never contains a value from the file.
