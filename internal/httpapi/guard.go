@@ -75,7 +75,6 @@ func (s *Shell) refuse(w http.ResponseWriter, r *http.Request, former access.Key
 	q := from(r.Context())
 	q.former = former
 	if retry, ok := s.Stranger(r); !ok {
-		q.many = true
 		Fail(w, r, Problem{
 			Kind: problem.RateLimited, RetryAfter: retry,
 			Message: "Too many requests without a valid API key came from this address; retry after the time in Retry-After.",
@@ -87,12 +86,15 @@ func (s *Shell) refuse(w http.ResponseWriter, r *http.Request, former access.Key
 
 // Stranger counts a request from a caller without a valid key, such as a visitor who opens a link, against the limit
 // of the client address. If ok is false, the address has exceeded its limit, and retry is the time until its next
-// allowed request.
+// allowed request; the log does not show this request.
 func (s *Shell) Stranger(r *http.Request) (retry time.Duration, ok bool) {
 	if s.Strangers == nil {
 		return 0, true
 	}
 	ok, retry = s.Strangers.Allow(s.address(r))
+	if q, inside := r.Context().Value(contextKey{}).(*request); inside && !ok {
+		q.many = true
+	}
 	return retry, ok
 }
 

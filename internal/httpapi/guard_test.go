@@ -1,11 +1,13 @@
 package httpapi_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -141,5 +143,26 @@ func TestAcknowledgeAlone(t *testing.T) {
 	}
 	if want := "usr_1 POST /keys/{id} admin"; len(denied) != 1 || denied[0] != want {
 		t.Errorf("denied %q, want %q", denied, want)
+	}
+}
+
+// TestTriesFillNoLog: links that an address tries beyond its limit do not fill the log, as requests without a valid key
+// do not.
+func TestTriesFillNoLog(t *testing.T) {
+	var lines bytes.Buffer
+	shell := &httpapi.Shell{
+		Now: time.Now, DocsURL: "/docs", Log: slog.New(slog.NewTextHandler(&lines, nil)),
+		Strangers: limit.NewStrangers(limit.Rate{PerSecond: 0.1, Burst: 3}, time.Now),
+	}
+	r := shell.Router()
+	r.Get("/a/{token}", func(w http.ResponseWriter, r *http.Request) {
+		w.WriteHeader(http.StatusNotFound)
+		shell.Stranger(r) //nolint:errcheck // the test counts the lines
+	})
+	for range 10 {
+		r.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, "/a/x", http.NoBody))
+	}
+	if n := strings.Count(lines.String(), "\n"); n != 3 {
+		t.Errorf("%d lines, want 3:\n%s", n, &lines)
 	}
 }
