@@ -103,12 +103,6 @@ func (n *builder) moveAdmissionFirst() {
 	n.Events[i] = came
 }
 
-// IsTooOld reports whether an event happened too early to be applied: at or before the instant until, at which the
-// visit's newest folded event counts. Cancels, and events that replace folded events, are never too old.
-func (e *Event) IsTooOld(until acuity.Instant) bool {
-	return !strings.HasPrefix(e.ID, foldedID) && !IsCancel(e.Type) && happenedAt(e) <= until
-}
-
 // isFolded reports whether t replaces folded events.
 func (n *builder) isFolded(t *AppliedEvent) bool {
 	return n.how.FoldAt != 0 && strings.HasPrefix(t.Event.ID, foldedID)

@@ -246,3 +246,9 @@ func storeExtra(e *acuity.Event, before *extra) *extra {
 	}
 	return &x
 }
+
+// IsTooOld reports whether an event happened too early to be applied: at or before the instant until, at which the
+// visit's newest folded event counts. Cancels, and events that replace folded events, are never too old.
+func (e *Event) IsTooOld(until acuity.Instant) bool {
+	return !strings.HasPrefix(e.ID, foldedID) && !IsCancel(e.Type) && happenedAt(e) <= until
+}

@@ -20,14 +20,8 @@ var Warnings = []Warning{
 		"account_shared", Unused, ByState,
 		"More than 50 visits have this account number, so it does not identify a visit; send the visit number in PV1-19.",
 	},
-	{
-		"action_unknown", Used, ByHL7,
-		"DG1-21 is not A, U or D, so the diagnosis was added; send one of these three, or leave DG1-21 empty.",
-	},
-	{
-		"admit_cancelled", Known, ByState,
-		"The admission of this event was canceled, so nothing changed; no action is needed.",
-	},
+	{"action_unknown", Used, ByHL7, "DG1-21 is not A, U or D, so the diagnosis was added; send one of these three, or leave DG1-21 empty."},
+	{"admit_cancelled", Known, ByState, "The admission of this event was canceled, so nothing changed; no action is needed."},
 	{"adt_extension", Used, ByHL7, "A06, A07 and A13 extend the agreed set of events; the event was applied, and no action is needed."},
 	{
 		"after_birth", Unused, ByState,
@@ -89,10 +83,7 @@ var Warnings = []Warning{
 			"search by one identifier of the resource, or send If-None-Match: *.",
 	},
 	{"contained_not_used", Unused, ByFHIR, "Contained clinical resources are not used; send them as separate resources."},
-	{
-		"delete_by_search", Refused, ByFHIR,
-		"Deletion by search is not supported, so nothing was deleted; delete by resource id.",
-	},
+	{"delete_by_search", Refused, ByFHIR, "Deletion by search is not supported, so nothing was deleted; delete by resource id."},
 	{
 		"delete_ignored", Unused, ByFHIR,
 		"A Medication, Location or Patient is not deleted, because other resources may refer to it; send its current content with PUT.",
@@ -103,10 +94,7 @@ var Warnings = []Warning{
 	},
 	{"duplicate", Known, ByState, "The event was already received, so nothing changed; no action is needed."},
 	{"duplicate_field", Refused, ByFHIR, "The object has this field more than once; send it once."},
-	{
-		"element_unknown", Unused, ByFHIR,
-		"FHIR R4 has no such element here, so it was not used; check its spelling and the FHIR version.",
-	},
+	{"element_unknown", Unused, ByFHIR, "FHIR R4 has no such element here, so it was not used; check its spelling and the FHIR version."},
 	{
 		"encoding_escaped", Refused, ByHL7,
 		`The message is escaped for HTML or XML; send it unescaped, with MSH-2 as ^~\& and not ^~\&amp;.`,
@@ -317,10 +305,7 @@ var Warnings = []Warning{
 		"statement_older", Known, ByState,
 		"A newer statement of the same kind is known, so this one changed nothing; check its time if it is the newest.",
 	},
-	{
-		"status_not_used", Unused, ByFHIR,
-		"A resource with this status has no facts to use yet; send it again when its status changes.",
-	},
+	{"status_not_used", Unused, ByFHIR, "A resource with this status has no facts to use yet; send it again when its status changes."},
 	{"status_unknown", Unused, ByFHIR | ByJSON, "The status is not supported; send one that the documentation lists."},
 	{
 		"subject_differs", Used, ByState,
@@ -343,10 +328,7 @@ var Warnings = []Warning{
 		"The time cannot be parsed, so it was treated as missing; send it in the format of HL7 or FHIR, with the offset from UTC.",
 	},
 	{"too_many_events", Refused, ByState, "The hospital has reached its limit of ADT events; discharge visits that have ended."},
-	{
-		"too_many_nurses", Unused, ByState,
-		"The roster lists more than 500 nurses, so only the first 500 were used; send at most 500.",
-	},
+	{"too_many_nurses", Unused, ByState, "The roster lists more than 500 nurses, so only the first 500 were used; send at most 500."},
 	{"too_many_plans", Unused, ByState, "More than 48 staffing plans are scheduled, so this one was not used; send it closer to its start."},
 	{
 		"too_many_references", Refused, ByState,
@@ -374,10 +356,7 @@ var Warnings = []Warning{
 		"The visit was discharged before the transfer, so the patient was not moved; if the discharge was wrong, cancel it with an A13.",
 	},
 	{"type", Refused, ByFHIR, "The element has the wrong JSON type; send the type that FHIR R4 defines."},
-	{
-		"type_not_used", Unused, ByFHIR,
-		"Resources of this type are not used; no action is needed, and they need not be sent.",
-	},
+	{"type_not_used", Unused, ByFHIR, "Resources of this type are not used; no action is needed, and they need not be sent."},
 	{"unchanged", Known, ByState, "All rows and settings already have these values, so nothing changed; no action is needed."},
 	{
 		"unit", Unused, ByFHIR,
