@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"svc/acuity"
+	"svc/acuity/catalogue"
 	"svc/acuity/forecast"
 	"svc/acuity/help"
 	"svc/acuity/score"
@@ -38,7 +39,8 @@ type Unit struct {
 	Verdict  *score.Verdict
 	Forecast *forecast.Forecast // nil: there is no forecast; Missing may contain the reason
 	Missing  *forecast.InsufficientError
-	Plan     []acuity.Staffing // future nurses on duty, in chronological order
+	Rules    *catalogue.Catalogue // rules of the verdict, with the hospital's own values
+	Plan     []acuity.Staffing    // future nurses on duty, in chronological order
 	Feeds    []Feed
 	// FeedsUnknown means that it is unknown which feeds have sent data, because the record of the feeds could not be
 	// read or is lost.
@@ -84,7 +86,7 @@ func (s *Reads) Unit(ctx context.Context, hospital string) (*Unit, error) {
 		return s.unitBefore(ctx, hospital, details, err)
 	}
 	now := s.cfg.Shell.Now()
-	u := &Unit{Version: j.name(), Verdict: j.verdict, At: now}
+	u := &Unit{Version: j.name(), Verdict: j.verdict, Rules: j.rules, At: now}
 	for _, planned := range j.head.Staffing {
 		if planned.AsOf > j.from {
 			u.Plan = append(u.Plan, planned)
@@ -135,7 +137,8 @@ func (s *Reads) unitBefore(ctx context.Context, hospital string, details *unitDe
 	details.mu.Lock()
 	defer details.mu.Unlock()
 	return &Unit{
-		Version: j.name(), Verdict: j.verdict, Feeds: details.feeds, FeedsUnknown: len(details.feeds) == 0, At: now, Stopped: stopped,
+		Version: j.name(), Verdict: j.verdict, Rules: j.rules, Feeds: details.feeds, FeedsUnknown: len(details.feeds) == 0,
+		At: now, Stopped: stopped,
 	}, nil
 }
 

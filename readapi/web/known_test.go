@@ -175,7 +175,7 @@ func TestFeedsStateWhatIsKnown(t *testing.T) {
 			w := newWard(t, unit())
 			w.forms = usual
 			w.addChange(func(u *readapi.Unit) { u.Feeds, u.FeedsUnknown = tt.feeds, !tt.known })
-			for _, path := range []string{"/app", "/board"} {
+			for _, path := range []string{"/app", "/board", "/app/print"} {
 				_, page := w.page(path, "en")
 				for _, sentence := range []string{none, unknown, "ADT"} {
 					if strings.Contains(page, sentence) != (sentence == tt.want) {

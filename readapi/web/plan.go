@@ -231,7 +231,7 @@ type tile struct {
 	Class   string // color of the room, "empty" or "blocked"; followed by "stale" if the room's data is stale
 	Shape   string // shape of the level; "": none
 	Color   string // name of the color, for a screen reader
-	Factors string // names of the factors; "" on the wall
+	Factors string // names of the first factors, and how many more there are; "" on the wall
 	Ratio   string // ratio such as "1:2", or the state of the room
 	Next    string // when a timer next changes the room
 	Score   int32
@@ -240,7 +240,7 @@ type tile struct {
 	Door    bool   // whether to draw a door at the lower edge of the room
 }
 
-// shownFactors is the maximum number of factors that the map shows for a room.
+// shownFactors is the maximum number of factors that the map names for a room.
 const shownFactors = 3
 
 func (p *writer) newTile(r *score.RoomVerdict, now time.Time, wall bool) tile {
@@ -268,14 +268,22 @@ func (p *writer) newTile(r *score.RoomVerdict, now time.Time, wall bool) tile {
 		return t
 	}
 	t.Next = p.FormatAhead(r.Next, now)
-	var names []string
-	for i := range r.Factors {
-		if f := &r.Factors[i]; !f.Past && len(names) < shownFactors {
-			names = append(names, p.FactorName(f.Factor))
-		}
+	names := p.nameFactors(r)
+	if more := len(names) - shownFactors; more > 0 {
+		names = append(names[:shownFactors], p.T("room.more", "n", more))
 	}
 	t.Factors = strings.Join(names, ", ")
 	return t
+}
+
+// nameFactors returns the names of a room's active factors, the most severe first.
+func (p *writer) nameFactors(r *score.RoomVerdict) (names []string) {
+	for i := range r.Factors {
+		if f := &r.Factors[i]; !f.Past {
+			names = append(names, p.FactorName(f.Factor))
+		}
+	}
+	return names
 }
 
 // formatRatio formats a demand as a ratio of nurses to rooms, such as "1:2".

@@ -1,9 +1,15 @@
 package web
 
 import (
+	"cmp"
 	"net/http"
+	"slices"
+	"strings"
 
+	"svc/acuity"
 	"svc/acuity/catalogue"
+	"svc/acuity/score"
+	"svc/readapi"
 	"svc/readapi/web/auth"
 	"svc/readapi/web/page"
 )
@@ -12,15 +18,23 @@ import (
 type sheet struct {
 	page.Frame
 
-	Head    *headline
-	Printed string
-	Areas   []area
-	Kinds   []kindRow
-	Ratios  []string
+	Head     *headline
+	Printed  string
+	Unplaced string
+	Quality  []string
+	Feeds    []feedRow
+	Areas    []area
+	Kinds    []kindRow // types of patients
+	Raises   []kindRow // modifiers that can raise the need of a room
+	Ratios   []string
+	Numbered bool // whether the ratio of a room does not tell its number of nurses
 }
 
-// kindRow is a type of patient with the ratio that applies initially.
-type kindRow struct{ Name, Ratio string }
+// kindRow is a list of factors with the same ratios.
+type kindRow struct {
+	Ratio, Names string
+	begins       catalogue.Demand // need at the start of the factors
+}
 
 func (s *site) showSheet(w http.ResponseWriter, r *http.Request, session *auth.Session) {
 	u, ok := s.readUnit(w, r, session)
@@ -31,29 +45,128 @@ func (s *site) showSheet(w http.ResponseWriter, r *http.Request, session *auth.S
 	frame := s.NewFrame(r, p.Writer, session, p.T("title.print"))
 	frame.Page, frame.Clock, frame.Held = "print", p.FormatClock(u.At), heldState(u)
 	out := &sheet{
-		Frame: frame, Head: p.newHeadline(u), Areas: p.groupByArea(u, false), Kinds: listKinds(p),
+		Frame: frame, Head: p.newHeadline(u), Quality: p.listQuality(u.Verdict), Feeds: p.listFeeds(u),
 		Printed: p.T("print.at", "date", p.FormatDate(u.At), "time", p.FormatClock(u.At)),
 	}
+	if n := u.Verdict.Unplaced; n > 0 {
+		out.Unplaced = p.T("unplaced", "n", n)
+	}
+	out.Areas, out.Numbered = p.listSheetRooms(u)
+	out.Kinds, out.Raises = p.listKinds(cmp.Or(u.Rules, catalogue.Default()))
 	for _, ratio := range []string{"2:1", "1:1", "1:2", "1:3", "1:4"} {
 		out.Ratios = append(out.Ratios, ratio+" = "+p.T("ratio."+ratio))
 	}
 	page.WritePage(w, r, http.StatusOK, templates.Render("print", out))
 }
 
-// listKinds returns the types of patients in the order of the catalogue, each with the ratio that applies initially.
-func listKinds(p *writer) (rows []kindRow) {
-	rules := catalogue.Default()
-	for f := catalogue.Factor(1); int(f) <= rules.Len(); f++ {
-		spec := rules.Spec(f)
-		if !spec.Primary {
-			continue
-		}
-		need, _ := spec.Begins()
-		ratio := need.Ratio()
-		if ratio == "" {
-			continue
-		}
-		rows = append(rows, kindRow{p.FactorName(f), ratio})
+// listSheetRooms returns the rooms by area, each with all its factors. The number of nurses follows a ratio that
+// does not tell it; numbered reports whether there is such a ratio.
+func (p *writer) listSheetRooms(u *readapi.Unit) (areas []area, numbered bool) {
+	areas = p.groupByArea(u, false)
+	verdicts := make(map[int32]*score.RoomVerdict, len(u.Verdict.Rooms))
+	for i := range u.Verdict.Rooms {
+		verdicts[u.Verdict.Rooms[i].ID] = &u.Verdict.Rooms[i]
 	}
-	return rows
+	for i := range areas {
+		for j := range areas[i].Rooms {
+			t := &areas[i].Rooms[j]
+			if t.Factors == "" {
+				continue
+			}
+			v := verdicts[t.ID]
+			t.Factors = strings.Join(p.nameFactors(v), ", ")
+			if v.Demand > catalogue.Nurse && v.Demand != 2*catalogue.Nurse {
+				t.Ratio += " (" + p.formatNurses(v.Demand) + ")"
+				numbered = true
+			}
+		}
+	}
+	return areas, numbered
+}
+
+// listKinds returns the types of patients, and the modifiers that can raise the need of a room. Factors with the same
+// ratios share a row. The rows with the largest need at the start come first.
+func (p *writer) listKinds(rules *catalogue.Catalogue) (kinds, raises []kindRow) {
+	for f := catalogue.Factor(1); int(f) <= rules.Len(); f++ {
+		spec, name, plain := rules.Spec(f), p.FactorName(f), ""
+		rows := &raises
+		if spec.Primary {
+			rows = &kinds
+		}
+		for i := range spec.Variants {
+			need := &spec.Variants[i].Requirement
+			ratio := p.formatRatios(rules, f, need)
+			if i > 0 {
+				name = p.FactorName(f) + " (" + p.T("rules.variant."+spec.Variants[i].Name) + ")"
+			}
+			if ratio == "" || ratio == plain {
+				continue
+			}
+			if i == 0 {
+				plain = ratio
+			}
+			at := slices.IndexFunc(*rows, func(row kindRow) bool { return row.Ratio == ratio })
+			if at >= 0 {
+				(*rows)[at].Names += "; " + name
+				continue
+			}
+			begins, _, _ := need.Need.At(0, 0)
+			*rows = append(*rows, kindRow{ratio, name, begins})
+		}
+	}
+	for _, rows := range [][]kindRow{kinds, raises} {
+		slices.SortStableFunc(rows, func(a, b kindRow) int { return cmp.Compare(b.begins, a.begins) })
+	}
+	return kinds, raises
+}
+
+// formatRatios formats the ratios that a factor requires from its start on, such as "1:1 up to 2 h, then 1:2", and
+// those that differ in labor or after the birth. It returns "" if the factor requires no nurse.
+func (p *writer) formatRatios(rules *catalogue.Catalogue, f catalogue.Factor, need *catalogue.Requirement) string {
+	labor, _ := catalogue.FactorByID("labor-standard")
+	couplet, _ := catalogue.FactorByID("pp-couplet")
+	usual := p.formatSteps(need, &catalogue.Situation{})
+	inLabor := p.formatSteps(need, &catalogue.Situation{Sections: rules.PatientSections(labor)})
+	after := p.formatSteps(need, &catalogue.Situation{Sections: rules.PatientSections(couplet), Traits: rules.Traits(couplet)})
+	none := p.T("room.noneneeded")
+	var ratios []string
+	if usual != "" {
+		ratios = append(ratios, usual)
+	}
+	if inLabor != usual {
+		ratios = append(ratios, p.T("print.labor", "ratio", cmp.Or(inLabor, none)))
+	}
+	switch {
+	case after == usual:
+	case rules.Traits(f).IsNewborn():
+		ratios = append(ratios, p.T("print.mother", "ratio", cmp.Or(after, none)))
+	default:
+		ratios = append(ratios, p.T("print.postpartum", "ratio", cmp.Or(after, none)))
+	}
+	return strings.Join(ratios, "; ")
+}
+
+// formatSteps formats the ratios that a requirement has in a situation, by the age of the factor.
+func (p *writer) formatSteps(need *catalogue.Requirement, s *catalogue.Situation) string {
+	const start = acuity.Instant(1)
+	report := &catalogue.Asserted{Start: start, Last: start}
+	var steps []string
+	for judged, on := need.Judge(s, report, start); on && judged.Need > 0; {
+		later, goesOn := judged, on
+		for goesOn && later.Next != 0 && later.Need == judged.Need { // a step may change only the severity
+			judged = later
+			later, goesOn = need.Judge(s, report, judged.Next)
+		}
+		if later.Need == judged.Need && goesOn { // the last step
+			ratio := judged.Need.Ratio()
+			if len(steps) > 0 {
+				ratio = p.T("print.then", "ratio", ratio)
+			}
+			return strings.Join(append(steps, ratio), ", ")
+		}
+		age := judged.Next.Sub(start)
+		steps = append(steps, p.T("print.until", "ratio", judged.Need.Ratio(), "age", p.FormatHours(int(age.Minutes()))))
+		judged, on = later, goesOn
+	}
+	return strings.Join(steps, ", ")
 }

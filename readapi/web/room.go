@@ -95,12 +95,31 @@ func (p *writer) newRoomPage(frame page.Frame, u *readapi.Unit, r *score.RoomVer
 	if details == nil || out.Room.Shape == "" {
 		return out
 	}
-	if len(details.Steps) > 1 && details.Steps[1].Verdict.Demand != r.Demand {
-		next := &details.Steps[1]
-		out.Say = p.T("room.saythen", "now", out.Say, "time", p.FormatAhead(next.From, u.At), "ratio", formatRatio(p.Texts, next.Verdict.Demand))
+	steps := visibleSteps(details.Steps)
+	for i := range steps {
+		if next := &steps[i]; next.Verdict.Demand != r.Demand {
+			ratio := formatRatio(p.Texts, next.Verdict.Demand)
+			out.Say = p.T("room.saythen", "now", out.Say, "time", p.FormatAhead(next.From, u.At), "ratio", ratio)
+			break
+		}
 	}
-	p.drawFigures(out, u, r, details)
+	p.drawFigures(out, u, r, &readapi.RoomAhead{Shares: details.Shares, Steps: steps})
 	return out
+}
+
+// visibleSteps returns the steps that change what the page shows of a step: demand, color and score. Other steps
+// change only one factor, or the quality of the data.
+func visibleSteps(all []readapi.RoomStep) (steps []readapi.RoomStep) {
+	for i := range all {
+		v := &all[i].Verdict
+		if n := len(steps); n > 0 {
+			if last := &steps[n-1].Verdict; v.Demand == last.Demand && v.Color == last.Color && v.Score == last.Score {
+				continue
+			}
+		}
+		steps = append(steps, all[i])
+	}
+	return steps
 }
 
 // drawFigures draws the parts of a room's score, and the changes that timers will cause.

@@ -110,10 +110,21 @@ func (p *writer) formatNurses(d catalogue.Demand) string {
 // formatNeed formats the number of nurses needed, with one decimal. It never rounds a need down to a whole number
 // that is too low. For example, "16.0 needed" with 15 on duty would not explain why two nurses are missing.
 func (p *writer) formatNeed(nurses float64) string {
+	return p.FormatNumber(roundNeed(nurses), 1)
+}
+
+// roundNeed rounds a need to one decimal, as formatNeed formats it.
+func roundNeed(nurses float64) float64 {
 	if whole := math.Floor(nurses); nurses-whole > 1e-9 && nurses-whole < 0.05 {
-		nurses = whole + 0.1
+		return whole + 0.1
 	}
-	return p.FormatNumber(nurses, 1)
+	return math.Floor(nurses*10+0.5+1e-9) / 10 //nolint:mnd // half a tenth is rounded up
+}
+
+// formatLeft formats the number of nurses who are left, which is negative if nurses are missing. The number on duty
+// minus this number is the number needed, as formatNeed formats it.
+func (p *writer) formatLeft(nurses float64) string {
+	return p.FormatNumber(-roundNeed(-nurses), 1)
 }
 
 // heldState returns the mark for a page that does not show the current state, or "" for one that does.
@@ -333,7 +344,8 @@ func (p *writer) describeAxis(v *score.Verdict, id acuity.Axis) string {
 		return p.T("axis.unknown")
 	}
 	n := v.Numbers(id)
-	nurses := func(sixtieths int64) string { return p.formatNurses(catalogue.Demand(sixtieths)) } //nolint:gosec // sixtieths of a nurse
+	nurses := func(sixtieths int64) string { return p.formatNurses(catalogue.Demand(sixtieths)) }       //nolint:gosec // sixtieths of a nurse
+	left := func(sixtieths int64) string { return p.formatLeft(nursesOf(catalogue.Demand(sixtieths))) } //nolint:gosec // as nurses
 	switch id {
 	case acuity.AxisStaffing:
 		return p.T("detail.staffing", "needed", nurses(n[0]), "onduty", n[1])
@@ -341,21 +353,21 @@ func (p *writer) describeAxis(v *score.Verdict, id acuity.Axis) string {
 		return p.T("detail.critical", "bound", nurses(n[0]), "n", n[1])
 	case acuity.AxisReserve:
 		if n[1] != 0 {
-			return p.T("detail.reserve.call", "left", nurses(n[0]))
+			return p.T("detail.reserve.call", "left", left(n[0]))
 		}
-		return p.T("detail.reserve", "left", nurses(n[0]))
+		return p.T("detail.reserve", "left", left(n[0]))
 	case acuity.AxisCapacity:
 		return p.T("detail.capacity", "busy", n[0], "rooms", n[1], "waiting", n[2])
 	case acuity.AxisAcuity:
-		return p.T("detail.acuity", "points", n[0], "nurses", n[1])
+		return p.T("detail.acuity", "points", n[0], "n", n[1])
 	case acuity.AxisFlow:
 		if n[0] == 0 {
 			return p.T("detail.boarders", "boarders", n[2])
 		}
-		return p.T("detail.flow", "moves", n[1], "boarders", n[2])
+		return p.T("detail.flow", "n", n[1], "boarders", n[2])
 	case acuity.AxisSkill:
 		load := p.FormatNumber(float64(n[3])/100, 2) //nolint:mnd // in hundredths
-		return p.T("detail.skill", "novices", n[0], "experts", n[1], "nurses", n[2], "load", load)
+		return p.T("detail.skill", "novices", n[0], "experts", n[1], "n", n[2], "load", load)
 	}
 	return ""
 }

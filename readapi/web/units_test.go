@@ -2,10 +2,14 @@ package web
 
 import (
 	"context"
+	"math"
+	"strconv"
+	"strings"
 	"testing"
 	"time"
 
 	"svc/acuity"
+	"svc/acuity/catalogue"
 	"svc/acuity/score"
 	"svc/readapi"
 	"svc/readapi/web/page"
@@ -99,6 +103,54 @@ func TestNeedExplainsShortage(t *testing.T) {
 	for need, want := range map[float64]string{16: "16.0", 16.0000000001: "16.0", 16.01: "16.1", 16.05: "16.1", 15.96: "16.0", 0.3333: "0.3"} {
 		if got := p.formatNeed(need); got != want {
 			t.Errorf("%v: %s, want %s", need, got, want)
+		}
+	}
+}
+
+// TestLeftFitsNeed: the nurses left and the nurses needed, both with one decimal, add up to the nurses on duty, and
+// a number that is rounded to 0 has no sign.
+func TestLeftFitsNeed(t *testing.T) {
+	t.Parallel()
+	p := &writer{&page.Writer{Texts: text.In("en")}}
+	for sixtieths := range catalogue.Demand(4 * 60) {
+		needed, left := p.formatNurses(sixtieths), p.formatLeft(2-nursesOf(sixtieths))
+		n, err := strconv.ParseFloat(needed, 64)
+		l, err2 := strconv.ParseFloat(left, 64)
+		if err != nil || err2 != nil || math.Abs(n+l-2) > 1e-9 || left == "-0.0" {
+			t.Errorf("%d sixtieths with 2 on duty: %s needed, %s left", sixtieths, needed, left)
+		}
+	}
+	if got := p.FormatNumber(-0.04, 1); got != "0.0" {
+		t.Errorf("-0.04 is %s", got)
+	}
+}
+
+// TestMeasuresInTheSingular: each measure with a count has a sentence for one and a sentence for several.
+func TestMeasuresInTheSingular(t *testing.T) {
+	t.Parallel()
+	for language, want := range map[string][]string{
+		"en": {"40 points for 1 nurse", "1 admission, transfer, or discharge in 2 h; 0 boarding", "1 nurse: 0 novice, 1 expert; heaviest assignment 0.00"},
+		"es": {"40 puntos para 1 enfermera", "1 ingreso, traslado o alta en 2 h; 0 en espera de cama", "1 enfermera: principiantes: 0, expertas: 1; asignación con más carga 0,00"},
+	} {
+		w := &writer{&page.Writer{Texts: text.In(language)}}
+		at := acuity.At(noon)
+		labor, _ := catalogue.FactorByID("csection-intraop")
+		c := &acuity.Chart{Unit: acuity.UnitChart{
+			Clock: at, HasCensus: true, TotalRooms: 1, Staffing: []acuity.Staffing{{AsOf: at, Nurses: 1}}, Moves: []acuity.Instant{at},
+			Roster: &acuity.Roster{AsOf: at, Nurses: []acuity.RosterNurse{{ExternalID: "n1", Skill: 2}}},
+		}, Rooms: []acuity.RoomChart{{ID: 1, Status: acuity.RoomOccupied, Listed: true, Patients: []acuity.PatientChart{{
+			Mother: true, Arrived: at, Evidence: []acuity.Evidence{{Factor: labor, Kind: acuity.ByADT, Start: at, Last: at}},
+		}}}}}
+		v := score.Judge(c, at)
+		for i, axis := range []acuity.Axis{acuity.AxisAcuity, acuity.AxisFlow, acuity.AxisSkill} {
+			got := w.describeAxis(&v, axis)
+			if axis == acuity.AxisAcuity {
+				_, after, _ := strings.Cut(got, " ")
+				got = "40 " + after
+			}
+			if got != want[i] {
+				t.Errorf("%s: %q, want %q", language, got, want[i])
+			}
 		}
 	}
 }

@@ -99,9 +99,13 @@ func (t *Texts) Or(key, other string) string {
 	return other
 }
 
-// FormatNumber formats a number with the given number of decimals.
+// FormatNumber formats a number with the given number of decimals. A number that is rounded to 0 has no minus sign.
 func (t *Texts) FormatNumber(v float64, decimals int) string {
-	return strings.Replace(strconv.FormatFloat(v, 'f', decimals, 64), ".", t.decimal, 1)
+	number := strconv.FormatFloat(v, 'f', decimals, 64)
+	if strings.Trim(number, "-0.") == "" {
+		number = strings.TrimPrefix(number, "-")
+	}
+	return strings.Replace(number, ".", t.decimal, 1)
 }
 
 // FormatAge formats a duration in seconds, minutes, hours or days, depending on its length.
