@@ -90,11 +90,7 @@ func wards(t testing.TB, d *dev) map[string]*ward {
 	t.Helper()
 	all := map[string]*ward{}
 	for _, name := range []string{"fresh", "empty", "unstaffed", "calm", "busy", "forty", "large", "past"} {
-		title := "Mercy Maternity"
-		if name == "large" {
-			title = "Maternity_of_the_University_Hospital_of_the_North" // a word that is wider than a phone
-		}
-		all[name] = d.ward(t, name, title)
+		all[name] = d.ward(t, name, "Mercy Maternity")
 	}
 	all["empty"].accepted(t, "census", census(t, 12, "empty"))
 	all["empty"].accepted(t, "staffing", staffing(4, true))

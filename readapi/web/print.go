@@ -24,9 +24,7 @@ type sheet struct {
 	Quality  []string
 	Feeds    []feedRow
 	Areas    []area
-	Kinds    []kindRow // types of patients
-	Raises   []kindRow // modifiers that can raise the need of a room
-	Ratios   []string
+	Kinds    []kindRow // factors that require nurses
 	Numbered bool // whether the ratio of a room does not tell its number of nurses
 }
 
@@ -52,10 +50,7 @@ func (s *site) showSheet(w http.ResponseWriter, r *http.Request, session *auth.S
 		out.Unplaced = p.T("unplaced", "n", n)
 	}
 	out.Areas, out.Numbered = p.listSheetRooms(u)
-	out.Kinds, out.Raises = p.listKinds(cmp.Or(u.Rules, catalogue.Default()))
-	for _, ratio := range []string{"2:1", "1:1", "1:2", "1:3", "1:4"} {
-		out.Ratios = append(out.Ratios, ratio+" = "+p.T("ratio."+ratio))
-	}
+	out.Kinds = p.listKinds(cmp.Or(u.Rules, catalogue.Default()))
 	page.WritePage(w, r, http.StatusOK, templates.Render("print", out))
 }
 
@@ -84,40 +79,33 @@ func (p *writer) listSheetRooms(u *readapi.Unit) (areas []area, numbered bool) {
 	return areas, numbered
 }
 
-// listKinds returns the types of patients, and the modifiers that can raise the need of a room. Factors with the same
-// ratios share a row. The rows with the largest need at the start come first.
-func (p *writer) listKinds(rules *catalogue.Catalogue) (kinds, raises []kindRow) {
+// listKinds returns the factors that require nurses. Factors with the same ratios share a row. The rows with the
+// largest need at the start come first.
+func (p *writer) listKinds(rules *catalogue.Catalogue) (rows []kindRow) {
 	for f := catalogue.Factor(1); int(f) <= rules.Len(); f++ {
 		spec, name, plain := rules.Spec(f), p.FactorName(f), ""
-		rows := &raises
-		if spec.Primary {
-			rows = &kinds
-		}
 		for i := range spec.Variants {
 			need := &spec.Variants[i].Requirement
 			ratio := p.formatRatios(rules, f, need)
-			if i > 0 {
-				name = p.FactorName(f) + " (" + p.T("rules.variant."+spec.Variants[i].Name) + ")"
-			}
-			if ratio == "" || ratio == plain {
-				continue
-			}
 			if i == 0 {
 				plain = ratio
+			} else {
+				name = p.FactorName(f) + " (" + p.T("rules.variant."+spec.Variants[i].Name) + ")"
 			}
-			at := slices.IndexFunc(*rows, func(row kindRow) bool { return row.Ratio == ratio })
-			if at >= 0 {
-				(*rows)[at].Names += "; " + name
+			if ratio == "" || i > 0 && ratio == plain {
+				continue
+			}
+			if at := slices.IndexFunc(rows, func(row kindRow) bool { return row.Ratio == ratio }); at >= 0 {
+				rows[at].Names += "; " + name
 				continue
 			}
 			begins, _, _ := need.Need.At(0, 0)
-			*rows = append(*rows, kindRow{ratio, name, begins})
+			usual, _ := need.Judge(&catalogue.Situation{}, &catalogue.Asserted{}, 0)
+			rows = append(rows, kindRow{ratio, name, max(begins, usual.Need)})
 		}
 	}
-	for _, rows := range [][]kindRow{kinds, raises} {
-		slices.SortStableFunc(rows, func(a, b kindRow) int { return cmp.Compare(b.begins, a.begins) })
-	}
-	return kinds, raises
+	slices.SortStableFunc(rows, func(a, b kindRow) int { return cmp.Compare(b.begins, a.begins) })
+	return rows
 }
 
 // formatRatios formats the ratios that a factor requires from its start on, such as "1:1 up to 2 h, then 1:2", and
