@@ -88,6 +88,10 @@ func TestForecastStatesWhatIsKnown(t *testing.T) {
 			}
 			checkOutlook(r, path, page, u)
 			if path == "/app" {
+				few := strings.Contains(readWords(page, `id="outlook"`, "</section>"), "Based on only 600 h of data.")
+				if few != (f.Calibration.Status != forecast.Calibrated) {
+					r.Fatalf("the forecast is %v, and the page says that there are few data: %t", f.Calibration.Status, few)
+				}
 				checkOutlookTable(r, page, u)
 				checkLevels(r, page, u)
 			}
@@ -110,7 +114,7 @@ func formatPeak(nurses float64) string {
 	if whole := math.Floor(nurses); nurses-whole > 1e-9 && nurses-whole < 0.05 {
 		nurses = whole + 0.1
 	}
-	return strconv.FormatFloat(nurses, 'f', 1, 64)
+	return strconv.FormatFloat(math.Floor(nurses*10+0.5+1e-9)/10, 'f', 1, 64)
 }
 
 var (

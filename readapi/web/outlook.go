@@ -43,6 +43,9 @@ func (p *writer) newOutlook(u *readapi.Unit, wall bool) *outlook {
 	if f.Calibration.Status != forecast.Prior {
 		about += " " + p.T("forecast.held", "share", int(f.Calibration.Coverage80*100+.5), "days", f.Calibration.WindowDays)
 	}
+	if f.Calibration.Status != forecast.Calibrated {
+		about += " " + p.T("forecast.learning", "hours", f.HistoryHours)
+	}
 	if past := selectMeasured(f); len(past) > 0 {
 		for _, h := range past {
 			o.Rows = append(o.Rows, outlookRow{At: p.T("forecast.hour", "time", p.FormatInstant(h.At())), Likely: p.formatNurses(h.Required)})

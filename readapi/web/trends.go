@@ -304,9 +304,15 @@ func groupHours(hours []shownHour, name func(*shownHour) string) (groups [][]sho
 	return groups
 }
 
+// weekLong is the longest period that has every hour of the week only once.
+const weekLong = 7 * 24 * time.Hour
+
 // drawWeek draws the hours of the week, Monday first.
 func (p *writer) drawWeek(t *readapi.Trends) finding {
 	out := finding{Heading: p.T("trends.hourly"), About: p.T("trends.hourly.about")}
+	if t.Until.Sub(t.Since) <= weekLong {
+		out.About = p.T("trends.hourly.once") // the share of weeks is all or nothing
+	}
 	figure := &chart.Week{Title: out.Heading}
 	for i := range figure.Days {
 		figure.Days[i].Name = p.T("weekday." + strconv.Itoa(i+1))

@@ -94,6 +94,19 @@ func TestTrendsGolden(t *testing.T) {
 	}
 }
 
+// TestColorsOfOneWeek: in a period with only one hour of each kind, the colors cannot tell in how many weeks the unit
+// was short-staffed.
+func TestColorsOfOneWeek(t *testing.T) {
+	w := inState(t, "usual")
+	w.record.staffed = true
+	for path, want := range map[string]string{"/app/trends?days=7": "Red: short-staffed in that hour.", "/app/trends?days=28": "in more than half (red)"} {
+		_, html := w.page(path, "en")
+		if once, weeks := strings.Contains(html, "in that hour"), strings.Contains(html, "some weeks"); !strings.Contains(html, want) || once == weeks {
+			t.Errorf("%s does not say %q", path, want)
+		}
+	}
+}
+
 // TestTrendsWithoutData: the page says once that the period has no data.
 func TestTrendsWithoutData(t *testing.T) {
 	w := inState(t, "usual")
