@@ -203,7 +203,7 @@ const (
 // explainPeak returns sentences that explain the forecast peak to a nurse: first the largest changes in required
 // nurses, then the assumptions and limits of the forecast.
 func explainPeak(m *Model, u *Unit, p *path, o *outlook, h int) []string {
-	local := func(at acuity.Instant) string { return clock{u.Zone}.local(at).Format("15:04") }
+	local := func(at acuity.Instant) string { return acuity.FormatClock(clock{u.Zone}.local(at)) }
 	by := local(u.At + acuity.Instant(h+1)*hourLong)
 	arrivals := 0.0
 	for _, n := range p.arrivals[:h+1] {
@@ -237,7 +237,11 @@ func listDoubts(m *Model, u *Unit, local func(acuity.Instant) string) []string {
 	end := u.At + Horizon*hourLong
 	switch {
 	case len(u.Staffing) > 0 && u.Staffing[0].AsOf <= end:
-		list = append(list, fmt.Sprintf("Staffing plan from %s: %d nurses.", local(u.Staffing[0].AsOf), u.Staffing[0].Nurses))
+		plan, noun := u.Staffing[0], "nurses"
+		if plan.Nurses == 1 {
+			noun = "nurse"
+		}
+		list = append(list, fmt.Sprintf("Staffing plan from %s: %d %s.", local(plan.AsOf), plan.Nurses, noun))
 	case u.Snapshot.Nurses < 0:
 		list = append(list, "Nurses on duty are unknown: the forecast has no shortfall, and its levels do not include staffing.")
 	default:

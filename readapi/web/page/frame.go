@@ -149,8 +149,8 @@ func NewWriter(t *text.Texts, hospitals Hospitals, hospital string) *Writer {
 	return p
 }
 
-// FormatClock formats the hour and minute of a time.
-func (p *Writer) FormatClock(t time.Time) string { return t.In(p.Zone).Format("15:04") }
+// FormatClock formats the hour and minute of a time, with the zone if that time of day occurs twice.
+func (p *Writer) FormatClock(t time.Time) string { return acuity.FormatClock(t.In(p.Zone)) }
 
 // FormatInstant formats the hour and minute of an instant, or returns "" for a zero instant.
 func (p *Writer) FormatInstant(i acuity.Instant) string {
@@ -180,9 +180,9 @@ func (p *Writer) FormatMoment(i acuity.Instant, now time.Time) string {
 	case i == 0:
 		return ""
 	case t.YearDay() == now.YearDay() && t.Year() == now.Year():
-		return t.Format("15:04")
+		return p.FormatClock(t)
 	case now.Sub(t).Abs() < 7*24*time.Hour:
-		return p.FormatDate(t) + " " + t.Format("15:04")
+		return p.FormatDate(t) + " " + p.FormatClock(t)
 	}
 	return p.FormatDate(t)
 }

@@ -43,3 +43,22 @@ func TestTimesNameTheirDay(t *testing.T) {
 		t.Error("no instant is written")
 	}
 }
+
+// TestTimesOfARepeatedHour: in the night in which clocks are set back, no two instants look the same.
+func TestTimesOfARepeatedHour(t *testing.T) {
+	zone, err := time.LoadLocation("America/Chicago")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &Writer{Texts: text.For(httptest.NewRequest("GET", "/", nil)), Zone: zone}
+	now := time.Date(2031, 11, 2, 6, 40, 0, 0, time.UTC) // 01:40, for the first time
+	again := acuity.At(now.Add(30 * time.Minute))
+	if got := p.FormatClock(now); got != "01:40 CDT" {
+		t.Errorf("the clock shows %q", got)
+	}
+	for _, got := range []string{p.FormatAhead(again, now), p.FormatMoment(again, now), p.FormatInstant(again)} {
+		if got != "01:10 CST" {
+			t.Errorf("in half an hour is %q", got)
+		}
+	}
+}
