@@ -25,7 +25,7 @@ type sheet struct {
 	Feeds    []feedRow
 	Areas    []area
 	Kinds    []kindRow // factors that require nurses
-	Numbered bool // whether the ratio of a room does not tell its number of nurses
+	Numbered bool      // whether the ratio of a room does not tell its number of nurses
 }
 
 // kindRow is a list of factors with the same ratios.

@@ -32,8 +32,8 @@ type roomPage struct {
 	Say, Now, Next  string
 	Rules, Position string
 	Factors         []factorRow
-	Assumed         string // text that says that the demand is only a default
-	Demand          string // text that states the nurses needed and the points for them
+	Doubts          []string // reasons why the verdict on the room may be unreliable
+	Demand          string   // text that states the nurses needed and the points for them
 	Ladder          template.HTML
 	Severity        string
 	Sum             template.HTML
@@ -45,6 +45,7 @@ type roomPage struct {
 // factorRow is one factor of a room.
 type factorRow struct {
 	Name, ID string
+	Fetuses  []string // the fetuses that the factor is about, if its sources name them
 	Primary  bool
 	Effect   string // ratio or additional nurses that the factor requires
 	Severity uint8  // style class, 0 to 4
@@ -86,9 +87,7 @@ func (p *writer) newRoomPage(frame page.Frame, u *readapi.Unit, r *score.RoomVer
 	if r.Next != 0 {
 		out.Next = p.T("room.next", "time", p.FormatAhead(r.Next, u.At))
 	}
-	if r.Assumed {
-		out.Assumed = p.T("room.assumed")
-	}
+	out.Doubts = p.listDoubts(r)
 	for i := range r.Factors {
 		out.Factors = append(out.Factors, p.newFactorRow(u, r, &r.Factors[i]))
 	}
@@ -105,6 +104,21 @@ func (p *writer) newRoomPage(frame page.Frame, u *readapi.Unit, r *score.RoomVer
 	}
 	p.drawFigures(out, u, r, &readapi.RoomAhead{Shares: details.Shares, Steps: steps})
 	return out
+}
+
+// listDoubts returns the reasons why the verdict on a room may be unreliable.
+func (p *writer) listDoubts(r *score.RoomVerdict) (all []string) {
+	for _, q := range r.Quality().List() {
+		switch q.Code {
+		case "primary_assumed":
+			all = append(all, p.T("room.assumed"))
+		case "double_occupied":
+			all = append(all, p.T("room.double"))
+		default:
+			all = append(all, p.T("quality."+q.Code))
+		}
+	}
+	return all
 }
 
 // visibleSteps returns the steps that change what the page shows of a step: demand, color and score. Other steps
@@ -263,6 +277,9 @@ func (p *writer) newFactorRow(u *readapi.Unit, r *score.RoomVerdict, f *score.Fa
 	}
 	for _, e := range r.Evidence(f) {
 		row.Feeds = appendNew(row.Feeds, p.Or("feed."+string(e.Source.Feed), string(e.Source.Feed)))
+		if len(e.Fetus) == 1 { // other values are references
+			row.Fetuses = appendNew(row.Fetuses, p.T("factor.fetus", "name", e.Fetus))
+		}
 		row.Codes = appendNew(row.Codes, strings.TrimSpace(string(e.Source.System)+" "+e.Source.Written()))
 	}
 	return row
