@@ -25,7 +25,7 @@ func TestPlanInWords(t *testing.T) {
 		{150 * time.Minute, 0, "Staffing plan from 01:30 CST: 0 nurses."},
 	} {
 		u := &Unit{At: night, Zone: zone, Staffing: []acuity.Staffing{{AsOf: night.Add(tt.in), Nurses: tt.nurses}}, Snapshot: &acuity.Snapshot{}}
-		local := func(at acuity.Instant) string { return acuity.FormatClock(clock{u.Zone}.local(at)) }
+		local := func(at acuity.Instant) string { return at.FormatClock(u.Zone) }
 		if got := listDoubts(&Model{Learnt: 14 * 24}, u, local); got[0] != tt.want {
 			t.Errorf("%q, want %q", got[0], tt.want)
 		}

@@ -203,7 +203,7 @@ const (
 // explainPeak returns sentences that explain the forecast peak to a nurse: first the largest changes in required
 // nurses, then the assumptions and limits of the forecast.
 func explainPeak(m *Model, u *Unit, p *path, o *outlook, h int) []string {
-	local := func(at acuity.Instant) string { return acuity.FormatClock(clock{u.Zone}.local(at)) }
+	local := func(at acuity.Instant) string { return at.FormatClock(clock{u.Zone}.local(at).Location()) }
 	by := local(u.At + acuity.Instant(h+1)*hourLong)
 	arrivals := 0.0
 	for _, n := range p.arrivals[:h+1] {

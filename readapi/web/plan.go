@@ -268,7 +268,7 @@ func (p *writer) newTile(r *score.RoomVerdict, now time.Time, wall bool) tile {
 		return t
 	}
 	t.Next = p.FormatAhead(r.Next, now)
-	names := p.nameFactors(r)
+	names := nameFactors(p.Texts, r)
 	if more := len(names) - shownFactors; more > 0 {
 		names = append(names[:shownFactors], p.T("room.more", "n", more))
 	}
@@ -277,10 +277,10 @@ func (p *writer) newTile(r *score.RoomVerdict, now time.Time, wall bool) tile {
 }
 
 // nameFactors returns the names of a room's active factors, the most severe first.
-func (p *writer) nameFactors(r *score.RoomVerdict) (names []string) {
+func nameFactors(t *text.Texts, r *score.RoomVerdict) (names []string) {
 	for i := range r.Factors {
 		if f := &r.Factors[i]; !f.Past {
-			names = append(names, p.FactorName(f.Factor))
+			names = append(names, t.FactorName(f.Factor))
 		}
 	}
 	return names

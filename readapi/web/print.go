@@ -49,14 +49,14 @@ func (s *site) showSheet(w http.ResponseWriter, r *http.Request, session *auth.S
 	if n := u.Verdict.Unplaced; n > 0 {
 		out.Unplaced = p.T("unplaced", "n", n)
 	}
-	out.Areas, out.Numbered = p.listSheetRooms(u)
-	out.Kinds = p.listKinds(cmp.Or(u.Rules, catalogue.Default()))
+	out.Areas, out.Numbered = listSheetRooms(p, u)
+	out.Kinds = listKinds(p, cmp.Or(u.Rules, catalogue.Default()))
 	page.WritePage(w, r, http.StatusOK, templates.Render("print", out))
 }
 
 // listSheetRooms returns the rooms by area, each with all its factors. The number of nurses follows a ratio that
 // does not tell it; numbered reports whether there is such a ratio.
-func (p *writer) listSheetRooms(u *readapi.Unit) (areas []area, numbered bool) {
+func listSheetRooms(p *writer, u *readapi.Unit) (areas []area, numbered bool) {
 	areas = p.groupByArea(u, false)
 	verdicts := make(map[int32]*score.RoomVerdict, len(u.Verdict.Rooms))
 	for i := range u.Verdict.Rooms {
@@ -69,7 +69,7 @@ func (p *writer) listSheetRooms(u *readapi.Unit) (areas []area, numbered bool) {
 				continue
 			}
 			v := verdicts[t.ID]
-			t.Factors = strings.Join(p.nameFactors(v), ", ")
+			t.Factors = strings.Join(nameFactors(p.Texts, v), ", ")
 			if v.Demand > catalogue.Nurse && v.Demand != 2*catalogue.Nurse {
 				t.Ratio += " (" + p.formatNurses(v.Demand) + ")"
 				numbered = true
@@ -81,12 +81,12 @@ func (p *writer) listSheetRooms(u *readapi.Unit) (areas []area, numbered bool) {
 
 // listKinds returns the factors that require nurses. Factors with the same ratios share a row. The rows with the
 // largest need at the start come first.
-func (p *writer) listKinds(rules *catalogue.Catalogue) (rows []kindRow) {
+func listKinds(p *writer, rules *catalogue.Catalogue) (rows []kindRow) {
 	for f := catalogue.Factor(1); int(f) <= rules.Len(); f++ {
 		spec, name, plain := rules.Spec(f), p.FactorName(f), ""
 		for i := range spec.Variants {
 			need := &spec.Variants[i].Requirement
-			ratio := p.formatRatios(rules, f, need)
+			ratio := formatRatios(p, rules, f, need)
 			if i == 0 {
 				plain = ratio
 			} else {
@@ -110,12 +110,12 @@ func (p *writer) listKinds(rules *catalogue.Catalogue) (rows []kindRow) {
 
 // formatRatios formats the ratios that a factor requires from its start on, such as "1:1 up to 2 h, then 1:2", and
 // those that differ in labor or after the birth. It returns "" if the factor requires no nurse.
-func (p *writer) formatRatios(rules *catalogue.Catalogue, f catalogue.Factor, need *catalogue.Requirement) string {
+func formatRatios(p *writer, rules *catalogue.Catalogue, f catalogue.Factor, need *catalogue.Requirement) string {
 	labor, _ := catalogue.FactorByID("labor-standard")
 	couplet, _ := catalogue.FactorByID("pp-couplet")
-	usual := p.formatSteps(need, &catalogue.Situation{})
-	inLabor := p.formatSteps(need, &catalogue.Situation{Sections: rules.PatientSections(labor)})
-	after := p.formatSteps(need, &catalogue.Situation{Sections: rules.PatientSections(couplet), Traits: rules.Traits(couplet)})
+	usual := formatSteps(p, need, &catalogue.Situation{})
+	inLabor := formatSteps(p, need, &catalogue.Situation{Sections: rules.PatientSections(labor)})
+	after := formatSteps(p, need, &catalogue.Situation{Sections: rules.PatientSections(couplet), Traits: rules.Traits(couplet)})
 	none := p.T("room.noneneeded")
 	var ratios []string
 	if usual != "" {
@@ -135,7 +135,7 @@ func (p *writer) formatRatios(rules *catalogue.Catalogue, f catalogue.Factor, ne
 }
 
 // formatSteps formats the ratios that a requirement has in a situation, by the age of the factor.
-func (p *writer) formatSteps(need *catalogue.Requirement, s *catalogue.Situation) string {
+func formatSteps(p *writer, need *catalogue.Requirement, s *catalogue.Situation) string {
 	const start = acuity.Instant(1)
 	report := &catalogue.Asserted{Start: start, Last: start}
 	var steps []string

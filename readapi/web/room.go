@@ -17,6 +17,7 @@ import (
 	"svc/readapi/web/auth"
 	"svc/readapi/web/chart"
 	"svc/readapi/web/page"
+	"svc/readapi/web/text"
 )
 
 // ahead is how far into the future the page of a room shows known changes.
@@ -87,7 +88,7 @@ func (p *writer) newRoomPage(frame page.Frame, u *readapi.Unit, r *score.RoomVer
 	if r.Next != 0 {
 		out.Next = p.T("room.next", "time", p.FormatAhead(r.Next, u.At))
 	}
-	out.Doubts = p.listDoubts(r)
+	out.Doubts = listDoubts(p.Texts, r)
 	for i := range r.Factors {
 		out.Factors = append(out.Factors, p.newFactorRow(u, r, &r.Factors[i]))
 	}
@@ -107,7 +108,7 @@ func (p *writer) newRoomPage(frame page.Frame, u *readapi.Unit, r *score.RoomVer
 }
 
 // listDoubts returns the reasons why the verdict on a room may be unreliable.
-func (p *writer) listDoubts(r *score.RoomVerdict) (all []string) {
+func listDoubts(p *text.Texts, r *score.RoomVerdict) (all []string) {
 	for _, q := range r.Quality().List() {
 		switch q.Code {
 		case "primary_assumed":

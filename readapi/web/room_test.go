@@ -36,8 +36,8 @@ func TestRatiosAreTranslated(t *testing.T) {
 // only one factor, or of the quality of the data, is none of them, and the sentence names the first change of demand.
 func TestRoomListsVisibleChanges(t *testing.T) {
 	p := &writer{page.NewWriter(text.In("en"), pagetest.Hospitals{}, "north")}
-	step := func(hours time.Duration, demand catalogue.Demand, points int32) readapi.RoomStep {
-		return readapi.RoomStep{From: acuity.At(noon.Add(hours * time.Hour)), Verdict: score.RoomVerdict{
+	step := func(hours int, demand catalogue.Demand, points int32) readapi.RoomStep {
+		return readapi.RoomStep{From: acuity.At(noon).Add(time.Duration(hours) * time.Hour), Verdict: score.RoomVerdict{
 			ID: 4, Label: "LDR 4", Status: acuity.RoomOccupied, Color: acuity.ColorGreen, Demand: demand, Score: points,
 		}}
 	}

@@ -3,7 +3,6 @@ package web
 import (
 	"cmp"
 	"html/template"
-	"math"
 	"net/http"
 	"slices"
 	"strconv"
@@ -98,34 +97,6 @@ func (s *site) showUnit(w http.ResponseWriter, r *http.Request, session *auth.Se
 
 // tooOld is the age of the displayed state at which a page stops accepting acts.
 const tooOld = 30 * time.Minute
-
-// nursesOf converts a demand to a number of nurses.
-func nursesOf(d catalogue.Demand) float64 { return float64(d) / float64(catalogue.Nurse) }
-
-// formatNurses formats a demand with one decimal.
-func (p *writer) formatNurses(d catalogue.Demand) string {
-	return p.formatNeed(nursesOf(d))
-}
-
-// formatNeed formats the number of nurses needed, with one decimal. It never rounds a need down to a whole number
-// that is too low. For example, "16.0 needed" with 15 on duty would not explain why two nurses are missing.
-func (p *writer) formatNeed(nurses float64) string {
-	return p.FormatNumber(roundNeed(nurses), 1)
-}
-
-// roundNeed rounds a need to one decimal, as formatNeed formats it.
-func roundNeed(nurses float64) float64 {
-	if whole := math.Floor(nurses); nurses-whole > 1e-9 && nurses-whole < 0.05 {
-		return whole + 0.1
-	}
-	return math.Floor(nurses*10+0.5+1e-9) / 10 //nolint:mnd // half a tenth is rounded up
-}
-
-// formatLeft formats the number of nurses who are left, which is negative if nurses are missing. The number on duty
-// minus this number is the number needed, as formatNeed formats it.
-func (p *writer) formatLeft(nurses float64) string {
-	return p.FormatNumber(-roundNeed(-nurses), 1)
-}
 
 // heldState returns the mark for a page that does not show the current state, or "" for one that does.
 func heldState(u *readapi.Unit) string {
@@ -316,7 +287,8 @@ func (p *writer) listAxes(v *score.Verdict) []axisRow {
 	rows := make([]axisRow, 0, len(order))
 	for _, id := range order {
 		a := &v.Axes[id]
-		row := axisRow{Name: p.T("axis." + id.String()), Detail: p.describeAxis(v, id), Word: p.T("axis.unknown"), Meter: chart.UnknownMeter()}
+		row := axisRow{Name: p.T("axis." + id.String()), Word: p.T("axis.unknown"), Meter: chart.UnknownMeter()}
+		row.Detail = p.describeAxis(v, id) + explainAxis(p.Texts, a.Rule)
 		if judged(v, id) {
 			row.Class, row.Shape, row.Word = a.Level.String(), shapes[a.Level], p.T("level."+a.Level.String())
 			row.Lead = id == v.Driving && v.Level > acuity.LevelGreen
@@ -344,18 +316,18 @@ func (p *writer) describeAxis(v *score.Verdict, id acuity.Axis) string {
 		return p.T("axis.unknown")
 	}
 	n := v.Numbers(id)
-	nurses := func(sixtieths int64) string { return p.formatNurses(catalogue.Demand(sixtieths)) }       //nolint:gosec // sixtieths of a nurse
-	left := func(sixtieths int64) string { return p.formatLeft(nursesOf(catalogue.Demand(sixtieths))) } //nolint:gosec // as nurses
+	nurses := func(sixtieths int64) string { return p.formatNurses(catalogue.Demand(sixtieths)) } //nolint:gosec // sixtieths of a nurse
 	switch id {
 	case acuity.AxisStaffing:
 		return p.T("detail.staffing", "needed", nurses(n[0]), "onduty", n[1])
 	case acuity.AxisCritical:
 		return p.T("detail.critical", "bound", nurses(n[0]), "n", n[1])
 	case acuity.AxisReserve:
+		left := formatLeft(p.Texts, float64(n[0])/float64(catalogue.Nurse))
 		if n[1] != 0 {
-			return p.T("detail.reserve.call", "left", left(n[0]))
+			return p.T("detail.reserve.call", "left", left)
 		}
-		return p.T("detail.reserve", "left", left(n[0]))
+		return p.T("detail.reserve", "left", left)
 	case acuity.AxisCapacity:
 		return p.T("detail.capacity", "busy", n[0], "rooms", n[1], "waiting", n[2])
 	case acuity.AxisAcuity:

@@ -150,7 +150,7 @@ func NewWriter(t *text.Texts, hospitals Hospitals, hospital string) *Writer {
 }
 
 // FormatClock formats the hour and minute of a time, with the zone if that time of day occurs twice.
-func (p *Writer) FormatClock(t time.Time) string { return acuity.FormatClock(t.In(p.Zone)) }
+func (p *Writer) FormatClock(t time.Time) string { return acuity.At(t).FormatClock(p.Zone) }
 
 // FormatInstant formats the hour and minute of an instant, or returns "" for a zero instant.
 func (p *Writer) FormatInstant(i acuity.Instant) string {

@@ -1,10 +1,11 @@
-package acuity
+package codes
 
 import "time"
 
-// FormatClock formats the hour and minute of a time in its zone. In an hour that occurs twice, because clocks are set
+// FormatClock formats the hour and minute of an instant in a zone. In an hour that occurs twice, because clocks are set
 // back, the abbreviation of the zone follows.
-func FormatClock(t time.Time) string {
+func (i Instant) FormatClock(zone *time.Location) string {
+	t := i.Time().In(zone)
 	if occursTwice(t) {
 		return t.Format("15:04 MST")
 	}

@@ -1,4 +1,4 @@
-package acuity
+package codes
 
 import (
 	"testing"
@@ -20,7 +20,7 @@ func TestClockOfARepeatedHour(t *testing.T) {
 		seen, long := map[string]time.Time{}, 0
 		for minute := range 20 * 60 {
 			at := night.Add(time.Duration(minute) * time.Minute).In(zone)
-			text := FormatClock(at)
+			text := At(at).FormatClock(zone)
 			if before, known := seen[text]; known {
 				t.Errorf("%s: %s is %v and %v", name, text, before, at)
 			}
@@ -34,7 +34,7 @@ func TestClockOfARepeatedHour(t *testing.T) {
 		}
 	}
 	for _, zone := range []*time.Location{time.UTC, time.FixedZone("", 19800)} {
-		if got := FormatClock(time.Date(2026, 11, 1, 1, 30, 0, 0, zone)); got != "01:30" {
+		if got := At(time.Date(2026, 11, 1, 1, 30, 0, 0, zone)).FormatClock(zone); got != "01:30" {
 			t.Errorf("%v: %s", zone, got)
 		}
 	}
@@ -43,7 +43,7 @@ func TestClockOfARepeatedHour(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := FormatClock(spring.In(chicago)) + " " + FormatClock(spring.Add(time.Minute).In(chicago)); got != "01:59 03:00" {
+	if got := At(spring).FormatClock(chicago) + " " + At(spring.Add(time.Minute)).FormatClock(chicago); got != "01:59 03:00" {
 		t.Error(got)
 	}
 }
