@@ -46,6 +46,9 @@ func TestBefore(t *testing.T) {
 			case !errors.As(tt.behind, &known) || !u.Stopped.Equal(h.now.Time().Add(-known.For)) || u.Version == "":
 				t.Errorf("at %v, state %q", u.Stopped, u.Version)
 			default: // a chart is never judged at an instant before it was written
+				if u.Rules != h.chart.Unit.Catalogue() {
+					t.Error("the rules are not those of the hospital")
+				}
 				v, want := u.Verdict, plainVerdict(h.chart, max(acuity.At(u.Stopped), h.chart.Unit.Clock))
 				if v.Level != want.Level || v.Required != want.Required || v.AsOf != want.AsOf {
 					t.Errorf("%v of %v, want %v of %v", v.Level, v.AsOf, want.Level, want.AsOf)
@@ -93,6 +96,22 @@ func factorsOf(v *score.RoomVerdict) (ids []catalogue.Factor) {
 		ids = append(ids, v.Factors[i].Factor)
 	}
 	return ids
+}
+
+// TestUnitHasItsRules: a unit has the rules of its verdict, with the values that the hospital has set.
+func TestUnitHasItsRules(t *testing.T) {
+	magnesium, _ := catalogue.FactorByID("high-mag")
+	for _, own := range [][]catalogue.Rule{nil, {{Factor: magnesium, Lines: []catalogue.RuleLine{{Name: "floor", Text: "2"}}}}} {
+		h := newFixture(worked(t))
+		h.chart.Unit.Rules = own
+		u, err := h.reads.Unit(t.Context(), "north")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if want := h.chart.Unit.Catalogue(); u.Rules != want || u.Rules.Version() != u.Verdict.Rules {
+			t.Errorf("%d own rules: version %s, want %s as in the verdict %s", len(own), u.Rules.Version(), want.Version(), u.Verdict.Rules)
+		}
+	}
 }
 
 // TestPlan: a unit includes each staffing plan until the plan takes effect.
