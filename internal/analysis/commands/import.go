@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -36,8 +37,8 @@ func (c *logCommand) importFrom(ctx context.Context, dir string) error {
 	}
 	defer c.close()
 	topic := c.Config.Topic(schemas.Observations())
-	if _, err := c.cluster.Partitions(ctx, topic); err != nil {
-		if err := c.cluster.Ensure(ctx, c.Config.Topics(schemas.Topics()...)...); err != nil {
+	if _, err := c.log.Spans(ctx, time.Time{}, time.Time{}); errors.Is(err, inputlog.ErrNoTopic) {
+		if err := c.createTopics(ctx, topic); err != nil {
 			return fmt.Errorf("topics: %w", err)
 		}
 	}
@@ -63,4 +64,19 @@ func (c *logCommand) importFrom(ctx context.Context, dir string) error {
 		fmt.Fprintf(c.Stderr, "import: records that the export does not have because they could not be decoded: %d\n", m.Counts.Undecoded)
 	}
 	return nil
+}
+
+// createTopics creates the topics, and opens the log again, because its client remembers for a while that the topic did
+// not exist.
+func (c *logCommand) createTopics(ctx context.Context, observations string) error {
+	dial, cancel := c.dialing(ctx)
+	defer cancel()
+	if err := c.cluster.Ensure(dial, c.Config.Topics(schemas.Topics()...)...); err != nil {
+		return err
+	}
+	c.log.Close()
+	options := c.Config.Cluster(c.Log())
+	var err error
+	c.log, err = inputlog.OpenLog(&options, observations)
+	return err
 }

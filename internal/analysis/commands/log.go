@@ -106,10 +106,7 @@ func (c *logCommand) connect(ctx context.Context) error {
 	log := c.Log()
 	options := c.Config.Cluster(log)
 	options.Patient = true
-	dial, cancel := ctx, context.CancelFunc(func() {})
-	if !c.awaits {
-		dial, cancel = context.WithTimeout(ctx, kafkacli.Within)
-	}
+	dial, cancel := c.dialing(ctx)
 	defer cancel()
 	var err error
 	if err = registry.Use(dial, c.Config.Registry, c.Config.TopicPrefix, log); err != nil {
@@ -122,6 +119,15 @@ func (c *logCommand) connect(ctx context.Context) error {
 		return err
 	}
 	return nil
+}
+
+// dialing returns a context for requests that are repeated until Kafka responds and has the topic. It ends after
+// [kafkacli.Within], unless the command waits for Kafka indefinitely.
+func (c *logCommand) dialing(ctx context.Context) (context.Context, context.CancelFunc) {
+	if c.awaits {
+		return context.WithCancel(ctx)
+	}
+	return context.WithTimeout(ctx, kafkacli.Within)
 }
 
 func (c *logCommand) close() {

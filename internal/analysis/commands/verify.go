@@ -100,7 +100,9 @@ func (c *verifyOptions) openVerifier(ctx context.Context) (v *verify.Verify, clo
 	if err = c.connect(ctx); err != nil {
 		return nil, closes, err
 	}
-	partitions, err := c.cluster.Partitions(ctx, c.Config.Topic(schemas.Verdicts()))
+	dial, cancel := c.dialing(ctx)
+	partitions, err := c.cluster.Partitions(dial, c.Config.Topic(schemas.Verdicts()))
+	cancel()
 	if err != nil {
 		return nil, closes, err
 	}

@@ -85,10 +85,13 @@ func (l *Log) Spans(ctx context.Context, from, to time.Time) ([]stream.Span, err
 		return nil, fmt.Errorf("describe %s: %w", l.Topic, err)
 	}
 	if len(meta.Topics) != 1 {
-		return nil, fmt.Errorf("describe %s: %w", l.Topic, errNoTopic)
+		return nil, fmt.Errorf("describe %s: %w", l.Topic, ErrNoTopic)
 	}
-	if err = meta.Topics[0].Error; err != nil {
-		return nil, fmt.Errorf("describe %s: %w", l.Topic, errors.Join(errNoTopic, err))
+	if err = meta.Topics[0].Error; errors.Is(err, kafka.UnknownTopicOrPartition) {
+		err = ErrNoTopic
+	}
+	if err != nil {
+		return nil, fmt.Errorf("describe %s: %w", l.Topic, err)
 	}
 	count := len(meta.Topics[0].Partitions)
 	firsts, err := l.requestOffsets(ctx, count, kafka.FirstOffsetOf)
@@ -126,7 +129,8 @@ func (l *Log) Spans(ctx context.Context, from, to time.Time) ([]stream.Span, err
 	return spans, nil
 }
 
-var errNoTopic = errors.New("no such topic")
+// ErrNoTopic means that Kafka does not have the topic of the log.
+var ErrNoTopic = errors.New("no such topic")
 
 // requestOffsets requests one offset of each partition; question returns the request for a partition. The result is
 // -1 for a partition without such an offset.
