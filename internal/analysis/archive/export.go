@@ -18,6 +18,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/gofrs/flock"
 	"golang.org/x/time/rate"
 
 	"svc/internal/analysis/inputlog"
@@ -90,18 +91,21 @@ func (x *Export) exporter(dir string) *exporter {
 // Run writes the export to a folder and returns its manifest. If the folder contains an interrupted export with the
 // same options, Run resumes it with the offsets of the first run; the files are then the same as without the
 // interruption. If the folder contains the complete export, Run only returns its manifest. If it contains a different
-// export, Run returns [ErrOther].
+// export, Run returns [ErrOther]. If another process is writing to the folder, Run returns [ErrBusy].
 func (x *Export) Run(ctx context.Context, dir string) (*Manifest, error) {
-	if done, err := ReadManifest(dir); err == nil {
-		if !done.sameQuestion(x.planWithoutOffsets()) {
-			return nil, ErrOther
-		}
-		return done, nil
-	} else if !errors.Is(err, fs.ErrNotExist) {
-		return nil, err
+	if done, err := x.completed(dir); done != nil || err != nil {
+		return done, err
 	}
 	if err := os.MkdirAll(dir, 0o750); err != nil {
 		return nil, fmt.Errorf("export: %w", err)
+	}
+	lock := flock.New(filepath.Join(dir, lockName))
+	defer lock.Close() //nolint:errcheck // the lock ends with the process at the latest
+	if ours, err := lock.TryLock(); err == nil && !ours { // some network file systems have no locks
+		return nil, ErrBusy
+	}
+	if done, err := x.completed(dir); done != nil || err != nil { // another process has completed it in the meantime
+		return done, err
 	}
 	j, err := openJournal(dir, x.planWithoutOffsets(), func() (*Plan, error) { return x.plan(ctx) })
 	if err != nil {
@@ -122,7 +126,36 @@ func (x *Export) Run(ctx context.Context, dir string) (*Manifest, error) {
 	if err := os.Remove(filepath.Join(dir, journalName)); err != nil {
 		return nil, fmt.Errorf("export: %w", err)
 	}
+	os.Remove(filepath.Join(dir, lockName)) //nolint:errcheck // it may not exist; the folder has a manifest now
 	return m, nil
+}
+
+// completed returns the manifest of a folder that contains the complete export, or nil if the folder contains none.
+func (x *Export) completed(dir string) (*Manifest, error) {
+	m, err := ReadManifest(dir)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, nil
+	case err != nil:
+		return nil, err
+	case !m.sameQuestion(x.planWithoutOffsets()):
+		return nil, ErrOther
+	}
+	if f := firstAbsent(dir, m.Files); f != nil {
+		return nil, fmt.Errorf("%s is missing from %s or has another size; export to another folder", f.Path, dir)
+	}
+	return m, nil
+}
+
+// firstAbsent returns the first file that a folder does not have in the recorded size, or nil.
+func firstAbsent(dir string, files []File) *File {
+	for i := range files {
+		info, err := os.Stat(filepath.Join(dir, filepath.FromSlash(files[i].Path)))
+		if err != nil || info.Size() != files[i].Bytes {
+			return &files[i]
+		}
+	}
+	return nil
 }
 
 // sweep removes the incomplete files of an interrupted run.
@@ -193,6 +226,7 @@ func openJournal(dir string, question *Plan, begin func() (*Plan, error)) (*jour
 		if !j.plan.sameQuestion(question) {
 			return nil, ErrOther
 		}
+		maps.DeleteFunc(j.done, func(_ Piece, s segment) bool { return firstAbsent(dir, s.Files) != nil }) // written again
 	} else {
 		plan, fault := begin()
 		if fault != nil {

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -124,11 +125,17 @@ func (v *versions) add(version int64) bool {
 const (
 	manifestName = "_manifest.json"
 	journalName  = "_export.journal"
+	lockName     = "_export.lock"
 	partialExt   = ".partial"
 )
 
-// ErrOther means that the folder contains an export with different options.
-var ErrOther = errors.New("the folder contains a different export")
+// The errors of an export to a folder that is in use.
+var (
+	// ErrOther means that the folder contains an export with different options.
+	ErrOther = errors.New("the folder contains a different export")
+	// ErrBusy means that another process is writing an export to the folder.
+	ErrBusy = errors.New("another export is writing to the folder")
+)
 
 // ReadManifest reads the manifest of a folder. The error wraps [fs.ErrNotExist] if the folder does not contain a
 // complete export.
@@ -139,7 +146,10 @@ func ReadManifest(dir string) (*Manifest, error) {
 	}
 	var m Manifest
 	if err := json.Unmarshal(content, &m); err != nil {
-		return nil, fmt.Errorf("read manifest: %w", err)
+		return nil, fmt.Errorf("read manifest %s: %w", filepath.Join(dir, manifestName), err)
+	}
+	if m.Table == "" {
+		return nil, fmt.Errorf("read manifest %s: the file is not from svc export", filepath.Join(dir, manifestName))
 	}
 	return &m, nil
 }
@@ -193,6 +203,9 @@ func (m *Manifest) Sum(dir string) error {
 			return fmt.Errorf("the path %q leads outside the folder", f.Path)
 		}
 		in, err := os.Open(filepath.Join(dir, filepath.FromSlash(f.Path))) //nolint:gosec // the file is in the folder that the user named
+		if errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("check export: %s is missing", f.Path)
+		}
 		if err != nil {
 			return fmt.Errorf("check export: %w", err)
 		}

@@ -76,8 +76,12 @@ func (c *exportOptions) run(ctx context.Context) error {
 		m, err = x.Stream(ctx, c.Stdout)
 	} else {
 		dir := filepath.Join(out, name)
-		if m, err = x.Run(ctx, dir); errors.Is(err, archive.ErrOther) {
-			return cli.Usage(fmt.Errorf("--out: %s contains a different export; use another folder", dir))
+		m, err = x.Run(ctx, dir)
+		switch {
+		case errors.Is(err, archive.ErrOther):
+			err = cli.Usage(fmt.Errorf("--out: %s contains a different export; use another folder", dir))
+		case errors.Is(err, archive.ErrBusy):
+			err = fmt.Errorf("--out: another svc export is writing to %s; wait for it, or use another folder", dir)
 		}
 	}
 	c.endProgress()
