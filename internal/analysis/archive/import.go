@@ -30,7 +30,8 @@ import (
 var ErrNotEmpty = errors.New("the system already has observations; import requires an empty system")
 
 // Import writes exported observations to a system that has none. Each record keeps its bytes and its timestamp, and
-// the records of a hospital keep their order.
+// the records of a hospital keep their order. If the system has a different number of partitions, records of several
+// exported partitions are merged by time.
 type Import struct {
 	Dir   string
 	Spans func(ctx context.Context, from, to time.Time) ([]stream.Span, error) // returns the spans of the system's observations topic
@@ -72,32 +73,76 @@ func (im *Import) Run(ctx context.Context) (*Manifest, error) {
 	}
 	shared := inputlog.NewShare(im.Pace, im.Progress)
 	shared.AddProgress(0, m.Counts.Rows)
-	for _, group := range m.segments() {
-		rows, err := im.readSegment(m.Format, group)
-		if err != nil {
+	partitions := int32(len(spans)) //nolint:gosec // Kafka's number of partitions is an int32
+	for p := range partitions {
+		inOther := func(f File) bool { return schemas.Partition([]byte(f.Hospital), partitions) != p }
+		sources := m.sourcesOf(slices.DeleteFunc(slices.Clone(m.Files), inOther))
+		if err := im.merge(ctx, m.Format, sources, partitions, shared); err != nil {
 			return nil, err
 		}
-		for i := range rows {
-			if err := shared.Wait(ctx); err != nil {
-				return nil, err
-			}
-			row := &rows[i]
-			key := []byte(row.Key)
-			if err := im.Put(&stream.Record{
-				Partition: schemas.Partition(key, int32(len(spans))), //nolint:gosec // Kafka's number of partitions is an int32
-				Key:       key, Value: schemas.Registered(row.Record), Timestamp: time.UnixMilli(int64(row.At)),
-			}); err != nil {
-				return nil, err
-			}
-		}
-		shared.AddProgress(int64(len(rows)), 0)
 	}
 	return m, nil
 }
 
-// segments groups the files by segment, in the order of the log.
-func (m *Manifest) segments() (groups [][]File) {
-	files := slices.Clone(m.Files)
+// exportedPartition is the part of an exported partition whose records go to one partition of the system.
+type exportedPartition struct {
+	segments [][]File      // segments that are not read yet
+	rows     []importedRow // rows of the current segment that are not written yet
+}
+
+// sourcesOf groups files by the partition that they were exported from.
+func (m *Manifest) sourcesOf(files []File) (sources []*exportedPartition) {
+	last := int32(-1)
+	for _, group := range m.segments(files) {
+		if group[0].Partition != last {
+			last = group[0].Partition
+			sources = append(sources, &exportedPartition{})
+		}
+		s := sources[len(sources)-1]
+		s.segments = append(s.segments, group)
+	}
+	return sources
+}
+
+// merge writes the records of several exported partitions by time, because a partition of Kafka must be in the order of
+// time: a search for an instant stops at the first record that is not earlier. The records of each exported partition
+// keep their order.
+func (im *Import) merge(
+	ctx context.Context, format tables.Format, sources []*exportedPartition, partitions int32, shared *inputlog.Share,
+) error {
+	for {
+		for _, s := range sources {
+			for len(s.rows) == 0 && len(s.segments) > 0 {
+				rows, err := im.readSegment(format, s.segments[0])
+				if err != nil {
+					return err
+				}
+				shared.AddProgress(int64(len(rows)), 0)
+				s.rows, s.segments = rows, s.segments[1:]
+			}
+		}
+		sources = slices.DeleteFunc(sources, func(s *exportedPartition) bool { return len(s.rows) == 0 })
+		if len(sources) == 0 {
+			return nil
+		}
+		next := slices.MinFunc(sources, func(a, b *exportedPartition) int { return cmp.Compare(a.rows[0].At, b.rows[0].At) })
+		row := &next.rows[0]
+		next.rows = next.rows[1:]
+		if err := shared.Wait(ctx); err != nil {
+			return err
+		}
+		key := []byte(row.Key)
+		if err := im.Put(&stream.Record{
+			Partition: schemas.Partition(key, partitions),
+			Key:       key, Value: schemas.Registered(row.Record), Timestamp: time.UnixMilli(int64(row.At)),
+		}); err != nil {
+			return err
+		}
+	}
+}
+
+// segments groups files by segment, in the order of the log.
+func (m *Manifest) segments(files []File) (groups [][]File) {
 	begin := map[int32]int64{}
 	for _, s := range m.Spans {
 		begin[s.Partition] = s.From

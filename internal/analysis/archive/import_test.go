@@ -1,0 +1,77 @@
+package archive_test
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"testing"
+	"time"
+
+	"svc/internal/analysis/analysistest"
+	"svc/internal/analysis/archive"
+	"svc/internal/analysis/inputlog"
+	"svc/internal/analysis/tables"
+	"svc/internal/stream"
+	"svc/schemas"
+)
+
+// An import into a system with a different number of partitions keeps the order of each hospital's records and the
+// order of time in each partition, so that a later export finds the same records in a span of time.
+func TestImportIntoOtherPartitions(t *testing.T) {
+	b := analysistest.NewKafka(t)
+	list := analysistest.Shifts(2400, 5, time.Minute)
+	b.Put(list)
+	from, to := list[700].ReceivedAt.Time(), list[1500].ReceivedAt.Time()
+	exported := func(l *inputlog.Log) map[string][]string {
+		x := export(l, tables.NDJSON)
+		x.From, x.To = from, to
+		dir := t.TempDir()
+		m, err := x.Run(t.Context(), dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		rows := rowsOf(t, dir, m)
+		slices.SortFunc(rows, func(a, b tables.ObservationRow) int { return int(a.Offset - b.Offset) })
+		by := map[string][]string{}
+		for _, row := range rows {
+			by[row.Hospital] = append(by[row.Hospital], string(row.Record))
+		}
+		return by
+	}
+	want := exported(b.Log())
+	dir := t.TempDir()
+	x := export(b.Log(), tables.Parquet)
+	x.Segment = 150
+	if _, err := x.Run(t.Context(), dir); err != nil {
+		t.Fatal(err)
+	}
+	for _, partitions := range []int32{1, 2, analysistest.Partitions, 7} {
+		topic := fmt.Sprintf("%s-%d", schemas.Observations().Name, partitions)
+		if err := b.Cluster.Ensure(t.Context(), stream.Topic{Name: topic, Partitions: partitions}); err != nil {
+			t.Fatal(err)
+		}
+		l, err := inputlog.OpenLog(&b.Options, topic)
+		if err != nil {
+			t.Fatal(err)
+		}
+		loader, err := b.Cluster.Loader(t.Context(), topic)
+		if err != nil {
+			t.Fatal(err)
+		}
+		done := int64(0)
+		im := &archive.Import{Dir: dir, Spans: l.Spans, Put: loader.Put, Progress: func(n, _ int64) { done = n }}
+		if _, err := im.Run(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if err := loader.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if done != int64(len(list)) {
+			t.Errorf("%d partitions: the progress ends with %d", partitions, done)
+		}
+		if got := exported(l); !maps.EqualFunc(got, want, slices.Equal) {
+			t.Errorf("%d partitions: an export of a span has other records", partitions)
+		}
+		l.Close()
+	}
+}
