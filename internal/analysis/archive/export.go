@@ -101,6 +101,7 @@ func (x *Export) Run(ctx context.Context, dir string) (*Manifest, error) {
 	}
 	lock := flock.New(filepath.Join(dir, lockName))
 	defer lock.Close() //nolint:errcheck // the lock ends with the process at the latest
+
 	if ours, err := lock.TryLock(); err == nil && !ours { // some network file systems have no locks
 		return nil, ErrBusy
 	}

@@ -76,6 +76,7 @@ func (c *exportOptions) run(ctx context.Context) error {
 		m, err = x.Stream(ctx, c.Stdout)
 	} else {
 		dir := filepath.Join(out, name)
+		c.interrupted = "; to continue, run the same command again"
 		m, err = x.Run(ctx, dir)
 		switch {
 		case errors.Is(err, archive.ErrOther):
@@ -94,6 +95,9 @@ func (c *exportOptions) run(ctx context.Context) error {
 	printExported(c.Stderr, m)
 	for _, hospital := range hospitalsWithoutRows(m, c.hospitalList()) {
 		fmt.Fprintf(c.Stderr, "  no record for hospital %q was found\n", hospital)
+	}
+	if m.Counts.Rows == 0 && (m.From != nil || m.To != nil) {
+		fmt.Fprintln(c.Stderr, "  --from and --to select records by the time at which they were written to Kafka (column at)")
 	}
 	return nil
 }

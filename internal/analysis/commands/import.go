@@ -14,6 +14,7 @@ import (
 	"svc/internal/analysis/archive"
 	"svc/internal/analysis/inputlog"
 	"svc/internal/cli"
+	"svc/internal/stream"
 	"svc/schemas"
 )
 
@@ -46,13 +47,22 @@ func (c *logCommand) importFrom(ctx context.Context, dir string) error {
 	if err != nil {
 		return err
 	}
-	im := &archive.Import{Dir: dir, Spans: c.log.Spans, Pace: inputlog.NewPace(c.rate), Progress: c.startProgress(), Put: loader.Put}
+	partial := fmt.Sprintf("; the system now has a part of the export: to repeat the import, stop the roles and delete all topics %s* "+
+		"except %s", c.Config.TopicPrefix+"svc.v1.", c.Config.Topic(schemas.Settings()))
+	began := false
+	put := func(r *stream.Record) error {
+		began, c.interrupted = true, partial
+		return loader.Put(r)
+	}
+	im := &archive.Import{Dir: dir, Spans: c.log.Spans, Pace: inputlog.NewPace(c.rate), Progress: c.startProgress(), Put: put}
 	m, err := im.Run(ctx)
 	err = errors.Join(err, loader.Close())
 	c.endProgress()
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return cli.Usage(fmt.Errorf("%s contains no completed export", dir))
+	case err != nil && began:
+		return fmt.Errorf("%w%s", err, partial)
 	case err != nil:
 		return err
 	}

@@ -31,6 +31,8 @@ type logCommand struct {
 	rate      int
 	awaits    bool // whether the command waits for Kafka indefinitely
 
+	interrupted string // what the message says about an interruption: its consequence, and what to do
+
 	shown *cli.Progress
 
 	span    [2]time.Time
@@ -44,7 +46,13 @@ func newLogCommand(w cli.Env, needs config.Need) *logCommand {
 
 // cobra returns a command that reads the log.
 func (c *logCommand) cobra(use, short string, run func(ctx context.Context, args []string) error) *cobra.Command {
-	cmd := c.Cobra(use, short, run)
+	cmd := c.Cobra(use, short, func(ctx context.Context, args []string) error {
+		err := run(ctx, args)
+		if err != nil && ctx.Err() != nil {
+			return errors.New("interrupted" + c.interrupted)
+		}
+		return err
+	})
 	c.what = cmd.Name()
 	cmd.Flags().IntVar(&c.rate, "rate", 0, "maximum `records` per second (default: unlimited)")
 	c.Check = c.faults
@@ -73,6 +81,8 @@ func (c *logCommand) faults() (faults []error) {
 		var err error
 		if c.span[i], err = parseInstant(at.text, time.UTC); err != nil {
 			faults = append(faults, fmt.Errorf("--%s: must be a date, or an instant such as 2026-03-02T07:00:00Z", at.name))
+		} else if at.text != "" {
+			c.span[i] = inKafka(c.span[i])
 		}
 	}
 	if !c.span[0].IsZero() && !c.span[1].IsZero() && !c.span[0].Before(c.span[1]) {
@@ -85,6 +95,24 @@ func (c *logCommand) faults() (faults []error) {
 		faults = append(faults, errors.New("--rate: must not be negative"))
 	}
 	return faults
+}
+
+// The first and the last instant for which Kafka can be searched. Kafka gives timestamps before 1970 other meanings, and
+// the client of the log cannot represent later ones.
+var (
+	firstInKafka = time.Unix(0, 0)
+	lastInKafka  = time.Date(2262, 1, 1, 0, 0, 0, 0, time.UTC)
+)
+
+// inKafka returns the instant nearest to t for which Kafka can be searched. No record of svc is outside of these limits.
+func inKafka(t time.Time) time.Time {
+	switch {
+	case t.Before(firstInKafka):
+		return firstInKafka
+	case t.After(lastInKafka):
+		return lastInKafka
+	}
+	return t
 }
 
 // parseInstant parses a date in a zone, or an instant. It returns the zero time for an empty string.
