@@ -69,7 +69,7 @@ func TestInputsAfterARoundThatFailed(t *testing.T) {
 		return nil
 	}
 	v := &Verify{Inputs: inputlog.Source{Read: read}, Held: 1<<63 - 1, deriving: make(chan struct{}, 1)}
-	p := &partitionCheck{v: v, applied: -1, units: map[string]*unitCheck{}}
+	p := &partitionCheck{v: v, applied: -1, reached: 2, units: map[string]*unitCheck{}}
 	p.written = inputlog.ReadAhead(t.Context(), read, stream.Span{}, p.writtenOf)
 	defer p.written.Stop()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)

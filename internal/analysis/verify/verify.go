@@ -150,7 +150,8 @@ type partitionCheck struct {
 	inputs  int64 // next offset of the observations
 	begun   bool
 	trimmed bool  // whether the beginning of the verdicts topic has been deleted
-	applied int64 // highest input offset of the changes read so far
+	applied int64 // highest input offset of the changes read so far that inputs caused
+	reached int64 // highest input offset of all changes read so far, including those caused by time
 	pending int64
 
 	written *inputlog.Ahead[writtenRecord] // records of the verdicts in this round
@@ -162,7 +163,7 @@ type partitionCheck struct {
 
 func newPartitionCheck(v *Verify, s stream.Span, only []string) *partitionCheck {
 	return &partitionCheck{
-		v: v, partition: s.Partition, only: only, changes: s.From, trimmed: s.From > 0, applied: -1, units: map[string]*unitCheck{},
+		v: v, partition: s.Partition, only: only, changes: s.From, trimmed: s.From > 0, applied: -1, reached: -1, units: map[string]*unitCheck{},
 		snapshots: -1,
 	}
 }
@@ -216,8 +217,9 @@ func (p *partitionCheck) runRound(ctx context.Context, shared *inputlog.Share) e
 	return p.compareAll(ctx, views)
 }
 
-// fold applies the inputs whose changes the processor has already written, and inputs that are so old that their
-// changes may have been compacted.
+// fold applies the inputs whose changes the processor has already written. Changes that are so old that they may have
+// been compacted need not be there, but compaction keeps the last change of each hospital, which shows how far the
+// processor is.
 func (p *partitionCheck) fold(ctx context.Context, shared *inputlog.Share, s stream.Span) error {
 	said := inputlog.ReadInputs(ctx, p.v.Inputs.Read, s, p.only)
 	said.Progress = shared.AddProgress
@@ -232,7 +234,7 @@ func (p *partitionCheck) fold(ctx context.Context, shared *inputlog.Share, s str
 			if p.readWritten() {
 				continue
 			}
-			if err := p.written.Err(); err != nil || !p.old(in.At) {
+			if err := p.written.Err(); err != nil || !p.old(in.At) || in.Offset > p.reached {
 				return err // the processor has not applied this input and later ones yet
 			}
 			break
@@ -316,6 +318,7 @@ func (p *partitionCheck) readWritten() bool {
 	case w.Cause == acuity.CauseIngest:
 		p.applied = max(p.applied, w.Offset)
 	}
+	p.reached = max(p.reached, w.Offset)
 	if u != nil && u.Difference == nil {
 		u.queue = append(u.queue, w.recorded)
 	}

@@ -346,6 +346,27 @@ func TestVerifyInRounds(t *testing.T) {
 	}
 }
 
+// While a processor applies an import, inputs that it has not applied yet are pending, even if they are so old that
+// their changes could have been compacted. Compaction keeps the last change of each hospital, so the changelog shows
+// how far the processor is.
+func TestVerifyDuringAnImport(t *testing.T) {
+	list := analysistest.Shifts(2400, 3, 40*time.Second)
+	l := analysistest.Live(t, list[:1200])
+	b := analysistest.NewKafka(t)
+	v := l.Verify(b)
+	v.Held = list[len(list)-1].ReceivedAt.Add(time.Hour)
+	b.Put(list[1200:])
+	for range 2 {
+		report, err := v.Round(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if d := report.First(); d != nil || report.Pending != 1200 {
+			t.Errorf("%v, %d pending", d, report.Pending)
+		}
+	}
+}
+
 // A failed read ends a round with an error and does not count as a difference.
 func TestVerifyCannotRead(t *testing.T) {
 	l := analysistest.Live(t, analysistest.Shifts(60, 1, time.Minute))
