@@ -132,7 +132,7 @@ func (o *simulateOptions) send(requests iter.Seq[simulate.Request], now time.Tim
 func (o *simulateOptions) print(ctx context.Context, requests iter.Seq[simulate.Request], w Env) error {
 	const looked = 1024 // number of lines between two checks of ctx
 	out := bufio.NewWriterSize(w.Stdout, 1<<20)
-	began, n, written := w.Now(), 0, 0
+	began, n, written, cut := w.Now(), 0, 0, false
 	shown := NewProgress(w, "simulate", "hours")
 	defer shown.End()
 	var line []byte
@@ -141,7 +141,7 @@ func (o *simulateOptions) print(ctx context.Context, requests iter.Seq[simulate.
 			continue
 		}
 		if n%looked == 0 {
-			if ctx.Err() != nil {
+			if cut = ctx.Err() != nil; cut {
 				break
 			}
 			shown.Tell(int64(r.At.Sub(o.unit.Start)/time.Hour), int64(o.unit.For/time.Hour))
@@ -165,7 +165,10 @@ func (o *simulateOptions) print(ctx context.Context, requests iter.Seq[simulate.
 	}
 	shown.End()
 	fmt.Fprintf(w.Stderr, "%d lines in %.1f s\n", written, w.Now().Sub(began).Seconds())
-	if o.to.from > 1 && n < o.to.from && ctx.Err() == nil {
+	switch {
+	case cut && o.pace == 0: // with a speed, an interruption is the usual end
+		return fmt.Errorf("interrupted; to write the missing lines, continue with --from %d", n)
+	case o.to.from > 1 && n < o.to.from && ctx.Err() == nil:
 		return beyondEnd(o.to.from)
 	}
 	return nil

@@ -110,6 +110,28 @@ func TestSimulateStops(t *testing.T) {
 	}
 }
 
+// TestSimulateInterrupted: if svc simulate is interrupted while it writes lines, it fails, and the lines of a second run
+// with the --from that the error names complete the output.
+func TestSimulateInterrupted(t *testing.T) {
+	args := []string{"simulate", "--profile", "small", "--for", "12w"}
+	_, all, _ := say(t, args...)
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	var out, faults strings.Builder
+	stopping := writerFunc(func(p []byte) (int, error) {
+		cancel()
+		return out.Write(p)
+	})
+	code := run(ctx, args, Env{LookupEnv: noEnvironment, Stdout: stopping, Stderr: &faults, Now: time.Now})
+	_, from, named := strings.Cut(faults.String(), "svc simulate: interrupted; to write the missing lines, continue with --from ")
+	if code != 1 || !named {
+		t.Fatalf("code %d, says %q", code, faults.String())
+	}
+	if _, rest, _ := say(t, append(args, "--from", strings.TrimSpace(from))...); out.String()+rest != all {
+		t.Error("the two parts are not the whole output")
+	}
+}
+
 type writerFunc func([]byte) (int, error)
 
 func (f writerFunc) Write(p []byte) (int, error) { return f(p) }
