@@ -117,7 +117,9 @@ func (x *Export) Run(ctx context.Context, dir string) (*Manifest, error) {
 		return nil, err
 	}
 	e := x.exporter(dir)
-	if err := e.writeSegments(ctx, j); err != nil {
+	if err := e.writeSegments(ctx, j); errors.Is(err, inputlog.ErrGone) {
+		return nil, fmt.Errorf("export %s: %w by retention since the export began; export to another folder", x.Table.Name, err)
+	} else if err != nil {
 		return nil, fmt.Errorf("export %s: %w", x.Table.Name, err)
 	}
 	m := j.manifest()

@@ -14,6 +14,7 @@ import (
 
 	"svc/internal/analysis/analysistest"
 	"svc/internal/analysis/archive"
+	"svc/internal/analysis/inputlog"
 	"svc/internal/analysis/tables"
 	"svc/internal/stream"
 )
@@ -110,5 +111,17 @@ func TestExportWithFilesGone(t *testing.T) {
 	leave(t, whole, "_manifest.json", "{}")
 	if _, err := im.Run(t.Context()); err == nil || !strings.Contains(err.Error(), "_manifest.json: the file is not from svc export") {
 		t.Errorf("import of an empty manifest: %v", err)
+	}
+}
+
+// If retention deletes records while an export is interrupted, the export cannot be completed, and the error says so.
+func TestExportOfDeletedRecords(t *testing.T) {
+	b := analysistest.NewKafka(t)
+	b.Put(analysistest.Shifts(90, 1, time.Minute))
+	x := export(b.Log(), tables.NDJSON)
+	x.Read = func(context.Context, stream.Span, func(stream.Record) error) error { return inputlog.ErrGone }
+	_, err := x.Run(t.Context(), t.TempDir())
+	if !errors.Is(err, inputlog.ErrGone) || !strings.Contains(err.Error(), "export to another folder") {
+		t.Error(err)
 	}
 }

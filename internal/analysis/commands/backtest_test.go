@@ -45,6 +45,18 @@ func TestReplayIntoNoFile(t *testing.T) {
 	}
 }
 
+// TestReplayRulesFaults: each error in a file of rules names the option.
+func TestReplayRulesFaults(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "rules.csv")
+	if err := os.WriteFile(file, []byte("factorId,line,text\nno-such,floor,1\nnor-this,floor,1\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	code, _, stderr := say(t.Context(), "replay", "--hospital", "north", "--rules", file, "--kafka", "127.0.0.1:1")
+	if code != 2 || strings.Count(stderr, "svc replay: --rules: factor ") != 2 {
+		t.Errorf("code %d, %s", code, stderr)
+	}
+}
+
 // TestBacktestSources: a backtest produces the same report from a file with the feeds, from the log of observations,
 // and from the recorded hours.
 func TestBacktestSources(t *testing.T) {

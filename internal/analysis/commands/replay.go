@@ -7,6 +7,7 @@ import (
 	"math"
 	"os"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -53,7 +54,9 @@ func (c *replayOptions) faults() []error {
 	faults := c.logCommand.faults()
 	var err error
 	if c.rules, err = readRules(c.file); err != nil {
-		faults = append(faults, fmt.Errorf("--rules: %w", err))
+		for line := range strings.Lines(err.Error()) {
+			faults = append(faults, errors.New("--rules: "+strings.TrimSuffix(line, "\n")))
+		}
 	}
 	if c.times, err = parseSpeed(c.speed); err != nil {
 		faults = append(faults, err)
