@@ -29,6 +29,10 @@ import (
 // ErrNotEmpty means that the system already has observations.
 var ErrNotEmpty = errors.New("the system already has observations; import requires an empty system")
 
+// ErrNotAlone means that others wrote observations during an import, so that the log has a different order than the
+// exported one, or every record twice.
+var ErrNotAlone = errors.New("senders or another import wrote observations during the import")
+
 // Import writes exported observations to a system that has none. Each record keeps its bytes and its timestamp, and
 // the records of a hospital keep their order. If the system has a different number of partitions, records of several
 // exported partitions are merged by time.
@@ -39,6 +43,25 @@ type Import struct {
 	Pace  *rate.Limiter
 	// Progress is called with the number of written records and the total.
 	Progress func(done, total int64)
+
+	written int64 // number of records that were passed to Put
+}
+
+// CheckAlone returns [ErrNotAlone] if the system has more observations than Run has written. Call it when the records
+// of a complete Run have been appended.
+func (im *Import) CheckAlone(ctx context.Context) error {
+	spans, err := im.Spans(ctx, time.Time{}, time.Time{})
+	if err != nil {
+		return err
+	}
+	count := int64(0)
+	for _, s := range spans {
+		count += s.End
+	}
+	if count > im.written {
+		return fmt.Errorf("%w (%d)", ErrNotAlone, count-im.written)
+	}
+	return nil
 }
 
 // importedRow contains the columns of a row that are needed to restore the record.
@@ -138,6 +161,7 @@ func (im *Import) merge(
 		}); err != nil {
 			return err
 		}
+		im.written++
 	}
 }
 

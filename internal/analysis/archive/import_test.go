@@ -1,6 +1,7 @@
 package archive_test
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -73,5 +74,40 @@ func TestImportIntoOtherPartitions(t *testing.T) {
 			t.Errorf("%d partitions: an export of a span has other records", partitions)
 		}
 		l.Close()
+	}
+}
+
+// An import notices that somebody else has written observations at the same time.
+func TestImportNotAlone(t *testing.T) {
+	b := analysistest.NewKafka(t)
+	b.Put(analysistest.Shifts(300, 2, time.Minute))
+	dir := t.TempDir()
+	if _, err := export(b.Log(), tables.Parquet).Run(t.Context(), dir); err != nil {
+		t.Fatal(err)
+	}
+	for _, others := range []int{0, 1, 300} {
+		empty := analysistest.NewKafka(t)
+		loader, err := empty.Cluster.Loader(t.Context(), schemas.Observations().Name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		put := 0
+		im := &archive.Import{Dir: dir, Spans: empty.Log().Spans, Put: func(r *stream.Record) error {
+			if put++; put <= others {
+				if err := loader.Put(r); err != nil {
+					return err
+				}
+			}
+			return loader.Put(r)
+		}}
+		if _, err := im.Run(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if err := loader.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if err := im.CheckAlone(t.Context()); errors.Is(err, archive.ErrNotAlone) != (others > 0) {
+			t.Errorf("%d records of others: %v", others, err)
+		}
 	}
 }

@@ -47,7 +47,7 @@ func (c *logCommand) importFrom(ctx context.Context, dir string) error {
 	if err != nil {
 		return err
 	}
-	partial := fmt.Sprintf("; the system now has a part of the export: to repeat the import, stop the roles and delete all topics %s* "+
+	partial := fmt.Sprintf("; the system does not have exactly the export: to repeat the import, stop the roles and delete all topics %s* "+
 		"except %s", c.Config.TopicPrefix+"svc.v1.", c.Config.Topic(schemas.Settings()))
 	began := false
 	put := func(r *stream.Record) error {
@@ -56,7 +56,9 @@ func (c *logCommand) importFrom(ctx context.Context, dir string) error {
 	}
 	im := &archive.Import{Dir: dir, Spans: c.log.Spans, Pace: inputlog.NewPace(c.rate), Progress: c.startProgress(), Put: put}
 	m, err := im.Run(ctx)
-	err = errors.Join(err, loader.Close())
+	if err = errors.Join(err, loader.Close()); err == nil {
+		err = im.CheckAlone(ctx)
+	}
 	c.endProgress()
 	switch {
 	case errors.Is(err, fs.ErrNotExist):

@@ -67,7 +67,7 @@ func TestImportInPart(t *testing.T) {
 		t.Fatal(err)
 	}
 	code, _, stderr := say(t.Context(), "import", dir, "--kafka", b.Options.Brokers[0], "--topic-prefix", "new-", "--partitions", "2")
-	if code != 1 || !strings.Contains(stderr, "the system now has a part of the export") ||
+	if code != 1 || !strings.Contains(stderr, "the system does not have exactly the export") ||
 		!strings.Contains(stderr, "delete all topics new-svc.v1.* except new-svc.v1.settings") {
 		t.Errorf("code %d, says %q", code, stderr)
 	}
