@@ -85,12 +85,20 @@ func (c *verifyOptions) run(ctx context.Context) error {
 	if report.First() != nil {
 		return errDiffers
 	}
-	for _, h := range v.Hospitals {
-		if !slices.ContainsFunc(report.Hospitals, func(c verify.Checked) bool { return c.Hospital == h }) {
-			return replay.AbsentError(h)
-		}
+	if absent := absentHospitals(v, report); len(absent) > 0 {
+		return replay.AbsentError(absent[0])
 	}
 	return nil
+}
+
+// absentHospitals returns the requested hospitals of which the log has no record.
+func absentHospitals(v *verify.Verify, report *verify.Report) (absent []string) {
+	for _, h := range v.Hospitals {
+		if !slices.ContainsFunc(report.Hospitals, func(c verify.Checked) bool { return c.Hospital == h }) {
+			absent = append(absent, h)
+		}
+	}
+	return absent
 }
 
 // openVerifier connects to Kafka and Redis, and returns a verifier. The caller must call closes to end the
@@ -204,9 +212,9 @@ func (c *verifyOptions) follow(ctx context.Context) error {
 }
 
 // runRounds repeats the verification until ctx ends, even after a failed round. It prints the first difference of
-// each hospital once.
+// each hospital once, and each requested hospital without a record once.
 func (c *verifyOptions) runRounds(ctx context.Context, v *verify.Verify, seen *VerifyMetrics) error {
-	named := map[string]bool{}
+	named, missed := map[string]bool{}, map[string]bool{}
 	for {
 		report, err := v.Round(ctx)
 		if ctx.Err() != nil {
@@ -223,6 +231,12 @@ func (c *verifyOptions) runRounds(ctx context.Context, v *verify.Verify, seen *V
 						named[d.Hospital] = true
 						fmt.Fprintln(c.Stdout, "DIFFERS", d)
 					}
+				}
+			}
+			for _, h := range absentHospitals(v, report) {
+				if !missed[h] {
+					missed[h] = true
+					fmt.Fprintf(c.Stderr, "verify: %v\n", replay.AbsentError(h))
 				}
 			}
 			seen.hospitals.Store(int64(len(report.Hospitals)))
