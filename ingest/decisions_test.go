@@ -148,19 +148,6 @@ func TestDecisions(t *testing.T) {
 			say:  []said{msg("A01", "080000-0600", "3="+ldr), msg("A01", "080500-0600", "3="+ldr), msg("A11", "081000-0600", "3="+ldr)},
 			want: "", warnings: "none",
 		},
-		"a birth ends an explicit factor of labor, which is then not used": {
-			say: []said{
-				event("A01", "14:00:00", `,"roomId":4,"primaryFactor":"labor-epidural","diagnoses":[{"system":"ICD-10-CM","code":"Z37.0"}]`),
-				event("A08", "14:10:00", `,"primaryFactor":"labor-epidural"`),
-			},
-			want: "4 60 pp-immediate-recovery-vag", warnings: "after_birth@primaryFactor",
-		},
-		"a birth ends an explicit factor of labor in a census": {
-			say: []said{
-				{"census", `{"asOf":"2026-03-04T15:00:00Z","rooms":[{"roomId":4,"status":"occupied","primaryFactor":"labor-epidural","deliveredAt":"2026-03-04T14:50:00Z"}]}`},
-			},
-			want: "4 60 pp-immediate-recovery-vag", warnings: "after_birth@rooms[0].primaryFactor",
-		},
 		"null withdraws a birth": {
 			say: []said{
 				{"census", `{"asOf":"2026-03-04T15:00:00Z","rooms":[{"roomId":4,"status":"occupied","area":"LDR","deliveredAt":"2026-03-04T14:50:00Z"}]}`},

@@ -91,7 +91,6 @@ func (p *Places) locateWarning(w acuity.Warning) string {
 var placeOfWarning = map[string]struct{ hl7, adt string }{
 	"account_shared":           {"PID-18", ""},
 	"admit_cancelled":          {"PV1-19", "visitId"},
-	"after_birth":              {"", "primaryFactor"},
 	"already_discharged":       {"PV1-19", "visitId"},
 	"bed_without_room":         {"PV1-3", "location"},
 	"cancel_too_late":          {"EVN-6", "cancelsOccurredAt"},

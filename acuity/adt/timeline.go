@@ -245,7 +245,7 @@ func (s *Timeline) Fold(visit string, find func(*acuity.Location) *CachedPlace) 
 		}
 	}
 	if n := len(s.Events); n > 0 {
-		e.Primary, e.Reasons = s.foldPrimary(find, Knowledge{}).explicit, s.Events[n-1].reasons
+		e.Primary, e.Reasons = s.foldPrimary(find, 0, false).explicit, s.Events[n-1].reasons
 	}
 	if n := len(s.Stays); n > 0 {
 		e.At, e.Place = s.Stays[n-1].From, *s.Stays[n-1].Place()

@@ -66,7 +66,7 @@ func TestFoldedEventsKeepThePrimary(t *testing.T) {
 		for _, later := range [][]acuity.Event{nil, {event("z", acuity.A02, 30, "AP^9")}} {
 			all := Build(store(slices.Concat(events, later)), Options{SameRoom: testRooms})
 			folded := Build(store(slices.Concat(before.Fold("v1", asSent), later)), Options{SameRoom: testRooms})
-			want, got := all.Primary(asSent, Knowledge{}), folded.Primary(asSent, Knowledge{})
+			want, got := all.Primary(asSent, 0, false), folded.Primary(asSent, 0, false)
 			if got.Factor != want.Factor || got.AssignedBy != want.AssignedBy {
 				t.Errorf("%s, %d later: %s by %s, want %s by %s", name, len(later), got.Factor.ID(), got.AssignedBy, want.Factor.ID(), want.AssignedBy)
 			}

@@ -489,7 +489,7 @@ func BenchmarkTimeline(b *testing.B) {
 		s := Build(events[:9], Options{SameRoom: testRooms})
 		b.ReportAllocs()
 		for b.Loop() {
-			_ = s.Primary(asSent, Knowledge{})
+			_ = s.Primary(asSent, 0, false)
 		}
 	})
 }

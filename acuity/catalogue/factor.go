@@ -31,9 +31,6 @@ func (f Factor) IsPrimary() bool { return Default().Spec(f).Primary }
 // IsPostpartum reports whether f is a primary factor that begins after the birth.
 func (f Factor) IsPostpartum() bool { return Default().traits[f]&traitPostpartum != 0 }
 
-// EndsAtBirth reports whether the birth ends f, at the latest when the last baby is born.
-func (f Factor) EndsAtBirth() bool { return Default().Requirement(f, 0).endsBirth }
-
 // EndsLabor reports whether f rules out labor because the patient is having a cesarean or has given birth.
 func (f Factor) EndsLabor() bool {
 	section := f.Section()

@@ -142,7 +142,7 @@ var words = map[string]word{
 	"per-baby":    {modifierOnly, func(f *form, l line) (err error) { f.requirement().PerBaby, err = parseNurses(l.text); return err }},
 	"add":         {modifierOnly, (*form).parseAdd},
 	"window":      {modifierOnly, (*form).parseWindow},
-	"ends":        {anywhere, (*form).parseEnds},
+	"ends":        {modifierOnly, (*form).parseEnds},
 	"silent":      {modifierOnly, (*form).parseSilent},
 	"twin":        {modifierOnly, (*form).parseTwin},
 }
@@ -261,7 +261,6 @@ func (f *form) parseWindow(l line) (err error) {
 func (f *form) parseEnds(l line) error {
 	e := f.requirement()
 	e.endsBirth, e.birthDiagnosis, e.birthOfFetus = true, l.text == "birth by diagnosis", l.text == "birth of the fetus"
-	e.lastBirth = f.spec.Primary
 	if l.text != "birth" && !e.birthDiagnosis && !e.birthOfFetus {
 		return errors.New("must be \"birth\", \"birth by diagnosis\" or \"birth of the fetus\"")
 	}

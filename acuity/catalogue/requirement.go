@@ -97,7 +97,6 @@ type Requirement struct {
 	endsBirth       bool
 	birthDiagnosis  bool // whether endsBirth applies only to evidence from a diagnosis
 	birthOfFetus    bool // whether the factor concerns one fetus, so that the birth of that fetus ends it
-	lastBirth       bool // whether only the last birth ends the factor, however long after the first it is
 
 	stale         codes.Instant // age at which evidence becomes doubtful; 0: never
 	staleFromLast bool
@@ -202,12 +201,11 @@ func (e *Requirement) Judge(s *Situation, a *Asserted, now codes.Instant) (o Jud
 
 // BirthEnd returns when the birth ends the evidence, or 0 if it does not. While another fetus may be unborn, the
 // first birth ends evidence about one fetus, unless the evidence concerns a later fetus or is a newer report (a
-// diagnosis is not a report). Other evidence then continues, up to unbornLimit; a primary factor continues without a
-// limit.
+// diagnosis is not a report). Other evidence then continues, up to unbornLimit.
 func (e *Requirement) BirthEnd(s *Situation, a *Asserted) codes.Instant {
 	isReport := !a.ByDiagnosis && a.Last > s.Birth
 	switch {
-	case !e.endsBirth || s.Birth == 0 || e.birthDiagnosis && !a.ByDiagnosis || e.lastBirth && s.Unborn:
+	case !e.endsBirth || s.Birth == 0 || e.birthDiagnosis && !a.ByDiagnosis:
 		return 0
 	case !s.Unborn || e.birthOfFetus && !isReport && !a.isOfLaterFetus():
 		return s.Birth

@@ -115,25 +115,18 @@ func (m *Builder) admit(r *registry.Room, v *registry.Visit, arrived acuity.Inst
 			e.Babies = max(e.Babies, n.Timeline.Babies, n.BirthOrder)
 		}
 	}
+	chosen, kind := m.primary(r, v, known, birth, cesarean)
+	p.Mother = !chosen.Factor.IsNewborn()
+	addPrimary(e, chosen, kind, v.Feed(), 0)
+	p.Birth = codes.Soonest(birth, v.Timeline.Birth)
+	if chosen.Factor.IsPostpartum() {
+		p.Birth = codes.Soonest(p.Birth, chosen.Since)
+	}
+	m.addBabies(r, e, v, known)
 	if known != nil {
 		born = max(born, len(known.Newborns))
 	}
-	about := adt.Knowledge{Birth: birth, Cesarean: cesarean, Unborn: true, Recovery: m.recoveryBefore(v)}
-	chosen, kind := m.primary(r, v, known, about)
-	if chosen.ByPlace && born == 0 && m.isPregnant(e, v, arrived) {
-		about.Pregnant = true
-		chosen, kind = m.primary(r, v, known, about)
-	}
-	p.Birth = codes.Soonest(birth, v.Timeline.Birth)
-	p.Birth = codes.Soonest(p.Birth, impliedBirth(&chosen, about.Pregnant))
-	if m.isEnded(&chosen, p.Birth, e, born, delivered) {
-		about.Unborn, about.Birth = false, p.Birth
-		chosen, kind = m.primary(r, v, known, about)
-	}
-	p.Mother = !chosen.Factor.IsNewborn()
-	addPrimary(e, chosen, kind, v.Feed(), 0)
-	m.addBabies(r, e, v, known)
-	m.foldEntry(p, e, born, delivered || chosen.AfterLabor && !about.Pregnant)
+	m.foldEntry(p, e, born, delivered || chosen.AfterLabor)
 	m.addBabyEvidence(r, p, v)
 }
 
@@ -142,15 +135,10 @@ func (m *Builder) admit(r *registry.Room, v *registry.Visit, arrived acuity.Inst
 // if fewer newborns are known, as for a stillborn twin.
 func (m *Builder) foldEntry(p *acuity.PatientChart, e *evidence.Input, born int, delivered bool) {
 	p.Evidence = append(p.Evidence[:0], evidence.Fold(e, &m.Matcher.Reader)...)
-	p.UnnamedFetus, p.Unborn = e.UnnamedFetus, p.Birth != 0 && !delivered && isUnborn(e, born)
-}
-
-// isUnborn reports whether a fetus may be unborn after the first birth. The input e must have been folded. For born, see
-// foldEntry.
-func isUnborn(e *evidence.Input, born int) bool {
-	return max(born, 1) < e.Fetuses && !slices.ContainsFunc(e.Diagnoses, func(d evidence.Diagnosis) bool {
+	delivered = delivered || slices.ContainsFunc(e.Diagnoses, func(d evidence.Diagnosis) bool {
 		return endsMultipleBirth(&d.Diagnosis)
 	})
+	p.UnnamedFetus, p.Unborn = e.UnnamedFetus, p.Birth != 0 && max(born, 1) < e.Fetuses && !delivered
 }
 
 // admitOccupant adds an entry to the room's chart for an occupant whom a census reports without a visit.
@@ -161,21 +149,14 @@ func (m *Builder) admitOccupant(r *registry.Room) {
 	m.gatherStatements(e, registry.Binding{Kind: registry.ToOccupant}, r)
 	addCensus(e, &o.Facts)
 	p.Birth = o.Facts.Birth()
-	about := adt.Knowledge{Birth: p.Birth, Unborn: true}
-	chosen := PrimaryByCensus(r, &o.Facts, o.First, about)
-	if chosen.ByPlace && len(o.Facts.Newborns) == 0 && m.isPregnant(e, nil, o.First) {
-		about.Pregnant = true
-		chosen = PrimaryByCensus(r, &o.Facts, o.First, about)
-	}
-	p.Birth = codes.Soonest(p.Birth, impliedBirth(&chosen, about.Pregnant))
-	if m.isEnded(&chosen, p.Birth, e, len(o.Facts.Newborns), false) {
-		about.Unborn = false
-		chosen = PrimaryByCensus(r, &o.Facts, o.First, about)
-	}
+	chosen := PrimaryByCensus(r, &o.Facts, o.First, p.Birth)
 	p.Mother = !chosen.Factor.IsNewborn()
 	addPrimary(e, chosen, acuity.ByCensus, acuity.ChannelCensus, 0)
+	if chosen.Factor.IsPostpartum() {
+		p.Birth = codes.Soonest(p.Birth, chosen.Since)
+	}
 	m.addBabies(r, e, nil, &o.Facts)
-	m.foldEntry(p, e, len(o.Facts.Newborns), chosen.AfterLabor && !about.Pregnant)
+	m.foldEntry(p, e, len(o.Facts.Newborns), chosen.AfterLabor)
 	m.addBabyEvidence(r, p, nil)
 }
 
@@ -207,6 +188,88 @@ func addEntry(r *registry.Room) *acuity.PatientChart {
 		r.Chart.Patients = append(r.Chart.Patients, acuity.PatientChart{})
 	}
 	return &r.Chart.Patients[n]
+}
+
+// primary returns the primary factor of a visit and the kind of its source. An explicit primary factor from a census
+// applies until ADT moves the patient to a different area (docs/decisions.md#explicit-primary). A factor that is
+// derived from the census row applies only if ADT gives no factor, or if the visit's newest census row is about room
+// r and ADT neither places the visit in r nor has moved the visit since that census.
+func (m *Builder) primary(
+	r *registry.Room, v *registry.Visit, known *facts.CensusFacts, birth acuity.Instant, cesarean bool,
+) (adt.Primary, acuity.EvidenceKind) {
+	byADT := m.chosen(v, birth, cesarean)
+	if known == nil {
+		return byADT, acuity.ByADT
+	}
+	stay, here := censusStayIn(v, r)
+	placed := v.Timeline.PlacedAt()
+	if n := len(v.Timeline.Stays); n > 0 && v.Timeline.Stays[n-1].Placing.NamesNoPlace(m.Locations.Table.IsWard) {
+		placed = 0 // the census determines the location (docs/decisions.md#encounter-without-location)
+	}
+	same := placed != 0 && m.placedIn(v, r)
+	census := PrimaryByCensus(r, known, max(stay.First, stay.From), birth)
+	switch {
+	case byADT.Factor == 0:
+		return census, acuity.ByCensus
+	case known.Primary != 0:
+		if placed <= stay.Last || m.sameArea(v, known) {
+			return census, acuity.ByCensus
+		}
+	case !here || same || census.Factor == 0: // ADT takes precedence: its location is more specific than a census area
+	case placed <= stay.Last:
+		if census.Factor == byADT.Factor {
+			return byADT, acuity.ByADT
+		}
+		return census, acuity.ByCensus
+	}
+	return byADT, acuity.ByADT
+}
+
+// chosen returns the primary factor of a visit according to ADT. It caches the factor in the visit, together with the
+// birth and the cesarean from other feeds on which the factor depends.
+func (m *Builder) chosen(v *registry.Visit, birth acuity.Instant, cesarean bool) adt.Primary {
+	if c := &v.Primary; !c.Known || c.Birth != birth || c.Cesarean != cesarean {
+		*c = registry.Chosen{
+			Known: true, Cesarean: cesarean, Birth: birth, Choice: v.Timeline.Primary(m.Locations.Table.Describe, birth, cesarean),
+		}
+	}
+	return v.Primary.Choice
+}
+
+// censusStayIn returns the visit's newest census stay, and whether that stay is in the room.
+func censusStayIn(v *registry.Visit, r *registry.Room) (facts.CensusStay, bool) {
+	if v.OccupantOf != nil && v.OccupantOf.Occupant != nil {
+		return v.OccupantOf.Occupant.CensusStay, v.OccupantOf == r
+	}
+	if n := len(v.Stays); n > 0 {
+		return v.Stays[n-1], v.Stays[n-1].Room == r.ID
+	}
+	return facts.CensusStay{}, false
+}
+
+// placedIn reports whether the visit is in the room according to ADT.
+func (m *Builder) placedIn(v *registry.Visit, r *registry.Room) bool {
+	p := m.Locations.Table.Placement(v.Timeline.Stays[len(v.Timeline.Stays)-1].Place())
+	return p.Kind == location.InRoom && p.Room == r.ID
+}
+
+// sameArea reports whether the visit's location according to ADT is of the same kind as the area in the census row.
+func (m *Builder) sameArea(v *registry.Visit, f *facts.CensusFacts) bool {
+	place := m.Locations.Table.Describe(v.Timeline.Stays[len(v.Timeline.Stays)-1].Place())
+	return place.KindFor(v.Timeline.Service) == (&adt.CareFacts{Area: f.Area, Service: f.Service}).Kind()
+}
+
+// PrimaryByCensus returns the primary factor that the census facts f give for a patient in room r. The argument from
+// is the default start of the factor's clock, and birth is the time of birth, or 0 if there has been no birth.
+func PrimaryByCensus(r *registry.Room, f *facts.CensusFacts, from, birth acuity.Instant) adt.Primary {
+	at := from
+	if f.PrimarySince != 0 {
+		at = f.PrimarySince
+	}
+	return adt.ChoosePrimary(&adt.CareFacts{
+		Explicit: f.Primary, Area: f.Area, Service: f.Service, Label: r.Label, Class: f.Class,
+		At: at, PlacedAt: at, Birth: birth, Cesarean: f.Cesarean, CesareanDue: f.TellsCesarean(), Newborn: f.Class == 'N', Born: birth,
+	})
 }
 
 // addDiagnoses adds the current ADT diagnoses to the input.

@@ -122,7 +122,7 @@ func (m *Builder) newbornPrimary(r *registry.Room, s registry.RoomStay, known *f
 	if known != nil {
 		born = known.DeliveredAt
 	}
-	if c := m.chosen(v, adt.Knowledge{Birth: born}); c.Factor != 0 {
+	if c := m.chosen(v, born, false); c.Factor != 0 {
 		return c, acuity.ByADT
 	}
 	if born == 0 {

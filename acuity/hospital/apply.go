@@ -57,7 +57,6 @@ func (u *State) Apply(o *acuity.Observation, offset int64) acuity.Change {
 	}
 	u.derive()
 	u.statements.WarnOfSubjects(&in)
-	u.clinical.warnOfEvents(&in)
 	u.events.answerEvents(&in)
 	in.AnswerClinical(u.registry.Facts.CensusAt)
 	u.clinical.warnOfBirths(&in)

@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	"svc/acuity"
-	"svc/acuity/adt"
 	"svc/acuity/catalogue"
 	"svc/acuity/charts"
 	"svc/acuity/evidence"
@@ -17,7 +16,7 @@ import (
 // a different area, service or class can end an explicit primary factor; see applyPrimary.
 func (t *censusIntake) describe(f *facts.CensusFacts, row *acuity.CensusRoom) {
 	r, since := t.unit.registry.Room(row.ID), f.PrimarySince
-	before := charts.PrimaryByCensus(r, f, t.at, adt.Knowledge{Birth: f.Birth()}).Factor
+	before := charts.PrimaryByCensus(r, f, t.at, f.Birth()).Factor
 	t.applyPrimary(f, row)
 	overwrite(&f.Area, row.Area)
 	overwrite(&f.Service, row.Service)
@@ -31,7 +30,7 @@ func (t *censusIntake) describe(f *facts.CensusFacts, row *acuity.CensusRoom) {
 		f.DeliveredAt = acuity.Keep(f.DeliveredAt, row.DeliveredFrom, min(row.DeliveredAt, t.in.Observation.ReceivedAt))
 	}
 	f.Cesarean = f.Cesarean || row.Cesarean
-	if f.Primary == 0 && since != 0 && charts.PrimaryByCensus(r, f, t.at, adt.Knowledge{Birth: f.Birth()}).Factor == before {
+	if f.Primary == 0 && since != 0 && charts.PrimaryByCensus(r, f, t.at, f.Birth()).Factor == before {
 		f.PrimarySince = since // the patient is in a different area but is the same kind of patient (docs/decisions.md#primary-clock)
 	}
 	if row.HasModifiers {

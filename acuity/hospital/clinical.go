@@ -1,8 +1,11 @@
 package hospital
 
 import (
+	"slices"
+
 	"svc/acuity"
 	"svc/acuity/adt"
+	"svc/acuity/catalogue"
 	"svc/acuity/evidence"
 	"svc/acuity/facts"
 	"svc/acuity/identity"
@@ -139,6 +142,62 @@ func (k *clinicalIntake) storeStatement(in *registry.Intake, i int, s *acuity.Si
 	} else if r := k.WhereIs(v); r != nil {
 		k.Work.MarkRoom(r, registry.Named)
 	}
+}
+
+// warnOfBirths warns about signals that have no effect because the patient had already given birth. It must be called
+// after the charts are built.
+func (k *clinicalIntake) warnOfBirths(in *registry.Intake) {
+	for i := range in.Statements {
+		if h := &in.Statements[i]; h.Status == acuity.SignalActive && !in.SignalExists(i) {
+			if p := k.chartOf(&in.Observation.Signals[i], h); p != nil && k.isAfterBirth(h, p) {
+				in.Warn("after_birth", registry.ItemPath("signals", i))
+			}
+		}
+	}
+}
+
+// isAfterBirth reports whether a statement is from after the birth and asserts only factors that the birth has ended.
+func (k *clinicalIntake) isAfterBirth(h *evidence.Statement, p *acuity.PatientChart) bool {
+	at, is := h.OrderTime(), false
+	s := catalogue.Situation{Birth: p.Birth, Unborn: p.Unborn}
+	for _, m := range h.Matches {
+		if !m.On {
+			continue
+		}
+		a := catalogue.Asserted{Start: at, Last: at, ByDiagnosis: m.Kind == acuity.ByDiagnosis, Fetus: h.Fetus}
+		end := k.matcher.Cat.Requirement(m.Factor, m.Variant).BirthEnd(&s, &a)
+		if is = end != 0 && at >= end; !is {
+			return false
+		}
+	}
+	return is
+}
+
+// chartOf returns the chart of the patient whom a signal concerns, or nil if the signal does not identify one patient,
+// or the patient is a newborn or in no room. h is the statement of the signal.
+func (k *clinicalIntake) chartOf(s *acuity.Signal, h *evidence.Statement) *acuity.PatientChart {
+	if s.Visit == "" && s.Patient == "" && s.Subject == "" && s.Resource == "" {
+		if r := k.Room(s.Room); r != nil && len(r.Chart.Patients) == 1 && h.OrderTime() >= r.Chart.Patients[0].Arrived {
+			return &r.Chart.Patients[0]
+		}
+		return nil
+	}
+	v := k.names.VisitCalled(s.Visit)
+	if u := k.names.BySubject[subjectName(s)]; s.Visit == "" && u != nil {
+		v = k.names.VisitFor(u, h.ReceivedAt)
+	}
+	if v = v.Whole(); v == nil {
+		return nil
+	}
+	r := k.WhereIs(v)
+	if r == nil {
+		return nil
+	}
+	i := slices.IndexFunc(r.Chart.Patients, func(p acuity.PatientChart) bool { return p.Visit == v.ID })
+	if i < 0 {
+		return nil // a newborn
+	}
+	return &r.Chart.Patients[i]
 }
 
 // subjectOf returns the holder for a signal, and adds the holder if it is unknown. It returns a zero holder if a

@@ -31,8 +31,7 @@ func TestDecisionsCodes(t *testing.T) {
 		"O99.411": "high-cardiac", "O99.42": "", "O99.511": "high-pulmonary", "O99.52": "",
 		"O66.41": "labor-tolac", "O66.4": "", "O66.411": "", "O66.40": "",
 		"O30.001": "labor-multiple-gestation", "O30.9": "labor-multiple-gestation", "O31.10X0": "",
-		"Z37.1": "high-bereavement high-iufd pp-immediate-recovery-vag", "Z37.4": "high-bereavement high-iufd pp-immediate-recovery-vag",
-		"Z37.7": "high-bereavement high-iufd pp-immediate-recovery-vag", "Z37.0": "pp-immediate-recovery-vag", "Z37.10": "pp-immediate-recovery-vag",
+		"Z37.1": "high-bereavement high-iufd", "Z37.4": "high-bereavement high-iufd", "Z37.7": "high-bereavement high-iufd", "Z37.0": "", "Z37.10": "",
 	} {
 		says(t, text, census(0, holds(4, "labor-epidural", text)), want)
 	}

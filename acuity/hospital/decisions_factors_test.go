@@ -128,7 +128,7 @@ func TestDecisionsNewborns(t *testing.T) {
 		},
 		"since delivery": {
 			say:  []acuity.Observation{census(30, holds(4, "labor-standard", "since=0", "born=0", "baby=nb-stabilization"))},
-			read: []axisReading{{44, "4 120 nb-stabilization/1 pp-immediate-recovery-vag/0"}, {45, "4 60 nb-stabilization/1 pp-immediate-recovery-vag/0"}},
+			read: []axisReading{{44, "4 120 nb-stabilization/1 labor-standard/0"}, {45, "4 90 nb-stabilization/1 labor-standard/0"}},
 		},
 		"nb-surgery without a newborn": {
 			say:  []acuity.Observation{census(0, holds(4, "pp-couplet", "nb-surgery"))},
@@ -150,25 +150,25 @@ func TestDecisionsNewborns(t *testing.T) {
 			say: []acuity.Observation{
 				census(0, holds(4, "labor-standard", "baby=nb-stabilization")), census(30, holds(4, "labor-standard", "born=20", "baby=nb-stabilization")),
 			},
-			read: []axisReading{{29, "4 120 nb-stabilization/1 labor-standard/0"}, {64, "4 120 nb-stabilization/1 pp-immediate-recovery-vag/0"}, {65, "4 60 nb-stabilization/1 pp-immediate-recovery-vag/0"}},
+			read: []axisReading{{29, "4 120 nb-stabilization/1 labor-standard/0"}, {64, "4 120 nb-stabilization/1 labor-standard/0"}, {65, "4 90 nb-stabilization/1 labor-standard/0"}},
 		},
 		"from one that is corrected, by a row that says nothing of the newborn": {
 			say: []acuity.Observation{
 				census(0, holds(4, "labor-standard", "born=0", "baby=nb-stabilization")), census(10, holds(4, "labor-standard", "born=8")),
 			},
-			read: []axisReading{{45, "4 120 nb-stabilization/1 pp-immediate-recovery-vag/0"}, {52, "4 120 nb-stabilization/1 pp-immediate-recovery-vag/0"}, {53, "4 60 nb-stabilization/1 pp-immediate-recovery-vag/0"}},
+			read: []axisReading{{45, "4 120 nb-stabilization/1 labor-standard/0"}, {52, "4 120 nb-stabilization/1 labor-standard/0"}, {53, "4 90 nb-stabilization/1 labor-standard/0"}},
 		},
 		"corrected to an earlier one": {
 			say: []acuity.Observation{
 				census(30, holds(4, "labor-standard", "born=30", "baby=nb-stabilization")), census(40, holds(4, "labor-standard", "born=0", "baby=nb-stabilization")),
 			},
-			read: []axisReading{{44, "4 120 nb-stabilization/1 pp-immediate-recovery-vag/0"}, {45, "4 60 nb-stabilization/1 pp-immediate-recovery-vag/0"}},
+			read: []axisReading{{44, "4 120 nb-stabilization/1 labor-standard/0"}, {45, "4 90 nb-stabilization/1 labor-standard/0"}},
 		},
 		"another primary keeps its own clock": {
 			say: []acuity.Observation{
 				census(0, holds(4, "labor-standard", "baby=nb-intensive")), census(30, holds(4, "labor-standard", "born=20", "baby=nb-intensive")),
 			},
-			read: []axisReading{{40, "4 120 nb-intensive/2 pp-immediate-recovery-vag/0"}},
+			read: []axisReading{{40, "4 120 nb-intensive/2 labor-standard/0"}},
 		},
 		"O82 of a census row counts for the table of areas": {
 			say:  []acuity.Observation{census(0, holds(4, "area=LDR", "class=I", "O82"), holds(5, "area=LDR", "class=I", "O82", "born=0"), holds(6, "area=LDR", "class=I", "O34.21"))},
@@ -189,7 +189,7 @@ func TestDecisionsNewborns(t *testing.T) {
 				census(1, holds(4, "visit=mother", "labor-standard"), holds(5, "visit=baby", "nb-stabilization")),
 				census(30, holds(4, "visit=mother", "born=20"), holds(5, "visit=baby", "nb-stabilization")),
 			},
-			read: []axisReading{{46, "4 60 pp-immediate-recovery-vag/0; 5 60 nb-stabilization/1"}, {64, "4 60 pp-immediate-recovery-vag/0; 5 60 nb-stabilization/1"}},
+			read: []axisReading{{46, "4 60 labor-standard/0; 5 60 nb-stabilization/1"}, {64, "4 60 labor-standard/0; 5 60 nb-stabilization/1"}},
 		},
 		"only nb-stabilization is inside": {
 			say:  []acuity.Observation{census(0, holds(4, "csection-intraop", "baby=nb-intensive"))},

@@ -84,16 +84,15 @@ func TestDecisionsFetus(t *testing.T) {
 func TestDecisionsUnbornTwin(t *testing.T) {
 	list := func(o ...acuity.Observation) []acuity.Observation { return o }
 	const (
-		one       = "4 30 labor-epidural/0"
-		delivered = "4 60 pp-immediate-recovery-vag/0"
-		twins     = "4 60 labor-multiple-gestation/2 labor-epidural/0"
-		two       = "4 60 labor-fhr-cat-ii/2 labor-multiple-gestation/2 labor-epidural/0"
-		three     = "4 120 labor-fhr-cat-iii/4 labor-multiple-gestation/2 labor-epidural/0"
-		cord      = "4 120 high-prolapsed-cord/4 labor-multiple-gestation/2 labor-epidural/0"
-		silent    = "4 60 labor-fhr-cat-ii/2 labor-epidural/0"
-		push      = "4 60 labor-active-pushing/2 labor-multiple-gestation/2 labor-epidural/0"
-		tolac     = "4 60 labor-multiple-gestation/2 labor-tolac/2 labor-epidural/0"
-		babies    = "4 180 nb-stabilization/1 pp-immediate-recovery-vag/0"
+		one    = "4 30 labor-epidural/0"
+		twins  = "4 60 labor-multiple-gestation/2 labor-epidural/0"
+		two    = "4 60 labor-fhr-cat-ii/2 labor-multiple-gestation/2 labor-epidural/0"
+		three  = "4 120 labor-fhr-cat-iii/4 labor-multiple-gestation/2 labor-epidural/0"
+		cord   = "4 120 high-prolapsed-cord/4 labor-multiple-gestation/2 labor-epidural/0"
+		silent = "4 60 labor-fhr-cat-ii/2 labor-epidural/0"
+		push   = "4 60 labor-active-pushing/2 labor-multiple-gestation/2 labor-epidural/0"
+		tolac  = "4 60 labor-multiple-gestation/2 labor-tolac/2 labor-epidural/0"
+		babies = "4 150 nb-stabilization/1 labor-epidural/0"
 	)
 	row := func(at float64, more ...string) acuity.Observation {
 		return census(at, holds(4, append([]string{"labor-epidural", "visit=v1"}, more...)...))
@@ -124,9 +123,9 @@ func TestDecisionsUnbornTwin(t *testing.T) {
 		"pushing ends with the last": {say: list(o30, at(5, local("SECOND_STAGE", "")), born, both), read: []axisReading{{12, babies}}},
 		"TOLAC":                      {say: list(row(0, "O30.003", "O66.41"), row(9, "O30.003", "O66.41", "born=8")), read: []axisReading{{9, tolac}, {247, tolac}, {248, one}}},
 		"anomaly":                    {say: list(row(0, "O30.003", "high-fetal-anomaly"), row(9, "O30.003", "high-fetal-anomaly", "born=8")), read: []axisReading{{9, "4 60 high-fetal-anomaly/2 labor-multiple-gestation/2 labor-epidural/0"}, {249, one}}},
-		"stillborn, by the outcome":  {say: list(row(0, "O30.003", "O66.41"), row(9, "O30.003", "O66.41", "Z37.3@8", "born=8")), read: []axisReading{{9, delivered}}},
-		"by a resource":              {say: list(row(0, "O30.003", "O66.41"), row(9, "O30.003", "O66.41", "born=8"), resources(10, condition("Z37.50").of("c", 10).since(8).seen(10))), read: []axisReading{{9, tolac}, {10, delivered}}},
-		"by its second code":         {say: list(row(0, "O30.003", "O66.41"), row(9, "O30.003", "O66.41", "born=8"), resources(10, condition("169828005", "Z37.3").of("c", 10).since(8).seen(10))), read: []axisReading{{9, tolac}, {10, delivered}}},
+		"stillborn, by the outcome":  {say: list(row(0, "O30.003", "O66.41"), row(9, "O30.003", "O66.41", "Z37.3@8", "born=8")), read: []axisReading{{9, one}}},
+		"by a resource":              {say: list(row(0, "O30.003", "O66.41"), row(9, "O30.003", "O66.41", "born=8"), resources(10, condition("Z37.50").of("c", 10).since(8).seen(10))), read: []axisReading{{9, tolac}, {10, one}}},
+		"by its second code":         {say: list(row(0, "O30.003", "O66.41"), row(9, "O30.003", "O66.41", "born=8"), resources(10, condition("169828005", "Z37.3").of("c", 10).since(8).seen(10))), read: []axisReading{{9, tolac}, {10, one}}},
 		"one birth tells nothing":    {say: list(row(0, "O30.003", "O66.41"), row(9, "O30.003", "O66.41", "Z37.0@8")), read: []axisReading{{9, tolac}}},
 		"recovery, says the staff": {
 			say:  list(row(0, "O30.003", "O66.41"), row(9, "O30.003", "O66.41", "born=8"), census(30, holds(4, "pp-immediate-recovery-vag", "since=8", "visit=v1", "O30.003", "O66.41", "born=8"))),
@@ -140,9 +139,9 @@ func TestDecisionsUnbornTwin(t *testing.T) {
 			say:  list(message(0, acuity.A01, "LDR:A", "class=I", "O30.003", "O66.41"), message(8, acuity.A01, "v=n1", "mother=v1", "LDR:A"), message(90, acuity.A02, "MBU:3")),
 			read: []axisReading{{90, "<MBU:3> 60 nb-stabilization/1 pp-immediate-recovery-vag/0"}},
 		},
-		"of one baby":                {say: list(row(0), row(9, "born=8"), at(10, fhr("III").fetus("B"))), read: []axisReading{{10, delivered}}, answers: []string{"", "", "-labor-fhr-cat-iii !after_birth"}},
-		"of one baby, by a resource": {say: list(row(0), row(9, "born=8"), resources(10, fhr("III").of("a", 10).seen(10))), read: []axisReading{{10, delivered}}, answers: []string{"", "", "!after_birth"}},
-		"late":                       {say: list(row(0), row(9, "born=8"), clinical(10, 4, fhr("III").seen(7))), read: []axisReading{{10, delivered}}, answers: []string{"", "", ""}},
+		"of one baby":                {say: list(row(0), row(9, "born=8"), at(10, fhr("III").fetus("B"))), read: []axisReading{{10, one}}, answers: []string{"", "", "-labor-fhr-cat-iii !after_birth"}},
+		"of one baby, by a resource": {say: list(row(0), row(9, "born=8"), resources(10, fhr("III").of("a", 10).seen(10))), read: []axisReading{{10, one}}, answers: []string{"", "", "!after_birth"}},
+		"late":                       {say: list(row(0), row(9, "born=8"), clinical(10, 4, fhr("III").seen(7))), read: []axisReading{{10, one}}, answers: []string{"", "", ""}},
 		"of named twins":             {say: list(row(0), at(5, fhr("II").fetus("A")), at(6, fhr("II").fetus("B")), row(9, "born=8"), at(10, fhr("III").fetus("B"))), read: []axisReading{{10, "4 120 labor-fhr-cat-iii/4 labor-epidural/0"}}},
 	}
 	decide(t, visits(rows))

@@ -128,11 +128,11 @@ func TestDecisionsDemand(t *testing.T) {
 		},
 		"6 birth by time of delivery": {
 			say:  []acuity.Observation{epidural, clinical(1, 4, manual("labor-tolac")), census(10, holds(4, "labor-epidural", "born=5"))},
-			read: []axisReading{{9, "4 60 labor-tolac/2 labor-epidural/0"}, {10, "4 60 pp-immediate-recovery-vag/0"}},
+			read: []axisReading{{9, "4 60 labor-tolac/2 labor-epidural/0"}, {10, "4 30 labor-epidural/0"}},
 		},
 		"6 birth by Z37": {
 			say:  []acuity.Observation{census(0, holds(4, "labor-epidural", "O66.41")), census(10, holds(4, "labor-epidural", "O66.41", "Z37.0"))},
-			read: []axisReading{{9, "4 60 labor-tolac/2 labor-epidural/0"}, {10, "4 60 pp-immediate-recovery-vag/0"}},
+			read: []axisReading{{9, "4 60 labor-tolac/2 labor-epidural/0"}, {10, "4 30 labor-epidural/0"}},
 		},
 		"6 birth by a primary of recovery": {
 			say:  []acuity.Observation{census(0, holds(4, "pp-couplet", "O66.41", "high-fetal-anomaly", "labor-active-pushing", "high-prolapsed-cord"))},
@@ -140,11 +140,11 @@ func TestDecisionsDemand(t *testing.T) {
 		},
 		"6 later evidence is off after birth, too": {
 			say:  []acuity.Observation{census(0, holds(4, "labor-epidural", "born=0")), clinical(10, 4, local("SECOND_STAGE", ""))},
-			read: []axisReading{{10, "4 60 pp-immediate-recovery-vag/0"}},
+			read: []axisReading{{10, "4 30 labor-epidural/0"}},
 		},
 		"6 GBS stays and only loses its fraction": {
 			say:  []acuity.Observation{census(0, holds(4, "labor-epidural", "high-gbs-positive")), census(10, holds(4, "labor-epidural", "born=10"))},
-			read: []axisReading{{9, "4 33 high-gbs-positive/1 labor-epidural/0"}, {10, "4 60 high-gbs-positive/1 pp-immediate-recovery-vag/0"}},
+			read: []axisReading{{9, "4 33 high-gbs-positive/1 labor-epidural/0"}, {10, "4 30 high-gbs-positive/1 labor-epidural/0"}},
 		},
 		"6 O80 and O82 are no birth": {
 			say:  []acuity.Observation{census(0, holds(4, "labor-epidural", "O66.41", "O80", "O82"))},
@@ -270,8 +270,8 @@ func TestDecisionsDemand(t *testing.T) {
 			read: []axisReading{{59, "4 120 high-hemorrhage/4 ap-stable/1"}, {109, "4 120 high-hemorrhage/4 ap-stable/1"}, {110, "4 60 high-hemorrhage/3 ap-stable/1"}},
 		},
 		"22 one code counts once": {
-			say:  []acuity.Observation{census(0, holds(4, "pp-couplet", "O72.1"), holds(5, "pp-hold", "Z37.1"))},
-			read: []axisReading{{0, "4 120 high-hemorrhage/4 ~pp-hemorrhage/4 pp-couplet/0; 5 30 high-iufd/2 ~high-bereavement/1 pp-hold/0"}},
+			say:  []acuity.Observation{census(0, holds(4, "pp-couplet", "O72.1"), holds(5, "ap-stable", "Z37.1"))},
+			read: []axisReading{{0, "4 120 high-hemorrhage/4 ~pp-hemorrhage/4 pp-couplet/0; 5 30 high-iufd/2 ~high-bereavement/1 ap-stable/1"}},
 		},
 		"22 two codes count twice if each says its own": {
 			say:  []acuity.Observation{census(0, holds(4, "pp-couplet", "O46.9", "pp-hemorrhage"))},

@@ -375,7 +375,7 @@ func TestDecisionsVisits(t *testing.T) {
 		},
 		"birth by a newborn of hers": {
 			say:  list(message(0, acuity.A01, "LDR:A", "labor-epidural", "O66.41"), message(10, acuity.A01, "v=baby", "mother=v1", "LDR:A")),
-			read: []axisReading{{9, "<LDR:A> 60 labor-tolac/2 labor-epidural/0"}, {10, "<LDR:A> 120 nb-stabilization/1 pp-immediate-recovery-vag/0"}},
+			read: []axisReading{{9, "<LDR:A> 60 labor-tolac/2 labor-epidural/0"}, {10, "<LDR:A> 90 nb-stabilization/1 labor-epidural/0"}},
 		},
 		"a newborn without a place is as old as its admission": {
 			say: list(message(0, acuity.A01, "LDR:A", "class=I"), message(10, acuity.A01, "v=baby", "mother=v1"), message(20, acuity.A02, "MBU:3")),
@@ -391,7 +391,7 @@ func TestDecisionsVisits(t *testing.T) {
 		},
 		"a newborn goes with the mother": {
 			say:  append(couplet, message(10, acuity.A02, "ANTE:6"), message(20, acuity.A03)),
-			read: []axisReading{{10, "<ANTE:6> 20 pp-couplet/0 nb-continuing/0"}, {20, ""}},
+			read: []axisReading{{10, "<ANTE:6> 40 ap-stable/1 nb-continuing/0"}, {20, ""}},
 		},
 		"the baby's discharge leaves the mother": {
 			say: append(couplet, message(10, acuity.A03, "v=baby")), read: []axisReading{{9, "<MBU:3> 20 pp-couplet/0 nb-continuing/0"}, {10, "<MBU:3> 20 pp-couplet/0"}},

@@ -240,7 +240,7 @@ func (w *world) event() acuity.Event {
 	switch pick(w.t, "diagnoses", 0, 0, 1, 2, 3) {
 	case 1:
 		e.DiagnosisMode = acuity.DiagnosisSnapshot
-		e.Diagnoses = []acuity.Diagnosis{{System: codes.ICD10CM, Code: pick(w.t, "code", "O14.13", "O15.1", "Z37.0", "O60.03", "B99")}}
+		e.Diagnoses = []acuity.Diagnosis{{System: codes.ICD10CM, Code: pick(w.t, "code", "O14.13", "O15.1", "Z37.0", "B99")}}
 	case 2:
 		e.DiagnosisMode = acuity.DiagnosisClear
 	}
@@ -276,7 +276,6 @@ func (w *world) signal(room int32) acuity.Signal {
 		acuity.Signal{Kind: catalogue.KindObservation, System: codes.LOINC, Code: "11949-4", Display: "FHR category", Value: codes.ParseValue(pick(w.t, "fhr", "Category I", "Category II", "Category III", "?"))},
 		acuity.Signal{Kind: catalogue.KindObservation, System: codes.SystemLocal, Code: "env-interpreter"},
 		acuity.Signal{Kind: catalogue.KindObservation, System: codes.SystemLocal, Code: "mews-active"},
-		acuity.Signal{Kind: catalogue.KindObservation, System: codes.SystemLocal, Code: "labor-complications"},
 		acuity.Signal{Kind: catalogue.KindObservation, System: codes.LOINC, Code: "39156-5", Value: codes.NumberValue(codes.Milli(rapid.IntRange(38, 42).Draw(w.t, "bmi"))*1000, "")},
 	)
 	s.Room = room

@@ -294,7 +294,7 @@ func TestPrimaryBySite(t *testing.T) {
 	choose := func(place acuity.Location) adt.Primary {
 		list := adt.StoreEvents([]acuity.Event{{ID: "a", Type: acuity.A01, At: 1, RecordedAt: 1, ReceivedAt: 2, Visit: "v1", Place: place}})
 		visit := adt.Build(list, adt.Options{})
-		return visit.Primary(rooms.Describe, adt.Knowledge{})
+		return visit.Primary(rooms.Describe, 0, false)
 	}
 	for place, want := range map[string]string{"TUB^1": "labor-ia", "XX^Sky": "labor-standard", "MBU^2": "pp-couplet"} {
 		if got := choose(spot(place)); got.Factor.ID() != want {

@@ -235,10 +235,10 @@ type Visit struct {
 	CountedUnplaced    bool     // whether the visit is counted as unplaced
 	InRecent           bool     // whether the list of recent visits contains the visit
 	Forgotten          bool     // whether retention has removed the visit
-	InChecks           bool     // whether a housekeeping check is scheduled
-	InCancels          bool     // whether the list of visits with waiting cancels contains the visit
 	Bytes              int      // approximate size of the facts in bytes
 	babyIndex          int      // index among the mother's babies
+	InChecks           bool     // whether a housekeeping check is scheduled
+	InCancels          bool     // whether the list of visits with waiting cancels contains the visit
 	// Withdrawn lists this visit's entries in the unit's index of withdrawn rooms.
 	Withdrawn []Withdrawn
 	Joined    Joined
@@ -247,9 +247,9 @@ type Visit struct {
 
 // Chosen is a primary factor derived from a timeline, with the inputs to the choice.
 type Chosen struct {
-	Known  bool
-	By     adt.Knowledge
-	Choice adt.Primary
+	Known, Cesarean bool
+	Birth           acuity.Instant
+	Choice          adt.Primary
 }
 
 // Moves returns the moves of a visit that count toward turnover. A newborn's visit has no such moves, because

@@ -24,14 +24,10 @@ func viewPatient(c *catalogue.Catalogue, p *acuity.PatientChart, now acuity.Inst
 	for i := range p.Evidence {
 		ev := &p.Evidence[i]
 		t := c.Traits(ev.Factor)
+		v.Traits |= t
 		if t.IsMaternal() {
-			end := c.Requirement(ev.Factor, ev.Variant).BirthEnd(&v.Situation, asserted(ev))
-			if end != 0 && now >= end {
-				continue // the patient has given birth, so she is no longer a patient of this kind
-			}
 			v.Sections |= c.PatientSections(ev.Factor)
 		}
-		v.Traits |= t
 		if t.IsBirth() {
 			v.recordBirth(ev, now)
 		}

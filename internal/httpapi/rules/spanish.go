@@ -20,8 +20,8 @@ var spanish = map[string]string{
 	"action_unknown":  "DG1-21 no es A, U ni D, así que se agregó el diagnóstico; envíe uno de los tres o deje DG1-21 vacío.",
 	"admit_cancelled": "El ingreso de este evento fue anulado, así que nada cambió; no hay que hacer nada.",
 	"adt_extension":   "A06, A07 y A13 amplían el conjunto de eventos acordado; el evento se aplicó y no hay que hacer nada.",
-	"after_birth": "La paciente ya dio a luz, así que este dato del embarazo o del parto no se usó; " +
-		"corrija el nacimiento si es un error o, si falta otro bebé por nacer, envíe un diagnóstico como O30.009.",
+	"after_birth": "La paciente ya dio a luz, así que este dato intraparto o fetal no se usó; " +
+		"si falta otro bebé por nacer, envíe un diagnóstico como O30.009.",
 	"already_discharged": "La visita ya tenía el alta, así que nada cambió; no hay que hacer nada.",
 	"batch_count": "El número de BTS-1 o FTS-1 no coincide con los mensajes o lotes recibidos; " +
 		"compruebe que no se perdió ninguno y reenvíe los que falten.",

@@ -25,8 +25,7 @@ var Warnings = []Warning{
 	{"adt_extension", Used, ByHL7, "A06, A07 and A13 extend the agreed set of events; the event was applied, and no action is needed."},
 	{
 		"after_birth", Unused, ByState,
-		"The patient has given birth, so this factor of pregnancy or labor was not used; correct the birth if it is wrong or, if a twin " +
-			"is unborn, send a diagnosis such as O30.009.",
+		"The patient has given birth, so this labor or fetal report was not used; if a twin is unborn, send a diagnosis such as O30.009.",
 	},
 	{"already_discharged", Known, ByState, "The visit was already discharged, so nothing changed; no action is needed."},
 	{
