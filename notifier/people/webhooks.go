@@ -56,8 +56,12 @@ func (s *step) addEvents(a *alert.Alert, decision int64, to []policy.Addressee, 
 	}
 }
 
-// endWebhook applies the final state of an alert to a recipient's webhook. A retry may deliver the alert later.
+// endWebhook applies the final state of an alert to a recipient's webhook. A retry may deliver the alert later. An alert
+// that the webhook has accepted stays accepted, even if the webhook does not accept it again.
 func (s *step) endWebhook(one *sent, state outbound.State) {
+	if one.State == outbound.Delivered {
+		return
+	}
 	wasOpen := one.open()
 	if one.State = state; wasOpen && !one.open() {
 		s.out.Decisions = append(s.out.Decisions, notifier.Decision{Reason: undelivered, Tier: s.memory.Alert.Tier.String()})
