@@ -67,6 +67,8 @@ type sent struct {
 	Channel   subscriber.Channel `json:"channel"`
 	State     outbound.State     `json:"state"`
 	At        time.Time          `json:"at"`
+	// Tier is the tier of the alert to a webhook. 0: not a webhook, no tier, or an earlier release sent the alert.
+	Tier policy.Rank `json:"tier,omitempty"`
 	// Refused means that a receipt reported a failure before the result of the attempt was known.
 	Refused bool `json:"refused,omitempty"`
 	// Until is when a webhook must have accepted the alert. svc sends the alert even after that, because endpoints get all

@@ -1,6 +1,7 @@
 package people_test
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -187,4 +188,58 @@ func TestRecipientWithOnlyAWebhook(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestAlertToADisabledEndpoint: nothing is sent to an endpoint that svc has disabled, so an alert to it is undelivered
+// at once, also if the response to the alert itself is the 410 that disables the endpoint.
+func TestAlertToADisabledEndpoint(t *testing.T) {
+	for name, events := range map[string][]string{"before": {outbound.LevelChanged}, "by the alert": {outbound.Alert}} {
+		for _, restarts := range []bool{false, true} {
+			t.Run(name, func(t *testing.T) {
+				run(t, func(r *rig) {
+					r.byWebhook(&subscriber.Webhook{
+						ID: "whk_1", Hospital: "mercy", Enabled: true, RatePerSecond: 50, TimeoutSeconds: 10, Events: events,
+					})
+					r.hooked.answers(sending.Result{Class: sending.ClassGone, Status: 410, Final: true})
+					if events[0] == outbound.LevelChanged {
+						r.level(acuity.LevelYellow)
+						r.wait(time.Minute)
+					}
+					if restarts {
+						r.commit()
+						r.kill()
+						r.start()
+					}
+					r.level(acuity.LevelOrange)
+					r.wait(time.Second)
+					if n := r.figures.decisions("escalated"); n == 0 || !r.lists.open(t).Unreached {
+						t.Errorf("%d escalations, %+v", n, r.lists.open(t))
+					}
+					d := r.lists.to("whk_1", subscriber.ChannelWebhook)
+					if n := strings.Count(r.log.String(), "reason=undelivered tier=T2 recipient=manager delivery=dlv_"); n == 0 {
+						t.Errorf("log of an undelivered alert: %s\n%+v", r.log.String(), d)
+					}
+				})
+			})
+		}
+	}
+}
+
+// TestTierOfAnUndeliveredAlert: the log names the tier of the alert that is undelivered, not that of a later one.
+func TestTierOfAnUndeliveredAlert(t *testing.T) {
+	run(t, func(r *rig) {
+		hook := &subscriber.Webhook{ID: "whk_1", Hospital: "mercy", Enabled: true, RatePerSecond: 50, TimeoutSeconds: 10, Events: []string{outbound.Alert}}
+		r.byWebhook(hook)
+		r.tier("T3", func(t *subscriber.Tier) {
+			t.Enabled, t.Channels, t.Recipients = true, []subscriber.Channel{subscriber.ChannelMail}, []string{"director"}
+		})
+		r.hooked.answers(sending.Result{Class: sending.ClassRefused})
+		r.level(acuity.LevelOrange)
+		r.wait(time.Minute)
+		r.level(acuity.LevelRed)
+		r.wait(30 * time.Minute)
+		if !strings.Contains(r.log.String(), "reason=undelivered tier=T2 recipient=manager") || strings.Contains(r.log.String(), "reason=undelivered tier=T3") {
+			t.Errorf("%s", r.log.String())
+		}
+	})
 }
