@@ -2,11 +2,11 @@ package notifier
 
 import (
 	"slices"
+	"time"
 
 	"svc/internal/outbound"
 	"svc/internal/outbound/sending"
 	"svc/internal/outbound/subscriber"
-	"svc/notifier/endpointqueue"
 	"svc/notifier/event"
 )
 
@@ -123,7 +123,10 @@ func (r *runner) nextOfJob(before *waiting) *waiting {
 			}
 			j.command.finish("")
 			r.jobs = r.jobs[1:]
-			r.queue = endpointqueue.Queue{Slow: r.queue.Slow}
+			r.queue.Reset()
+			if r == r.e.tests {
+				r.queue.NextAt = time.Time{} // a person waits for the next test
+			}
 			r.e.h.owner.n.timers.stop(&r.timer)
 			continue
 		}
