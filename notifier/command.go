@@ -1,6 +1,7 @@
 package notifier
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"time"
@@ -31,11 +32,13 @@ type command struct {
 	at      int64 // ledger offset of the command's record
 	written time.Time
 	over    bool
-	open    map[string]*pending // webhook deliveries that the command has not ended, by id
+	queue   *runner              // queue that executes the command; nil: none yet
+	why     string               // once the command is over: the reason of the deliveries that it cancels
+	open    map[string]*recorded // webhook deliveries that the command has not ended, by id
 }
 
 func newCommand(h *hospital, at int64, o *outbound.Order) *command {
-	return &command{h: h, order: *o, at: at, open: map[string]*pending{}}
+	return &command{h: h, order: *o, at: at, open: map[string]*recorded{}}
 }
 
 // addCommand starts a new command.
@@ -112,12 +115,16 @@ func (c *command) finish(reason string) {
 		return
 	}
 	c.over = true
-	why := reasonStopped
-	if reason == reasonEndpoint || reason == deleted {
-		why = deleted
+	c.why = cmp.Or(reason, reasonStopped)
+	if reason == reasonEndpoint {
+		c.why = deleted
 	}
 	for _, p := range slices.SortedFunc(maps.Values(c.open), byPosition) {
-		c.h.cancel(p, why)
+		if c.isSending(p) { // counted and reported when the attempt ends
+			c.h.storeCancelled(p.entry, c.why)
+		} else {
+			c.h.cancel(p, c.why)
+		}
 	}
 	c.open = nil
 	c.order.Progress.Done, c.order.Progress.Reason = true, reason
@@ -125,6 +132,12 @@ func (c *command) finish(reason string) {
 	delete(c.h.orders, c.order.Command.ID)
 	c.h.done[c.order.Command.ID] = true
 	c.write()
+}
+
+// isSending reports whether an attempt of the command to make a delivery is in flight.
+func (c *command) isSending(d *recorded) bool {
+	r := c.queue
+	return r != nil && r.sending != nil && r.jobs[0].command == c && r.deliveryID(r.sending.waiting) == d.entry.Delivery.ID
 }
 
 // test sends a ping or a sample to an endpoint, or a test message to a recipient.

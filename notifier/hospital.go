@@ -54,8 +54,8 @@ type hospital struct {
 	messages map[string]*message
 	sent     map[string]bool // ids of final messages and of alerts before the restart, so that a repeated step does not send them again
 	orders   map[string]*command
-	asked    map[string]*pending // webhook deliveries of commands, by id; used only until resume
-	done     map[string]bool     // ids of finished commands, so that they are not executed again
+	asked    map[string]*recorded // webhook deliveries of commands, by id; used only until resume
+	done     map[string]bool      // ids of finished commands, so that they are not executed again
 
 	recordAt  int64     // ledger offset of the hospital's HospitalState, or of its first event; -1: none
 	recordSet time.Time // when the record at recordAt was passed to the ledger
@@ -77,20 +77,22 @@ type hospital struct {
 type foldedEndpoint struct {
 	record outbound.EndpointQueue
 	at     int64
-	open   map[int64]*pending // by position of the event
-	ended  int64              // greatest position of an event whose state is final
+	open   map[int64]*recorded // pending deliveries, by position of the event
+	ended  int64               // greatest position of an event whose state is final
+	// delivered are the deliveries after the cursor that commands have made, by position of the event.
+	delivered map[int64]*recorded
 }
 
-// pending is a webhook delivery whose last record says that it is pending.
-type pending struct {
+// recorded is a webhook delivery as its last record describes it.
+type recorded struct {
 	entry *outbound.Entry
-	at    int64 // ledger offset of the record
+	at    int64 // ledger offset of the record; nothing: not known yet
 }
 
-func byPosition(a, b *pending) int { return cmp.Compare(a.entry.Position, b.entry.Position) }
+func byPosition(a, b *recorded) int { return cmp.Compare(a.entry.Position, b.entry.Position) }
 
 // head returns the first pending delivery after the cursor, or nil if there is none.
-func (l *foldedEndpoint) head() (first *pending) {
+func (l *foldedEndpoint) head() (first *recorded) {
 	for at, p := range l.open {
 		if at > l.record.Cursor && (first == nil || at < first.entry.Position) {
 			first = p
@@ -104,7 +106,7 @@ func newHospital(owner *ownership, id string) *hospital {
 		owner: owner, id: id, floor: owner.floor, ids: map[string]bool{}, recordAt: -1, handed: nothing,
 		endpoints: map[string]*endpoint{}, folded: map[string]*foldedEndpoint{},
 		messages: map[string]*message{}, sent: map[string]bool{}, orders: map[string]*command{}, done: map[string]bool{},
-		asked: map[string]*pending{},
+		asked: map[string]*recorded{},
 	}
 }
 
@@ -314,15 +316,21 @@ func (h *hospital) oldestAsked() int64 {
 }
 
 // cancel ends a pending delivery that is not the head or the probe of a queue.
-func (h *hospital) cancel(p *pending, reason string) {
-	e := *p.entry
+func (h *hospital) cancel(p *recorded, reason string) {
+	e := h.storeCancelled(p.entry, reason)
+	h.owner.n.cfg.Metrics.Ended(subscriber.ChannelWebhook, outbound.Cancelled)
+	h.reportEnd(e)
+}
+
+// storeCancelled stores that a pending delivery is canceled, but does not report it. The process may die during an
+// attempt, whose result is otherwise stored and reported when the attempt ends.
+func (h *hospital) storeCancelled(pending *outbound.Entry, reason string) *outbound.Entry {
+	e := *pending
 	e.Term = h.owner.number
 	e.Delivery.State, e.Delivery.Reason, e.Delivery.NextAttemptAt = outbound.Cancelled, reason, time.Time{}
-	n := h.owner.n
-	n.cfg.Metrics.Ended(subscriber.ChannelWebhook, outbound.Cancelled)
-	n.cfg.Lists.Delivery(&e)
+	h.owner.n.cfg.Lists.Delivery(&e)
 	h.owner.append(&e, nil)
-	h.reportEnd(&e)
+	return &e
 }
 
 // reportEnd passes the final state of an alert to a webhook to [People].
@@ -374,6 +382,9 @@ func (h *hospital) rewrite(now time.Time) {
 	for _, e := range h.endpoints {
 		if now.Sub(e.recordSet) >= rewriteAge {
 			e.write()
+		}
+		if now.Sub(e.deliveriesSet) >= rewriteAge {
+			e.rewriteDeliveries(now)
 		}
 	}
 }

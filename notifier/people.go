@@ -45,7 +45,7 @@ func (h *hospital) consider() {
 		happening.Waiting = append(happening.Waiting, h.messages[id].entry)
 	}
 	for _, id := range slices.Sorted(maps.Keys(h.endpoints)) {
-		if e := h.endpoints[id]; e.paused() && !e.main.busy { // an attempt in flight may still be accepted
+		if e := h.endpoints[id]; e.paused() && e.main.sending == nil { // an attempt in flight may still be accepted
 			happening.Paused = append(happening.Paused, id)
 		}
 	}

@@ -109,6 +109,7 @@ func (e *endpoint) addJob(queue **runner, j *job) {
 		*queue = &runner{e: e}
 	}
 	(*queue).jobs = append((*queue).jobs, j)
+	j.command.queue = *queue
 	(*queue).schedule()
 }
 
@@ -174,6 +175,16 @@ func (j *job) read(r *runner) {
 			r.schedule()
 		})
 	})
+}
+
+// recordEnd records that a delivery has ended, for whatever reason, if its event belongs to the job.
+func (j *job) recordEnd(c *chosen) {
+	if _, ours := j.tries[c.at]; ours {
+		j.tries[c.at] = c.tries
+	}
+	if _, ours := j.ended[c.at]; ours {
+		j.ended[c.at] = true
+	}
 }
 
 // countEnded counts a delivery of the job whose state has become final.

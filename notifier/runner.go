@@ -33,14 +33,18 @@ type runner struct {
 	queue endpointqueue.Queue
 	timer timer
 
-	busy    bool // whether an attempt is in flight
-	queued  bool // whether the attempt waits in notifier.queue
-	unsaved int  // number of outcomes that the ledger has not acknowledged
+	sending *chosen // the event of the attempt in flight; nil: none is
+	queued  bool    // whether the attempt waits in notifier.queue
+	unsaved int     // number of outcomes that the ledger has not acknowledged
 
 	head  *chosen // the next event to finish; nil: not picked yet
 	probe *chosen // the event after the head, sent while the head fails
 
-	resumed []*pending // deliveries that were pending before the restart and have not been picked yet, in the order of their events
+	resumed []*recorded // deliveries that were pending before the restart and have not been picked yet, in the order of their events
+
+	// delivered are the deliveries that commands have made for the main queue, by ledger offset of the event. The queue
+	// does not send these events again. A delivery is removed once the ledger has a record that moves the cursor past it.
+	delivered map[int64]*recorded
 
 	own     []*waiting // events read back from the ledger, older than those in memory
 	readTo  int64      // ledger offset up to which own is complete
@@ -78,7 +82,7 @@ func (r *runner) handleEvent(w *waiting) {
 func (r *runner) schedule() {
 	owner := r.e.h.owner
 	n := owner.n
-	if r.busy || r.queued || owner.stopping || r.e.gone || r.unsaved >= n.cfg.Limits.Unsaved {
+	if r.sending != nil || r.queued || owner.stopping || r.e.gone || r.unsaved >= n.cfg.Limits.Unsaved {
 		return
 	}
 	hook, ok := n.cfg.Settings.Webhook(r.e.h.id, r.e.id)
@@ -137,7 +141,7 @@ func (r *runner) attempt(c *chosen) *task {
 			if !ok || r.e.gone || c != r.head && c != r.probe || !r.wants(hook, c.waiting) || !r.commanded() && r.e.paused() {
 				return sending.Message{}, false
 			}
-			r.hook, r.queued, r.busy = hook, false, true
+			r.hook, r.queued, r.sending = hook, false, c
 			began = n.clock.readTime()
 			r.queue.Begin(began, r.rate())
 			return sending.Message{
@@ -178,7 +182,7 @@ func nextAttempt(tries []sending.Attempt) int {
 
 // handleResult stores the outcome of an attempt and schedules the next attempt.
 func (r *runner) handleResult(c *chosen, began time.Time, result sending.Result) {
-	r.busy = false
+	r.sending = nil
 	owner := r.e.h.owner
 	n := owner.n
 	if owner.gone || r.commanded() && len(r.jobs) == 0 {
@@ -191,41 +195,49 @@ func (r *runner) handleResult(c *chosen, began time.Time, result sending.Result)
 	v := r.queue.End(now, c.at, r.until(c.waiting), result, rand.Float64()) //nolint:gosec // only for jitter
 	n.cfg.Metrics.Attempt(subscriber.ChannelWebhook, result.Class, result.Took, traceID(r.traceparent(c.waiting)))
 	r.line(c.waiting, &a)
-	if result.Class == sending.ClassInterrupted {
+	if result.Class != sending.ClassInterrupted {
+		c.tries = kept(append(c.tries, a))
+	}
+	if v.State == outbound.Delivered {
+		n.cfg.Metrics.Accepted(now.Sub(c.OccurredAt), traceID(r.traceparent(c.waiting)))
+	}
+	over := r.commanded() && r.jobs[0].command.over
+	switch {
+	case r.e.gone && !r.commanded(): // remove has stored that the delivery is canceled
+		if v.State != outbound.Delivered {
+			v.State, v.Reason = outbound.Cancelled, deleted
+		}
+		r.storeFinal(c, v.State, v.Reason)
+		return
+	case result.Class == sending.ClassInterrupted && !over:
 		r.schedule()
 		return
 	}
-	if r.e.gone && v.State == outbound.Pending {
-		v.State, v.Reason = outbound.Cancelled, deleted
-	}
-	if r.commanded() && r.jobs[0].once && v.State == outbound.Pending {
+	if r.commanded() && !over && r.jobs[0].once && v.State == outbound.Pending {
 		v.State, v.Reason = outbound.Failed, string(result.Class)
 		r.queue.Skip(c.at)
 	}
 	if r.commanded() && result.Class == sending.ClassGone {
 		delete(r.jobs[0].command.open, r.deliveryID(c.waiting)) // stored below, with this attempt
 		r.jobs[0].command.finish(endpointqueue.Gone)
+		over = true
 	}
-	over := r.commanded() && r.jobs[0].command.over
 	if over && v.State == outbound.Pending {
-		v.State, v.Reason = outbound.Cancelled, reasonStopped
+		v.State, v.Reason = outbound.Cancelled, r.jobs[0].command.why
 	}
-	c.tries = kept(append(c.tries, a))
 	main := &r.e.main
-	if all := main.resumed; r.commanded() && len(all) > 0 && all[0].entry.Position == c.at && main.head == nil && !main.reading {
-		// The queue need not read the event again.
-		main.head, main.resumed = &chosen{c.waiting, all[0].entry.Delivery.Attempts, all[0].at}, all[1:]
+	if r.commanded() && v.State == outbound.Delivered && main.mustSend(c.waiting) {
+		main.recordDelivered(c, a)
+		defer main.schedule()
 	}
 	switch {
 	case r.commanded() && v.State == outbound.Failed && main.mustSend(c.waiting):
 		main.keep(c)
 		r.forget(c, v.State)
-	case r.commanded() && v.State == outbound.Delivered && main.head != nil && main.head.at == c.at && !main.busy:
-		main.queue.Skip(c.at)
-		main.head.addRetry(a)
-		main.end(main.head, v.State, "")
-		r.forget(c, v.State)
-		main.schedule()
+	case v.State == outbound.Pending && !r.commanded() && r.delivered[c.at] != nil: // a command has delivered the event in the meantime
+		again := *r.delivered[c.at].entry
+		again.Delivery.Attempts = c.tries
+		r.delivered[c.at].entry = &again
 	case v.Passed:
 		r.end(r.head, outbound.Poison, "passed")
 		r.end(c, outbound.Delivered, "")
@@ -233,19 +245,18 @@ func (r *runner) handleResult(c *chosen, began time.Time, result sending.Result)
 		if !r.jobs[0].ended[c.at] {
 			r.storeFinal(c, v.State, v.Reason)
 		}
-	case probe && r.e.gone:
-		r.end(r.head, outbound.Cancelled, deleted)
-		r.end(c, v.State, v.Reason)
 	case v.State != outbound.Pending && !probe:
 		r.end(c, v.State, v.Reason)
 	case r.commanded() && r.jobs[0].ended[c.at]: // the delivery keeps its state until it ends again
 	default:
 		r.storePending(c)
 	}
-	if v.State == outbound.Delivered {
-		n.cfg.Metrics.Accepted(now.Sub(c.OccurredAt), traceID(r.traceparent(c.waiting)))
+	if !r.commanded() && v.State == outbound.Pending && r.e.paused() {
+		// Nothing is sent until the endpoint is enabled again, so an alert is undelivered.
+		r.e.h.askPeople = true
+		r.e.h.consider()
 	}
-	if !r.commanded() && !r.e.gone && (failing || v.State != outbound.Delivered) {
+	if !r.commanded() && (failing || v.State != outbound.Delivered) {
 		if !r.e.reportNotice(now, v) {
 			r.e.write()
 		}
@@ -267,9 +278,30 @@ func (r *runner) line(w *waiting, a *sending.Attempt) {
 		"class", a.Class, "status", a.Status, "ms", a.Took.Milliseconds(), "next_at", r.queue.NextAt)
 }
 
-// mustSend reports whether the queue still has to send an event that a retry has sent.
+// mustSend reports whether the main queue still has to send an event.
 func (r *runner) mustSend(w *waiting) bool {
-	return w.at > r.queue.Cursor && !r.e.gone && wants(r.hook, w)
+	return w.at > r.queue.Cursor && !r.e.gone && r.wants(r.hook, w)
+}
+
+// recordDelivered records that the attempt a of a command has delivered an event that the main queue still has to send.
+// It adds the attempts of the main queue to c, whose final state is stored next.
+func (r *runner) recordDelivered(c *chosen, a sending.Attempt) {
+	d := &recorded{at: nothing}
+	r.delivered[c.at] = d
+	for _, own := range []*chosen{r.head, r.probe} {
+		if own != nil && own.at == c.at {
+			own.addRetry(a)
+			c.tries, d.at = own.tries, own.record
+		}
+	}
+	r.resumed = slices.DeleteFunc(r.resumed, func(p *recorded) bool {
+		if p.entry.Position != c.at {
+			return false
+		}
+		c.tries, d.at = p.entry.Delivery.Attempts, p.at
+		c.addRetry(a)
+		return true
+	})
 }
 
 // keep adds the failed attempt of a retry to a delivery that the queue still has to send. The delivery stays pending,
@@ -280,6 +312,14 @@ func (r *runner) keep(c *chosen) {
 		if own != nil && own.at == c.at {
 			own.addRetry(a)
 			c = own
+		}
+	}
+	for i, p := range r.resumed {
+		if p.entry.Position == c.at {
+			c = &chosen{c.waiting, p.entry.Delivery.Attempts, p.at}
+			c.addRetry(a)
+			r.resumed[i] = r.storePending(c)
+			return
 		}
 	}
 	r.storePending(c)
@@ -301,11 +341,21 @@ func (r *runner) forget(c *chosen, state outbound.State) {
 	}
 }
 
-// storeFinal stores the final state of a delivery.
+// storeFinal stores the final state of a delivery. If a command has made the delivery for the main queue, the delivery
+// stays delivered, and is not counted and reported again.
 func (r *runner) storeFinal(c *chosen, state outbound.State, reason string) {
+	byCommand := r.e.main.delivered[c.at]
+	again := byCommand != nil && !r.commanded()
+	if again {
+		state, reason = outbound.Delivered, ""
+	}
 	d := r.delivery(c)
 	d.State, d.Reason = state, reason
-	r.e.h.owner.n.cfg.Metrics.Ended(subscriber.ChannelWebhook, state)
+	for _, queue := range r.e.commanded() {
+		for _, j := range queue.jobs {
+			j.recordEnd(c)
+		}
+	}
 	for _, command := range r.e.h.orders {
 		delete(command.open, d.ID)
 	}
@@ -313,22 +363,33 @@ func (r *runner) storeFinal(c *chosen, state outbound.State, reason string) {
 		r.count(-1)
 	}
 	e := &outbound.Entry{Delivery: d, Position: c.at}
-	r.save(e, nil)
+	if again {
+		r.save(e, func(int64) { delete(r.delivered, c.at) })
+		return
+	}
+	var stored func(at int64)
+	if byCommand != nil && state == outbound.Delivered {
+		byCommand.entry = e
+		stored = func(at int64) { byCommand.at = at }
+	}
+	r.save(e, stored)
+	r.e.h.owner.n.cfg.Metrics.Ended(subscriber.ChannelWebhook, state)
 	r.e.h.reportEnd(e)
 }
 
-// storePending stores a delivery that is not final.
-func (r *runner) storePending(c *chosen) {
+// storePending stores a delivery that is not final, and returns it.
+func (r *runner) storePending(c *chosen) *recorded {
 	d := r.delivery(c)
 	d.State, d.NextAttemptAt = outbound.Pending, r.queue.NextAt
 	if !r.commanded() && r.e.paused() {
 		d.NextAttemptAt = time.Time{} // unknown while the endpoint is paused
 	}
-	p := &pending{&outbound.Entry{Delivery: d, Position: c.at}, nothing}
+	p := &recorded{&outbound.Entry{Delivery: d, Position: c.at}, c.record}
 	if r.commanded() {
 		r.jobs[0].command.open[d.ID] = p
 	}
 	r.save(p.entry, func(at int64) { p.at, c.record = at, at })
+	return p
 }
 
 // delivery returns the delivery of an event to the endpoint.

@@ -243,3 +243,34 @@ func TestTierOfAnUndeliveredAlert(t *testing.T) {
 		}
 	})
 }
+
+// TestAlertToAnEndpointThatIsDisabled: an alert is undelivered at once when an administrator disables the webhook, or
+// when the attempt that was in flight then fails.
+func TestAlertToAnEndpointThatIsDisabled(t *testing.T) {
+	for name, takes := range map[string]time.Duration{"between attempts": 0, "during an attempt": 5 * time.Second} {
+		t.Run(name, func(t *testing.T) {
+			run(t, func(r *rig) {
+				hook := &subscriber.Webhook{
+					ID: "whk_1", Hospital: "mercy", Enabled: true, RatePerSecond: 50, TimeoutSeconds: 10, Events: []string{outbound.Alert}, Version: 1,
+				}
+				r.byWebhook(hook)
+				r.hooked.takes = takes
+				r.hooked.answers(sending.Result{Class: sending.ClassRefused})
+				r.level(acuity.LevelOrange)
+				r.wait(time.Second)
+				off := *hook
+				off.Enabled, off.Version = false, 2
+				r.settings.webhooks = []*subscriber.Webhook{&off}
+				r.n.SettingsChanged("mercy")
+				r.wait(time.Second)
+				if n := r.figures.decisions("escalated"); takes > 0 && n > 0 {
+					t.Errorf("%d escalations while an attempt is in flight", n)
+				}
+				r.wait(takes)
+				if n := r.figures.decisions("escalated"); n == 0 || !r.lists.open(t).Unreached {
+					t.Errorf("%d escalations, %+v", n, r.lists.open(t))
+				}
+			})
+		})
+	}
+}
