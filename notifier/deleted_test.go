@@ -126,3 +126,35 @@ func TestReplayStoppedDuringAnAttempt(t *testing.T) {
 		})
 	}
 }
+
+// TestRetryStoppedDuringAnAttempt: if a retry of a pending delivery is stopped during its attempt, which fails or is
+// interrupted, svc still retries the delivery by itself.
+func TestRetryStoppedDuringAnAttempt(t *testing.T) {
+	for name, then := range map[string]func(r *rig){"fails": func(*rig) {}, "interrupted": func(r *rig) { r.end(); r.start() }} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(t *testing.T, r *rig) {
+				r.hook("north", "whk_1")
+				r.start()
+				r.receiver.set("whk_1", always(refused()))
+				delivery := event.DeliveryID(r.change("north")[0], "whk_1", subscriber.ChannelWebhook)
+				r.settle(time.Hour)
+				r.receiver.set("whk_1", always(sending.Result{Class: hang}))
+				r.order(outbound.Command{ID: "cmd_1", Hospital: "north", Verb: outbound.VerbRetry, Delivery: delivery})
+				r.settle(time.Second)
+				r.order(outbound.Command{ID: "cmd_2", Hospital: "north", Verb: outbound.VerbStop, Command: "cmd_1"})
+				r.settle(time.Second)
+				then(r)
+				r.settle(20 * time.Second)
+				if d := r.lists.delivery(delivery); d.State != outbound.Pending {
+					t.Errorf("%+v", d)
+				}
+				r.receiver.set("whk_1", always(ok()))
+				r.settle(time.Hour)
+				if d := r.lists.delivery(delivery); d.State != outbound.Delivered || r.figures.states()[outbound.Delivered] != 1 {
+					t.Errorf("%+v, counted %v", d, r.figures.states())
+				}
+				r.end()
+			})
+		})
+	}
+}

@@ -209,11 +209,11 @@ func (r *runner) handleResult(c *chosen, began time.Time, result sending.Result)
 		}
 		r.storeFinal(c, v.State, v.Reason)
 		return
-	case result.Class == sending.ClassInterrupted && !over:
+	case result.Class == sending.ClassInterrupted && (!over || r.jobs[0].once):
 		r.schedule()
 		return
 	}
-	if r.commanded() && !over && r.jobs[0].once && v.State == outbound.Pending {
+	if r.commanded() && r.jobs[0].once && v.State == outbound.Pending {
 		v.State, v.Reason = outbound.Failed, string(result.Class)
 		r.queue.Skip(c.at)
 	}
@@ -239,7 +239,9 @@ func (r *runner) handleResult(c *chosen, began time.Time, result sending.Result)
 		again.Delivery.Attempts = c.tries
 		r.delivered[c.at].entry = &again
 	case v.Passed:
-		r.end(r.head, outbound.Poison, "passed")
+		if !over { // otherwise, the command has canceled the delivery of the head
+			r.end(r.head, outbound.Poison, "passed")
+		}
 		r.end(c, outbound.Delivered, "")
 	case over && v.State == outbound.Cancelled:
 		if !r.jobs[0].ended[c.at] {
