@@ -45,7 +45,7 @@ func (r *runner) choose(before *waiting) *chosen {
 	switch {
 	case w == nil:
 		return nil
-	case r.commanded():
+	case r.isCommanded():
 		return &chosen{w, r.jobs[0].tries[w.at], nothing}
 	}
 	for i, p := range r.resumed {
@@ -63,7 +63,7 @@ const unsubscribed = "unsubscribed"
 // wants reports whether the queue still has to send its head or its probe: the endpoint wants the event, and no command
 // has delivered it, or, in a queue for commands, the command has not ended.
 func (r *runner) wants(hook *subscriber.Webhook, w *waiting) bool {
-	if r.commanded() {
+	if r.isCommanded() {
 		return !r.jobs[0].command.over
 	}
 	return wants(hook, w) && r.delivered[w.at] == nil
@@ -77,7 +77,7 @@ func (r *runner) dropUnwanted() {
 			return false
 		}
 		// The final state of a probe that a command has delivered is stored again when the head ends.
-		if !r.commanded() && (c == r.head || r.delivered[c.at] == nil) {
+		if !r.isCommanded() && (c == r.head || r.delivered[c.at] == nil) {
 			r.storeFinal(c, outbound.Cancelled, unsubscribed)
 		}
 		return true
@@ -103,7 +103,7 @@ func (r *runner) cancelResumed(through int64, reason string) {
 // starts after the cursor, and moves the cursor past events that the endpoint does not want. The result is nil if
 // there is no next event or if events are still being read.
 func (r *runner) after(before *waiting) *waiting {
-	if r.commanded() {
+	if r.isCommanded() {
 		return r.nextOfJob(before)
 	}
 	h, from := r.e.h, r.queue.Cursor

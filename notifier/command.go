@@ -34,11 +34,11 @@ type command struct {
 	over    bool
 	queue   *runner              // queue that executes the command; nil: none yet
 	why     string               // once the command is over: the reason of the deliveries that it cancels
-	open    map[string]*recorded // webhook deliveries that the command has not ended, by id
+	pending map[string]*recorded // webhook deliveries that the command has not ended, by id
 }
 
 func newCommand(h *hospital, at int64, o *outbound.Order) *command {
-	return &command{h: h, order: *o, at: at, open: map[string]*recorded{}}
+	return &command{h: h, order: *o, at: at, pending: map[string]*recorded{}}
 }
 
 // addCommand starts a new command.
@@ -119,14 +119,14 @@ func (c *command) finish(reason string) {
 	if reason == reasonEndpoint {
 		c.why = deleted
 	}
-	for _, p := range slices.SortedFunc(maps.Values(c.open), byPosition) {
+	for _, p := range slices.SortedFunc(maps.Values(c.pending), byPosition) {
 		if c.isSending(p) { // counted and reported when the attempt ends
 			c.h.storeCancelled(p.entry, c.why)
 		} else {
 			c.h.cancel(p, c.why)
 		}
 	}
-	c.open = nil
+	c.pending = nil
 	c.order.Progress.Done, c.order.Progress.Reason = true, reason
 	c.order.Progress.Stopped = reason == reasonStopped
 	delete(c.h.orders, c.order.Command.ID)
@@ -208,7 +208,7 @@ func (c *command) retry() {
 			at := found.Position
 			tries := map[int64][]sending.Attempt{at: found.Delivery.Attempts}
 			e := h.endpoints[found.Delivery.EndpointID]
-			e.addJob(&e.second, &job{command: c, once: true, tries: tries, list: []int64{at}})
+			e.addJob(&e.retries, &job{command: c, once: true, tries: tries, list: []int64{at}})
 		}
 	})
 }
@@ -253,7 +253,7 @@ func (c *command) stop() {
 	other.finish(reasonStopped)
 	c.finish("")
 	for _, e := range c.h.endpoints {
-		for _, r := range e.commanded() {
+		for _, r := range e.commandQueues() {
 			r.schedule()
 		}
 	}

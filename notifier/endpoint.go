@@ -25,9 +25,9 @@ type endpoint struct {
 	gone    bool
 	enabled bool
 
-	main   runner
-	second *runner
-	tests  *runner
+	main    runner
+	retries *runner
+	tests   *runner
 
 	recordAt      int64 // ledger offset of the queue's record
 	recordSet     time.Time
@@ -122,7 +122,7 @@ func (e *endpoint) remove() {
 		done = append(done, c.at)
 	}
 	e.main.head, e.main.probe = nil, nil
-	for _, r := range e.commanded() {
+	for _, r := range e.commandQueues() {
 		e.h.owner.n.timers.stop(&r.timer)
 		for _, j := range r.jobs {
 			j.command.finish(deleted)
@@ -204,9 +204,9 @@ func (e *endpoint) rewriteRecord(d *recorded) {
 	e.h.owner.append(&again, func(at int64) { d.at = at })
 }
 
-// commanded returns the queues that send what commands request.
-func (e *endpoint) commanded() (list []*runner) {
-	for _, r := range []*runner{e.second, e.tests} {
+// commandQueues returns the queues that send what commands request.
+func (e *endpoint) commandQueues() (list []*runner) {
+	for _, r := range []*runner{e.retries, e.tests} {
 		if r != nil {
 			list = append(list, r)
 		}
@@ -257,7 +257,7 @@ func (e *endpoint) reportNotice(now time.Time, v endpointqueue.Verdict) bool {
 
 func (e *endpoint) close() {
 	e.h.owner.n.timers.stop(&e.main.timer)
-	for _, r := range e.commanded() {
+	for _, r := range e.commandQueues() {
 		e.h.owner.n.timers.stop(&r.timer)
 	}
 	e.main.count(-e.main.backlog)

@@ -136,7 +136,7 @@ func (f *fold) applyDelivery(offset int64, e *outbound.Entry) {
 		return
 	}
 	if d.State != outbound.Pending {
-		delete(h.asked, d.ID)
+		delete(h.commandDeliveries, d.ID)
 		if d.Event == outbound.Alert {
 			one := endOfAlert(e)
 			f.recordEnded(h, offset, &one)
@@ -146,7 +146,7 @@ func (f *fold) applyDelivery(offset int64, e *outbound.Entry) {
 	if e.Command != "" { // the entry does not belong to the main queue
 		switch d.State { //nolint:exhaustive // other states do not concern the main queue
 		case outbound.Pending:
-			h.asked[d.ID] = &recorded{e, offset}
+			h.commandDeliveries[d.ID] = &recorded{e, offset}
 		case outbound.Delivered:
 			delete(l.open, e.Position)
 			if e.Position > l.record.Cursor {

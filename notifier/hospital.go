@@ -1,7 +1,6 @@
 package notifier
 
 import (
-	"cmp"
 	"maps"
 	"slices"
 	"sort"
@@ -51,11 +50,11 @@ type hospital struct {
 	endpoints map[string]*endpoint
 	folded    map[string]*foldedEndpoint // states of endpoints in the ledger; used only until resume
 
-	messages map[string]*message
-	sent     map[string]bool // ids of final messages and of alerts before the restart, so that a repeated step does not send them again
-	orders   map[string]*command
-	asked    map[string]*recorded // webhook deliveries of commands, by id; used only until resume
-	done     map[string]bool      // ids of finished commands, so that they are not executed again
+	messages          map[string]*message
+	sent              map[string]bool // ids of final messages and of alerts before the restart, so that a repeated step does not send them again
+	orders            map[string]*command
+	commandDeliveries map[string]*recorded // webhook deliveries of commands, by id; used only until resume
+	done              map[string]bool      // ids of finished commands, so that they are not executed again
 
 	recordAt  int64     // ledger offset of the hospital's HospitalState, or of its first event; -1: none
 	recordSet time.Time // when the record at recordAt was passed to the ledger
@@ -83,14 +82,6 @@ type foldedEndpoint struct {
 	delivered map[int64]*recorded
 }
 
-// recorded is a webhook delivery as its last record describes it.
-type recorded struct {
-	entry *outbound.Entry
-	at    int64 // ledger offset of the record; nothing: not known yet
-}
-
-func byPosition(a, b *recorded) int { return cmp.Compare(a.entry.Position, b.entry.Position) }
-
 // head returns the first pending delivery after the cursor, or nil if there is none.
 func (l *foldedEndpoint) head() (first *recorded) {
 	for at, p := range l.open {
@@ -106,7 +97,7 @@ func newHospital(owner *ownership, id string) *hospital {
 		owner: owner, id: id, floor: owner.floor, ids: map[string]bool{}, recordAt: -1, handed: nothing,
 		endpoints: map[string]*endpoint{}, folded: map[string]*foldedEndpoint{},
 		messages: map[string]*message{}, sent: map[string]bool{}, orders: map[string]*command{}, done: map[string]bool{},
-		asked: map[string]*recorded{},
+		commandDeliveries: map[string]*recorded{},
 	}
 }
 
@@ -123,14 +114,14 @@ func (h *hospital) resume() {
 	for _, l := range h.messages {
 		l.resume()
 	}
-	for _, p := range slices.SortedFunc(maps.Values(h.asked), byPosition) {
+	for _, p := range slices.SortedFunc(maps.Values(h.commandDeliveries), byPosition) {
 		if c := h.orders[p.entry.Command]; c != nil {
-			c.open[p.entry.Delivery.ID] = p
+			c.pending[p.entry.Delivery.ID] = p
 		} else { // the process died after the end of the command
 			h.cancel(p, reasonStopped)
 		}
 	}
-	h.asked = nil
+	h.commandDeliveries = nil
 	for _, c := range slices.SortedFunc(maps.Values(h.orders), func(a, b *command) int { return int(a.at - b.at) }) {
 		c.run()
 	}
@@ -281,73 +272,38 @@ const nothing = int64(1<<63 - 1)
 
 // low returns the oldest ledger offset that a restore needs for this hospital.
 func (h *hospital) low() int64 {
-	low := min(h.oldestAsked(), h.handed)
+	least := min(h.oldestAsked(), h.handed)
 	if h.recordAt >= 0 {
-		low = min(low, h.recordAt)
+		least = min(least, h.recordAt)
 	}
 	for _, at := range h.unsaved {
-		low = min(low, at)
+		least = min(least, at)
 	}
 	for _, e := range h.endpoints {
-		low = min(low, e.low())
+		least = min(least, e.low())
 	}
 	for _, l := range h.messages {
-		low = min(low, l.at)
+		least = min(least, l.at)
 	}
 	for _, c := range h.orders {
-		low = min(low, c.at)
-		for _, p := range c.open {
-			low = min(low, p.at)
+		least = min(least, c.at)
+		for _, p := range c.pending {
+			least = min(least, p.at)
 		}
 	}
-	return low
+	return least
 }
 
 // oldestAsked returns the ledger offset of the oldest entry that the next step of [People] will process.
 func (h *hospital) oldestAsked() int64 {
-	low := nothing
+	least := nothing
 	if len(h.unseen) > 0 {
-		low = h.unseen[0].at
+		least = h.unseen[0].at
 	}
 	for i := range h.ended {
-		low = min(low, h.ended[i].at)
+		least = min(least, h.ended[i].at)
 	}
-	return low
-}
-
-// cancel ends a pending delivery that is not the head or the probe of a queue.
-func (h *hospital) cancel(p *recorded, reason string) {
-	e := h.storeCancelled(p.entry, reason)
-	h.owner.n.cfg.Metrics.Ended(subscriber.ChannelWebhook, outbound.Cancelled)
-	h.reportEnd(e)
-}
-
-// storeCancelled stores that a pending delivery is canceled, but does not report it. The process may die during an
-// attempt, whose result is otherwise stored and reported when the attempt ends.
-func (h *hospital) storeCancelled(pending *outbound.Entry, reason string) *outbound.Entry {
-	e := *pending
-	e.Term = h.owner.number
-	e.Delivery.State, e.Delivery.Reason, e.Delivery.NextAttemptAt = outbound.Cancelled, reason, time.Time{}
-	h.owner.n.cfg.Lists.Delivery(&e)
-	h.owner.append(&e, nil)
-	return &e
-}
-
-// reportEnd passes the final state of an alert to a webhook to [People].
-func (h *hospital) reportEnd(e *outbound.Entry) {
-	if h.owner.n.cfg.People == nil || e.Delivery.Event != outbound.Alert {
-		return
-	}
-	h.ended = append(h.ended, ended{h.owner.end, endOfAlert(e)})
-	h.consider()
-}
-
-// endOfAlert returns what [People] needs of the final record of an alert to a webhook. It does not end the command that
-// caused the delivery, and omits the attempts, because there may be many such records.
-func endOfAlert(e *outbound.Entry) outbound.Entry {
-	one := *e
-	one.Command, one.Delivery.Attempts = "", nil
-	return one
+	return least
 }
 
 // write stores the HospitalState, and then calls stored unless it is nil.

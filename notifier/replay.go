@@ -76,7 +76,7 @@ func (c *command) replay() {
 			return
 		}
 		c.write()
-		e.addJob(&e.second, j)
+		e.addJob(&e.retries, j)
 	})
 }
 

@@ -2,28 +2,13 @@ package notifier
 
 import (
 	"math/rand/v2"
-	"slices"
 	"time"
 
 	"svc/internal/outbound"
 	"svc/internal/outbound/sending"
 	"svc/internal/outbound/subscriber"
 	"svc/notifier/endpointqueue"
-	"svc/notifier/event"
 )
-
-// chosen is an event that a queue has begun to send, with the attempts so far.
-type chosen struct {
-	*waiting
-	tries  []sending.Attempt
-	record int64 // ledger offset of its pending delivery; nothing: none
-}
-
-// addRetry adds an attempt that a retry has made.
-func (c *chosen) addRetry(a sending.Attempt) {
-	a.N = nextAttempt(c.tries)
-	c.tries = kept(append(slices.Clip(c.tries), a))
-}
 
 // runner sends the events of one queue sequentially. The main runner sends the hospital's events after its cursor;
 // the others send the events of their jobs.
@@ -56,8 +41,8 @@ type runner struct {
 	jobs []*job // of commands
 }
 
-// commanded reports whether the queue sends what commands request.
-func (r *runner) commanded() bool { return r != &r.e.main }
+// isCommanded reports whether the queue sends what commands request.
+func (r *runner) isCommanded() bool { return r != &r.e.main }
 
 // count adds to the number of waiting events.
 func (r *runner) count(more int) {
@@ -86,7 +71,7 @@ func (r *runner) schedule() {
 		return
 	}
 	hook, ok := n.cfg.Settings.Webhook(r.e.h.id, r.e.id)
-	if !ok || !r.commanded() && r.e.paused() {
+	if !ok || !r.isCommanded() && r.e.paused() {
 		n.timers.stop(&r.timer)
 		return
 	}
@@ -115,7 +100,7 @@ func (r *runner) schedule() {
 }
 
 func (r *runner) rate() float64 {
-	if r.commanded() {
+	if r.isCommanded() {
 		return r.hook.RatePerSecond / 2 // half the rate, in addition to the full rate of the main queue
 	}
 	return r.hook.RatePerSecond
@@ -123,7 +108,7 @@ func (r *runner) rate() float64 {
 
 // until returns the instant at which an event expires.
 func (r *runner) until(w *waiting) time.Time {
-	if r.commanded() {
+	if r.isCommanded() {
 		return r.jobs[0].command.order.Command.At.Add(endpointqueue.Expiry)
 	}
 	return w.OccurredAt.Add(endpointqueue.Expiry)
@@ -138,7 +123,7 @@ func (r *runner) attempt(c *chosen) *task {
 		message: func() (sending.Message, bool) {
 			n := r.e.h.owner.n
 			hook, ok := n.cfg.Settings.Webhook(r.e.h.id, r.e.id)
-			if !ok || r.e.gone || c != r.head && c != r.probe || !r.wants(hook, c.waiting) || !r.commanded() && r.e.paused() {
+			if !ok || r.e.gone || c != r.head && c != r.probe || !r.wants(hook, c.waiting) || !r.isCommanded() && r.e.paused() {
 				return sending.Message{}, false
 			}
 			r.hook, r.queued, r.sending = hook, false, c
@@ -161,7 +146,7 @@ func (r *runner) attempt(c *chosen) *task {
 // traceparent returns the trace of an attempt, or "" if a command caused the attempt, because such an attempt belongs
 // to no request.
 func (r *runner) traceparent(w *waiting) string {
-	if r.commanded() {
+	if r.isCommanded() {
 		return ""
 	}
 	return w.Traceparent
@@ -185,7 +170,7 @@ func (r *runner) handleResult(c *chosen, began time.Time, result sending.Result)
 	r.sending = nil
 	owner := r.e.h.owner
 	n := owner.n
-	if owner.gone || r.commanded() && len(r.jobs) == 0 {
+	if owner.gone || r.isCommanded() && len(r.jobs) == 0 {
 		return
 	}
 	now := n.clock.readTime()
@@ -201,9 +186,9 @@ func (r *runner) handleResult(c *chosen, began time.Time, result sending.Result)
 	if v.State == outbound.Delivered {
 		n.cfg.Metrics.Accepted(now.Sub(c.OccurredAt), traceID(r.traceparent(c.waiting)))
 	}
-	over := r.commanded() && r.jobs[0].command.over
+	over := r.isCommanded() && r.jobs[0].command.over
 	switch {
-	case r.e.gone && !r.commanded(): // remove has stored that the delivery is canceled
+	case r.e.gone && !r.isCommanded(): // remove has stored that the delivery is canceled
 		if v.State != outbound.Delivered {
 			v.State, v.Reason = outbound.Cancelled, deleted
 		}
@@ -213,12 +198,12 @@ func (r *runner) handleResult(c *chosen, began time.Time, result sending.Result)
 		r.schedule()
 		return
 	}
-	if r.commanded() && r.jobs[0].once && v.State == outbound.Pending {
+	if r.isCommanded() && r.jobs[0].once && v.State == outbound.Pending {
 		v.State, v.Reason = outbound.Failed, string(result.Class)
 		r.queue.Skip(c.at)
 	}
-	if r.commanded() && result.Class == sending.ClassGone {
-		delete(r.jobs[0].command.open, r.deliveryID(c.waiting)) // stored below, with this attempt
+	if r.isCommanded() && result.Class == sending.ClassGone {
+		delete(r.jobs[0].command.pending, r.deliveryID(c.waiting)) // stored below, with this attempt
 		r.jobs[0].command.finish(endpointqueue.Gone)
 		over = true
 	}
@@ -226,15 +211,15 @@ func (r *runner) handleResult(c *chosen, began time.Time, result sending.Result)
 		v.State, v.Reason = outbound.Cancelled, r.jobs[0].command.why
 	}
 	main := &r.e.main
-	if r.commanded() && v.State == outbound.Delivered && main.mustSend(c.waiting) {
+	if r.isCommanded() && v.State == outbound.Delivered && main.mustSend(c.waiting) {
 		main.recordDelivered(c, a)
 		defer main.schedule()
 	}
 	switch {
-	case r.commanded() && v.State == outbound.Failed && main.mustSend(c.waiting):
+	case r.isCommanded() && v.State == outbound.Failed && main.mustSend(c.waiting):
 		main.keep(c)
 		r.forget(c, v.State)
-	case v.State == outbound.Pending && !r.commanded() && r.delivered[c.at] != nil: // a command has delivered the event in the meantime
+	case v.State == outbound.Pending && !r.isCommanded() && r.delivered[c.at] != nil: // a command has delivered the event in the meantime
 		again := *r.delivered[c.at].entry
 		again.Delivery.Attempts = c.tries
 		r.delivered[c.at].entry = &again
@@ -249,16 +234,16 @@ func (r *runner) handleResult(c *chosen, began time.Time, result sending.Result)
 		}
 	case v.State != outbound.Pending && !probe:
 		r.end(c, v.State, v.Reason)
-	case r.commanded() && r.jobs[0].ended[c.at]: // the delivery keeps its state until it ends again
+	case r.isCommanded() && r.jobs[0].ended[c.at]: // the delivery keeps its state until it ends again
 	default:
 		r.storePending(c)
 	}
-	if !r.commanded() && v.State == outbound.Pending && r.e.paused() {
+	if !r.isCommanded() && v.State == outbound.Pending && r.e.paused() {
 		// Nothing is sent until the endpoint is enabled again, so an alert is undelivered.
 		r.e.h.askPeople = true
 		r.e.h.consider()
 	}
-	if !r.commanded() && (failing || v.State != outbound.Delivered) {
+	if !r.isCommanded() && (failing || v.State != outbound.Delivered) {
 		if !r.e.reportNotice(now, v) {
 			r.e.write()
 		}
@@ -278,146 +263,4 @@ func (r *runner) line(w *waiting, a *sending.Attempt) {
 		"hospital", r.e.h.id, "endpoint", r.e.id, "host", r.e.host,
 		"delivery", r.deliveryID(w), "event", w.Event.Event, "attempt", a.N,
 		"class", a.Class, "status", a.Status, "ms", a.Took.Milliseconds(), "next_at", r.queue.NextAt)
-}
-
-// mustSend reports whether the main queue still has to send an event.
-func (r *runner) mustSend(w *waiting) bool {
-	return w.at > r.queue.Cursor && !r.e.gone && r.wants(r.hook, w)
-}
-
-// recordDelivered records that the attempt a of a command has delivered an event that the main queue still has to send.
-// It adds the attempts of the main queue to c, whose final state is stored next.
-func (r *runner) recordDelivered(c *chosen, a sending.Attempt) {
-	d := &recorded{at: nothing}
-	r.delivered[c.at] = d
-	for _, own := range []*chosen{r.head, r.probe} {
-		if own != nil && own.at == c.at {
-			own.addRetry(a)
-			c.tries, d.at = own.tries, own.record
-		}
-	}
-	r.resumed = slices.DeleteFunc(r.resumed, func(p *recorded) bool {
-		if p.entry.Position != c.at {
-			return false
-		}
-		c.tries, d.at = p.entry.Delivery.Attempts, p.at
-		c.addRetry(a)
-		return true
-	})
-}
-
-// keep adds the failed attempt of a retry to a delivery that the queue still has to send. The delivery stays pending,
-// because the queue has not given up, and which may have made another attempt in the meantime.
-func (r *runner) keep(c *chosen) {
-	a := c.tries[len(c.tries)-1]
-	for _, own := range []*chosen{r.head, r.probe} {
-		if own != nil && own.at == c.at {
-			own.addRetry(a)
-			c = own
-		}
-	}
-	for i, p := range r.resumed {
-		if p.entry.Position == c.at {
-			c = &chosen{c.waiting, p.entry.Delivery.Attempts, p.at}
-			c.addRetry(a)
-			r.resumed[i] = r.storePending(c)
-			return
-		}
-	}
-	r.storePending(c)
-}
-
-// end stores the final state of the head or the probe. If there was a probe, end makes it the new head.
-func (r *runner) end(c *chosen, state outbound.State, reason string) {
-	r.storeFinal(c, state, reason)
-	r.forget(c, state)
-}
-
-// forget removes the head or the probe, whose state is final. If there was a probe, forget makes it the new head.
-func (r *runner) forget(c *chosen, state outbound.State) {
-	if r.head, r.probe = r.probe, nil; r.head == c {
-		r.head = nil
-	}
-	if r.commanded() {
-		r.jobs[0].countEnded(c.waiting, state)
-	}
-}
-
-// storeFinal stores the final state of a delivery. If a command has made the delivery for the main queue, the delivery
-// stays delivered, and is not counted and reported again.
-func (r *runner) storeFinal(c *chosen, state outbound.State, reason string) {
-	byCommand := r.e.main.delivered[c.at]
-	again := byCommand != nil && !r.commanded()
-	if again {
-		state, reason = outbound.Delivered, ""
-	}
-	d := r.delivery(c)
-	d.State, d.Reason = state, reason
-	for _, queue := range r.e.commanded() {
-		for _, j := range queue.jobs {
-			j.recordEnd(c)
-		}
-	}
-	for _, command := range r.e.h.orders {
-		delete(command.open, d.ID)
-	}
-	if !r.commanded() {
-		r.count(-1)
-	}
-	e := &outbound.Entry{Delivery: d, Position: c.at}
-	if again {
-		r.save(e, func(int64) { delete(r.delivered, c.at) })
-		return
-	}
-	var stored func(at int64)
-	if byCommand != nil && state == outbound.Delivered {
-		byCommand.entry = e
-		stored = func(at int64) { byCommand.at = at }
-	}
-	r.save(e, stored)
-	r.e.h.owner.n.cfg.Metrics.Ended(subscriber.ChannelWebhook, state)
-	r.e.h.reportEnd(e)
-}
-
-// storePending stores a delivery that is not final, and returns it.
-func (r *runner) storePending(c *chosen) *recorded {
-	d := r.delivery(c)
-	d.State, d.NextAttemptAt = outbound.Pending, r.queue.NextAt
-	if !r.commanded() && r.e.paused() {
-		d.NextAttemptAt = time.Time{} // unknown while the endpoint is paused
-	}
-	p := &recorded{&outbound.Entry{Delivery: d, Position: c.at}, c.record}
-	if r.commanded() {
-		r.jobs[0].command.open[d.ID] = p
-	}
-	r.save(p.entry, func(at int64) { p.at, c.record = at, at })
-	return p
-}
-
-// delivery returns the delivery of an event to the endpoint.
-func (r *runner) delivery(c *chosen) outbound.Delivery {
-	return outbound.Delivery{
-		ID: r.deliveryID(c.waiting), Hospital: c.Hospital, EventID: c.ID, Event: c.Event.Event, Channel: subscriber.ChannelWebhook,
-		EndpointID: r.e.id, OccurredAt: c.OccurredAt, Attempts: c.tries,
-	}
-}
-
-func (r *runner) deliveryID(w *waiting) string {
-	return event.DeliveryID(w.ID, r.e.id, subscriber.ChannelWebhook)
-}
-
-func (r *runner) save(e *outbound.Entry, then func(at int64)) {
-	e.Term = r.e.h.owner.number
-	if r.commanded() {
-		e.Command = r.jobs[0].command.order.Command.ID
-	}
-	r.unsaved++
-	r.e.h.owner.n.cfg.Lists.Delivery(e)
-	r.e.h.owner.append(e, func(at int64) {
-		r.unsaved--
-		if then != nil {
-			then(at)
-		}
-		r.schedule()
-	})
 }
