@@ -51,7 +51,7 @@ type hospital struct {
 	folded    map[string]*foldedEndpoint // states of endpoints in the ledger; used only until resume
 
 	messages          map[string]*message
-	sent              map[string]bool // ids of final messages and of alerts before the restart, so that a repeated step does not send them again
+	sent              map[string]bool // ids of final messages and of alerts before the restart; a repeated step does not send them again
 	orders            map[string]*command
 	commandDeliveries map[string]*recorded // webhook deliveries of commands, by id; used only until resume
 	done              map[string]bool      // ids of finished commands, so that they are not executed again
