@@ -176,7 +176,7 @@ func (n *builder) transfer(t *AppliedEvent) {
 		return
 	case !n.Open: // the admission was never sent (docs/decisions.md#first-message)
 		n.applyDetails(t)
-		if n.Class == 0 {
+		if n.Class == 0 || n.Class == 'P' { // a patient who is transferred has arrived
 			n.Class = 'I'
 		}
 		n.openVisit(t.At)
