@@ -12,9 +12,9 @@ func TestDecisionsOlderStatements(t *testing.T) {
 	at := func(received float64, signals ...sign) acuity.Observation { return clinical(received, 4, signals...) }
 	admitted := message(0, acuity.A01, "LDR:A", "class=I", "O14.1")
 	decide(t, map[string]decision{
-		"a category":                     {say: list(row, at(20, fhr("I").seen(20)), at(25, fhr("III").seen(10))), answers: []string{"", "", "!statement_older"}},
+		"a category":                     {say: list(row, at(20, fhr("I").seen(20)), at(25, fhr("III").seen(10))), answers: []string{"", "!statement_older"}},
 		"of another code":                {say: list(row, at(20, fhr("I").seen(20)), at(25, loinc("11949-4", "", "III").seen(10))), answers: []string{"!statement_older"}},
-		"a score":                        {say: list(row, at(20, mews("2").seen(20)), at(25, mews("6").seen(10))), answers: []string{"", "", "!statement_older"}},
+		"a score":                        {say: list(row, at(20, mews("2").seen(20)), at(25, mews("6").seen(10))), answers: []string{"", "!statement_older"}},
 		"a BMI":                          {say: list(row, at(20, bmi("38").seen(20)), at(25, bmi("44").seen(10))), answers: []string{"!statement_older"}},
 		"a factor":                       {say: list(row, at(20, manual("high-mental-health-hx").off().seen(20)), at(25, manual("high-mental-health-hx").seen(10))), answers: []string{"!statement_older"}},
 		"an end":                         {say: list(row, at(20, manual("env-interpreter").seen(20)), at(25, manual("env-interpreter").off().seen(10))), answers: []string{"!statement_older"}},
@@ -41,7 +41,7 @@ func TestDecisionsOlderStatements(t *testing.T) {
 		"of another infusion":              {say: list(row, resources(20, mag().of("a", 20).since(20).seen(20)), resources(25, mag().of("b", 25).since(10).seen(10))), answers: []string{""}},
 		"of an unknown code":               {say: list(row, at(20, local("X", "1").seen(20)), at(25, local("X", "2").seen(10))), answers: []string{"?X"}},
 		"older diagnoses, that are active": {say: list(admitted, message(20, acuity.A08, "O14.1", "O72.1"), message(25, acuity.A08, "at=10", "O14.1")), answers: []string{""}},
-		"newer diagnoses":                  {say: list(admitted, message(20, acuity.A08, "O72.1"), message(25, acuity.A08, "at=22", "O45.9")), answers: []string{""}},
+		"newer diagnoses":                  {say: list(admitted, message(20, acuity.A08, "O72.1"), message(25, acuity.A08, "at=22", "O45.9")), answers: []string{"-pp-hemorrhage"}},
 	})
 }
 
@@ -51,7 +51,7 @@ func TestDecisionsStatementOwner(t *testing.T) {
 	seen := func(m float64) acuity.Observation { return clinical(25, 4, mews("6").seen(m)) }
 	decide(t, map[string]decision{
 		"she was discharged":       {say: list(came, message(10, acuity.A03), comes, seen(5)), answers: []string{"!patient_left"}},
-		"she moved":                {say: list(came, message(10, acuity.A02, "#5"), comes, seen(5)), answers: []string{""}},
+		"she moved":                {say: list(came, message(10, acuity.A02, "#5"), comes, seen(5)), answers: []string{"+mews-active"}},
 		"she is in the room":       {say: list(came, message(10, acuity.A03), comes, seen(22)), answers: []string{"+mews-active"}},
 		"nobody is in the room":    {say: list(came, message(10, acuity.A03), seen(5)), answers: []string{"!room_not_occupied"}},
 		"of an unknown code":       {say: list(came, message(10, acuity.A03), comes, clinical(25, 4, local("X", "1").seen(5))), answers: []string{"?X"}},
@@ -82,22 +82,22 @@ func TestDecisionsPlacesOfOthers(t *testing.T) {
 		"a number of another unit": {say: list(row, message(1, acuity.A01, "ICU:4", "class=I")), read: []axisReading{{1, "4 30 labor-epidural/0"}}, answers: []string{"!outside_unit"}},
 		"the unit keeps its number": {
 			say:  list(row, message(1, acuity.A01, "LDR:4", "class=I"), message(2, acuity.A01, "v=v2", "ICU:4", "class=I")),
-			read: []axisReading{{2, "4 60 labor-standard/0"}}, answers: []string{"", "!outside_unit"},
+			read: []axisReading{{2, "4 60 labor-standard/0"}}, answers: []string{"+labor-standard -labor-epidural", "!outside_unit"},
 		},
 		"an unknown unit": {
 			say:     list(row, message(1, acuity.A01, "5N:4", "class=I"), message(2, acuity.A08, "5N:4"), message(3, acuity.A01, "v=v2", "5N:4", "class=I")),
 			answers: []string{"+labor-standard -labor-epidural !room_by_number", "", ""},
 		},
-		"a room that no census lists":             {say: list(message(1, acuity.A01, "5N:4", "class=I")), answers: []string{""}},
-		"a unit with a row":                       {say: list(row, mapped(1, acuity.Place{PointOfCare: "5N", Room: "4", HasRoomID: true, RoomID: 4}), message(2, acuity.A01, "5N:4", "class=I")), answers: []string{""}},
+		"a room that no census lists":             {say: list(message(1, acuity.A01, "5N:4", "class=I")), answers: []string{"+labor-standard"}},
+		"a unit with a row":                       {say: list(row, mapped(1, acuity.Place{PointOfCare: "5N", Room: "4", HasRoomID: true, RoomID: 4}), message(2, acuity.A01, "5N:4", "class=I")), answers: []string{"+labor-standard -labor-epidural"}},
 		"a unit that is the area":                 {say: list(census(0, holds(4, "area=5N", "label=4")), message(2, acuity.A01, "5N:4", "class=I")), answers: []string{""}},
 		"a unit that is an area, without a label": {say: list(census(0, holds(4, "area=5N")), message(2, acuity.A01, "5N:4", "class=I")), answers: []string{""}},
-		"one facility":                            {say: list(in("A", message(1, acuity.A01, "LDR:4", "class=I")), in("A", message(2, acuity.A01, "v=v2", "LDR:4:B", "class=I"))), answers: []string{"", ""}},
+		"one facility":                            {say: list(in("A", message(1, acuity.A01, "LDR:4", "class=I")), in("A", message(2, acuity.A01, "v=v2", "LDR:4:B", "class=I"))), answers: []string{"+labor-standard", ""}},
 		"two facilities": {
 			say: list(in("A", message(1, acuity.A01, "LDR:4", "class=I")), in("B", message(2, acuity.A01, "v=v2", "LDR:4", "class=I")),
 				in("B", message(3, acuity.A01, "v=v3", "LDR:4:1", "class=I")), in("B", message(4, acuity.A01, "v=v4", "LDR:5", "class=I"))),
-			answers: []string{"", "!facility_differs", "", ""},
+			answers: []string{"+labor-standard", "!facility_differs", "", "+labor-standard"},
 		},
-		"a facility that is not always sent": {say: list(in("A", message(1, acuity.A01, "LDR:4", "class=I")), message(2, acuity.A01, "v=v2", "LDR:4", "class=I")), answers: []string{"", ""}},
+		"a facility that is not always sent": {say: list(in("A", message(1, acuity.A01, "LDR:4", "class=I")), message(2, acuity.A01, "v=v2", "LDR:4", "class=I")), answers: []string{"+labor-standard", ""}},
 	})
 }
