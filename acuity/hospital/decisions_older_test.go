@@ -27,6 +27,8 @@ func TestDecisionsOlderStatements(t *testing.T) {
 		"than that of a resource":        {say: list(row, resources(20, fhr("I").of("a", 20).seen(20)), at(25, fhr("III").seen(10))), answers: []string{"!statement_older"}},
 		"an older version":               {say: list(row, resources(20, fhr("I").of("a", 20).seen(20)), resources(25, fhr("III").of("a", 10).seen(20))), answers: []string{"!version_older"}},
 		"an older version of a drug":     {say: list(row, resources(20, mag().off().of("a", 20).since(5).seen(20)), resources(25, mag().of("a", 10).since(5).seen(5))), answers: []string{"", "!version_older"}},
+		"an older version, than another": {say: list(row, resources(12, mews("2").of("a", 12).seen(10)), resources(30, mews("2").of("d", 30).seen(30)), resources(40, mews("6").of("a", 11).seen(10))), answers: []string{"!version_older"}},
+		"a version of another time":      {say: list(row, resources(12, mews("2").of("a", 10).seen(10)), resources(30, mews("2").of("d", 30).seen(30)), resources(40, mews("6").of("a", 40).seen(20))), answers: []string{"!statement_older"}},
 		"older diagnoses":                {say: list(admitted, message(20, acuity.A08, "O72.1"), message(25, acuity.A08, "at=10", "O45.9")), answers: []string{"!statement_older"}},
 
 		"with the same meaning":            {say: list(row, at(20, mews("2").seen(20)), at(25, mews("1").seen(2))), answers: []string{""}},
@@ -38,6 +40,8 @@ func TestDecisionsOlderStatements(t *testing.T) {
 		"within one request":               {say: list(row, at(20, fhr("I").seen(20), fhr("III").seen(10))), answers: []string{""}},
 		"of another fetus":                 {say: list(twins, at(20, fhr("I").fetus("B").seen(20)), at(25, fhr("III").fetus("A").seen(10))), answers: []string{"+labor-fhr-cat-iii"}},
 		"that replaces a newer statement":  {say: list(row, resources(20, fhr("I").of("a", 20).seen(20)), resources(25, fhr("III").of("a", 25).seen(10))), answers: []string{"+labor-fhr-cat-iii"}},
+		"a later version":                  {say: list(row, resources(12, fhr("II").of("a", 10).seen(10)), resources(30, fhr("I").of("d", 30).seen(30)), resources(40, fhr("II").of("a", 40).seen(10))), answers: []string{"+labor-fhr-cat-ii", "-labor-fhr-cat-ii", ""}},
+		"a correction":                     {say: list(row, resources(12, mews("2").of("a", 10).seen(10)), resources(30, mews("2").of("d", 30).seen(30)), resources(40, mews("6").of("a", 40).seen(10))), answers: []string{"", "", ""}},
 		"of another infusion":              {say: list(row, resources(20, mag().of("a", 20).since(20).seen(20)), resources(25, mag().of("b", 25).since(10).seen(10))), answers: []string{""}},
 		"of an unknown code":               {say: list(row, at(20, local("X", "1").seen(20)), at(25, local("X", "2").seen(10))), answers: []string{"?X"}},
 		"older diagnoses, that are active": {say: list(admitted, message(20, acuity.A08, "O14.1", "O72.1"), message(25, acuity.A08, "at=10", "O14.1")), answers: []string{""}},
