@@ -53,7 +53,10 @@ func TestDecisionsOlderStatements(t *testing.T) {
 func TestDecisionsStatementOwner(t *testing.T) {
 	came, comes := message(0, acuity.A01, "#4", "class=I"), message(20, acuity.A01, "v=v2", "#4", "class=I")
 	seen := func(m float64) acuity.Observation { return clinical(25, 4, mews("6").seen(m)) }
+	late := clinical(25, 4, mews("2").seen(4), mews("6").seen(5), fhr("III").seen(6), bmi("44").seen(7))
 	decide(t, map[string]decision{
+		"several, once":            {say: list(came, message(10, acuity.A03), comes, late), answers: []string{"!patient_left"}},
+		"that means nothing":       {say: list(came, message(10, acuity.A03), comes, clinical(25, 4, mews("2").seen(5))), answers: []string{""}},
 		"she was discharged":       {say: list(came, message(10, acuity.A03), comes, seen(5)), answers: []string{"!patient_left"}},
 		"she moved":                {say: list(came, message(10, acuity.A02, "#5"), comes, seen(5)), answers: []string{"+mews-active"}},
 		"she is in the room":       {say: list(came, message(10, acuity.A03), comes, seen(22)), answers: []string{"+mews-active"}},

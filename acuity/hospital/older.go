@@ -8,6 +8,7 @@ import (
 	"svc/acuity/charts"
 	"svc/acuity/evidence"
 	"svc/acuity/registry"
+	"svc/acuity/terminology"
 )
 
 // warnOlder is the warning about a statement that changes nothing because a newer one is known.
@@ -167,13 +168,13 @@ func hasOlderDiagnoses(in *registry.Intake, v *registry.Visit, t *adt.AppliedEve
 	})
 }
 
-// warnOfDischarged warns about statements about a room that belong to an earlier patient of the room who has been
-// discharged.
+// warnOfDischarged warns about the first statement about a room that would activate a factor, but belongs to an earlier
+// patient of the room who has been discharged.
 func (k *clinicalIntake) warnOfDischarged(in *registry.Intake) {
 	for i := range in.Statements {
 		h, r := &in.Statements[i], k.Room(in.Observation.Signals[i].Room)
-		if h.Number == 0 || h.Status != acuity.SignalActive || len(h.Matches) == 0 || len(r.Chart.Patients) == 0 ||
-			k.chartOf(&in.Observation.Signals[i], h) != nil {
+		if h.Number == 0 || h.Status != acuity.SignalActive || !slices.ContainsFunc(h.Matches, isActivation) ||
+			len(r.Chart.Patients) == 0 || k.chartOf(&in.Observation.Signals[i], h) != nil {
 			continue
 		}
 		for o := range r.Statements.All {
@@ -182,7 +183,11 @@ func (k *clinicalIntake) warnOfDischarged(in *registry.Intake) {
 			}
 			if v := k.statements.VisitOfStatement(o); v != nil && v.Timeline.ClosedAt != 0 && !v.Timeline.Open {
 				in.Warn("patient_left", registry.ItemPath("signals", i))
+				return
 			}
 		}
 	}
 }
+
+// isActivation reports whether a match activates its factor.
+func isActivation(m terminology.Match) bool { return m.On }
