@@ -150,15 +150,27 @@ func (w *olderStatements) warn(k *clinicalIntake, in *registry.Intake, builder *
 // hasOlderDiagnoses reports whether an event's diagnoses have no effect because an event from an earlier request is
 // newer and its diagnoses contradict all of them.
 func hasOlderDiagnoses(in *registry.Intake, v *registry.Visit, t *adt.AppliedEvent) bool {
-	e := t.Event
-	if t.Disposition != adt.Applied || e.DiagnosisMode == acuity.DiagnosisNone || e.Resource != "" ||
-		!slices.ContainsFunc(v.Timeline.Events, func(o adt.AppliedEvent) bool {
-			return o.Disposition == adt.Applied && o.At > t.At && o.Event.DiagnosisMode != acuity.DiagnosisNone &&
-				o.Event.Resource == "" && !in.HasEvent(o.Event.ID)
-		}) {
+	if !statesDiagnoses(t) || !contradicts(v.Timeline.Diagnoses, t.Event) {
 		return false
 	}
-	current := v.Timeline.Diagnoses
+	for i := range slices.Backward(v.Timeline.Events) {
+		switch o := &v.Timeline.Events[i]; {
+		case o.At <= t.At: // the events are in order
+			return false
+		case statesDiagnoses(o) && !in.HasEvent(o.Event.ID):
+			return true
+		}
+	}
+	return false
+}
+
+// statesDiagnoses reports whether an event from HL7 or JSON has been applied and contains diagnoses.
+func statesDiagnoses(t *adt.AppliedEvent) bool {
+	return t.Disposition == adt.Applied && t.Event.DiagnosisMode != acuity.DiagnosisNone && t.Event.Resource == ""
+}
+
+// contradicts reports whether the current diagnoses of a visit contradict all diagnoses in an event.
+func contradicts(current []adt.CurrentDiagnosis, e *adt.Event) bool {
 	if e.DiagnosisMode == acuity.DiagnosisClear {
 		return len(current) > 0
 	}
