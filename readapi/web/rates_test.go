@@ -73,3 +73,31 @@ func TestHeadIsLikeGet(t *testing.T) {
 		}
 	}
 }
+
+// TestPeopleDoNotSlowDownWalls: requests of people do not count toward the rate of the walls of their hospital.
+func TestPeopleDoNotSlowDownWalls(t *testing.T) {
+	t.Parallel()
+	p, _, wall := withWall(t)
+	ask := func(method, path string, cookie *http.Cookie) int {
+		r, w := httptest.NewRequest(method, path, nil), httptest.NewRecorder()
+		r.Header.Set("Sec-Fetch-Site", "same-origin")
+		r.AddCookie(cookie)
+		p.Router.ServeHTTP(w, r)
+		return w.Code
+	}
+	limited := 0
+	for range 6 {
+		viewer := p.Cookie("north", "usr_viewer")
+		for range 200 {
+			if ask(http.MethodPost, "/app/staffing", viewer) == http.StatusTooManyRequests {
+				limited++
+			}
+		}
+	}
+	if limited == 0 {
+		t.Error("the requests are not beyond the rate of the hospital")
+	}
+	if got := ask(http.MethodGet, "/board", wall); got != http.StatusOK {
+		t.Errorf("the board of a wall: %d", got)
+	}
+}
