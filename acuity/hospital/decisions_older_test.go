@@ -66,11 +66,11 @@ func TestDecisionsStatementOwner(t *testing.T) {
 	})
 }
 
-// TestDecisionsGrownUp covers docs/decisions.md#newborn-or-mother.
-func TestDecisionsGrownUp(t *testing.T) {
+// TestDecisionsAdult covers docs/decisions.md#newborn-or-mother.
+func TestDecisionsAdult(t *testing.T) {
 	registered := message(0, acuity.A01, "LDR:A", "class=I", "newborn")
 	decide(t, visits(map[string]decision{
-		"grown up":    {say: list(registered, message(10, acuity.A08, "type=+")), read: []axisReading{{9, "<LDR:A> 60 nb-stabilization/1"}, {10, "<LDR:A> 60 labor-standard/0"}}},
+		"adult":       {say: list(registered, message(10, acuity.A08, "type=+")), read: []axisReading{{9, "<LDR:A> 60 nb-stabilization/1"}, {10, "<LDR:A> 60 labor-standard/0"}}},
 		"of any type": {say: list(registered, message(10, acuity.A08, "type=R")), read: []axisReading{{10, "<LDR:A> 60 nb-stabilization/1"}}},
 		"born later":  {say: list(message(0, acuity.A01, "LDR:A", "class=I", "type=+"), message(10, acuity.A08, "newborn")), read: []axisReading{{10, "<LDR:A> 60 nb-stabilization/1"}}},
 	}))

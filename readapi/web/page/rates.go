@@ -93,10 +93,10 @@ func (s *Site) LimitPages(w http.ResponseWriter, r *http.Request, session *auth.
 		return false
 	}
 	w.Header().Set("Retry-After", strconv.Itoa(int(math.Ceil(wait.Seconds()))))
-	refresh := 0
 	if isRead(r) {
-		refresh = RefreshSeconds
+		s.writeFault(w, r, http.StatusTooManyRequests, session, "fault.rate", RefreshSeconds)
+	} else {
+		s.ShowFault(w, r, http.StatusTooManyRequests, session, "fault.throttled")
 	}
-	s.writeFault(w, r, http.StatusTooManyRequests, session, "fault.rate", refresh)
 	return true
 }
