@@ -8,7 +8,6 @@ import (
 
 // A census withdraws a time of birth that was sent by mistake (docs/decisions.md#birth-corrections).
 func TestDecisionsBirthWithdrawn(t *testing.T) {
-	list := func(o ...acuity.Observation) []acuity.Observation { return o }
 	row := func(at float64, more ...string) acuity.Observation {
 		return census(at, holds(4, append([]string{"area=LDR"}, more...)...))
 	}

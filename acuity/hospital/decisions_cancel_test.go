@@ -9,7 +9,6 @@ import (
 // TestDecisionsCancelledAdmission: canceling an admission cancels its repetitions, but no other admission
 // (docs/decisions.md#cancelled-admit).
 func TestDecisionsCancelledAdmission(t *testing.T) {
-	list := func(o ...acuity.Observation) []acuity.Observation { return o }
 	const A01, A02, A11 = acuity.A01, acuity.A02, acuity.A11
 	decide(t, visits(map[string]decision{
 		"a pre-admission is canceled": {

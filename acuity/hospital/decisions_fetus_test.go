@@ -10,7 +10,6 @@ import (
 // A statement about one fetus does not affect another fetus, whichever feed sends the statement and whichever feed
 // reports several fetuses.
 func TestDecisionsFetus(t *testing.T) {
-	list := func(o ...acuity.Observation) []acuity.Observation { return o }
 	const (
 		none   = "4 30 labor-epidural/0"
 		two    = "4 60 labor-fhr-cat-ii/2 labor-epidural/0"
@@ -82,7 +81,6 @@ func TestDecisionsFetus(t *testing.T) {
 // The first birth of several ends what concerned the first-born. What concerns a later fetus or the labor counts until
 // every newborn is known, but at most 4 hours longer.
 func TestDecisionsUnbornTwin(t *testing.T) {
-	list := func(o ...acuity.Observation) []acuity.Observation { return o }
 	const (
 		one    = "4 30 labor-epidural/0"
 		twins  = "4 60 labor-multiple-gestation/2 labor-epidural/0"
@@ -149,7 +147,6 @@ func TestDecisionsUnbornTwin(t *testing.T) {
 
 // Retracting a tracing entered in error withdraws only that tracing, so the previous tracing applies.
 func TestDecisionsRetractedTracing(t *testing.T) {
-	list := func(o ...acuity.Observation) []acuity.Observation { return o }
 	const (
 		none  = "4 30 labor-epidural/0"
 		two   = "4 60 labor-fhr-cat-ii/2 labor-epidural/0"
@@ -174,7 +171,6 @@ func TestDecisionsRetractedTracing(t *testing.T) {
 
 // The newest version of a resource applies, regardless of its clinical time.
 func TestDecisionsVersions(t *testing.T) {
-	list := func(o ...acuity.Observation) []acuity.Observation { return o }
 	const (
 		none  = "4 30 labor-epidural/0"
 		bleed = "4 120 high-hemorrhage/4 ~pp-hemorrhage/4 labor-epidural/0"

@@ -79,7 +79,6 @@ func condition(codes ...string) sign {
 // TestDecisionsFHIR covers the decisions on FHIR resources, and on HL7 messages about the same visit
 // (docs/decisions.md#encounter-versions, #two-feeds, #diagnosis-sets, #diagnosis-since, #magnesium-infusion).
 func TestDecisionsFHIR(t *testing.T) {
-	list := func(o ...acuity.Observation) []acuity.Observation { return o }
 	const (
 		ante     = "<ANTE:6> 20 ap-stable/1"
 		inA, inB = "<LDR:A> 60 labor-standard/0", "<LDR:B> 60 labor-standard/0"

@@ -63,7 +63,6 @@ func orders(list []acuity.Observation, f func([]acuity.Observation)) {
 // If senders use several identifiers for one visit, svc joins the events into one visit, in any order of arrival and
 // after a restart.
 func TestDecisionsJoins(t *testing.T) {
-	list := func(o ...acuity.Observation) []acuity.Observation { return o }
 	stay := func(to float64, steps ...acuity.Observation) acuity.Observation { // an Encounter E without a location
 		steps = append(list(message(0, acuity.A01, "class=I")), steps...)
 		if to > 0 {
@@ -259,7 +258,6 @@ func told(say []acuity.Observation) (text string) {
 // The answer to an observation warns if an event could not be joined to a visit, or if a discharge or a cancel had
 // nothing to end or cancel.
 func TestDecisionsJoinsTold(t *testing.T) {
-	list := func(o ...acuity.Observation) []acuity.Observation { return o }
 	const inA, inB = "<LDR:A> 60 labor-standard/0", "<LDR:B> 60 labor-standard/0"
 	admit := message(0, acuity.A01, "p=p1", "LDR:A", "class=I")
 	stay := encounter(0, "E", 0, message(0, acuity.A01, "class=I", "LDR:A"))

@@ -10,7 +10,6 @@ import (
 // A tracing belongs to an unborn baby: Category II and III end at birth, regardless of the feeds
 // that report the tracing and the birth (docs/decisions.md#tracing-ends-at-birth).
 func TestDecisionsTracing(t *testing.T) {
-	list := func(o ...acuity.Observation) []acuity.Observation { return o }
 	const (
 		labor    = "4 30 labor-epidural/0"
 		two      = "4 60 labor-fhr-cat-ii/2 labor-epidural/0"
@@ -67,7 +66,6 @@ func TestDecisionsTracing(t *testing.T) {
 // Some statements end a category, a warning or a score from every source; retracting such a statement restores what it
 // ended (docs/decisions.md#silent-category-iii, #category-i, #bmi-below-limit, #mews-below-limit).
 func TestDecisionsCleared(t *testing.T) {
-	list := func(o ...acuity.Observation) []acuity.Observation { return o }
 	retracted := func(s sign) sign { return s.status(acuity.SignalRetracted) }
 	const (
 		none   = "4 30 labor-epidural/0"

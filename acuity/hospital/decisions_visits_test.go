@@ -37,7 +37,6 @@ func visits(rows map[string]decision) map[string]decision {
 
 // TestDecisionsVisits covers the decisions on visits and ADT events (docs/decisions.md#event-set).
 func TestDecisionsVisits(t *testing.T) {
-	list := func(o ...acuity.Observation) []acuity.Observation { return o }
 	couplet := list( // the baby was 6 h 40 min old when mother and baby came to the ward
 		message(-500, acuity.A01, "LDR:A"), message(-400, acuity.A01, "v=baby", "mother=v1", "LDR:A"),
 		message(0, acuity.A02, "MBU:3"), message(0, acuity.A02, "v=baby", "MBU:3"),
@@ -441,7 +440,6 @@ func labelled(id int32, label string) acuity.CensusRoom {
 // A mother has given birth, wherever her newborn goes. A newborn outside the unit needs no nurse of the unit.
 func TestDecisionsNewbornLeaves(t *testing.T) {
 	const day = 1440
-	list := func(o ...acuity.Observation) []acuity.Observation { return o }
 	mother := message(0, acuity.A01, "LDR:A", "class=I", "O66.41")
 	linked, unlinked := message(8, acuity.A01, "v=n1", "mother=v1", "LDR:A"), message(8, acuity.A01, "v=n1", "newborn", "LDR:A")
 	const alone, couplet = "<LDR:A> 60 pp-immediate-recovery-vag/0", "<LDR:A> 120 nb-stabilization/1 pp-immediate-recovery-vag/0"
