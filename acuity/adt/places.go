@@ -32,13 +32,14 @@ const (
 	areaPostpartum
 	areaObstetric // an unspecified obstetric location
 	areaMedical   // another specialty
+	areaInside    // mothers, beside patients of another specialty
 	areaOutside   // another unit
 	areaCount     // number of areas
 )
 
 var areaNames = [areaCount]string{
 	"unknown", "triage", "operating", "recovery", "labor", "nicu", "intermediate", "nursery",
-	"antepartum", "postpartum", "obstetric", "medical", "outside",
+	"antepartum", "postpartum", "obstetric", "medical", "inside", "outside",
 }
 
 // areaWord is a word that names an area.
@@ -353,9 +354,54 @@ func serviceWord(text string) string {
 // unit. If the name contains neither, known is false.
 func IsOutside(pointOfCare string) (outside, known bool) {
 	b := places()
-	if b.area(pointOfCare, areaTriage, areaObstetric) != areaUnknown {
+	if b.isInside(pointOfCare) {
 		return false, true
 	}
-	outside = b.area(pointOfCare, areaOutside, areaOutside) != areaUnknown
+	outside = b.names(pointOfCare, areaOutside)
 	return outside, outside
+}
+
+// BeginsOutside reports whether a text that names a unit and a room begins with a word for another unit and contains no
+// word for a maternity unit.
+func BeginsOutside(text string) bool {
+	for word := range areaWords(text) {
+		outside, _ := IsOutside(word)
+		return outside && !places().isInside(text) && places().names(text, areaOutside)
+	}
+	return false
+}
+
+// IsMedical reports whether the name of a point of care contains a word for another specialty and no word for a
+// maternity unit.
+func IsMedical(pointOfCare string) bool {
+	b := places()
+	return !b.isInside(pointOfCare) && b.names(pointOfCare, areaMedical)
+}
+
+// isInside reports whether a text contains a word for a maternity unit.
+func (b *placeBook) isInside(text string) bool {
+	return b.area(text, areaTriage, areaObstetric) != areaUnknown || b.area(text, areaInside, areaInside) != areaUnknown
+}
+
+// names reports whether a text contains a word for an area. The first word of "Medical Center" or "Med Ctr", which name
+// a hospital, is not one.
+func (b *placeBook) names(text string, a Area) bool {
+	count, medical := 0, false
+	for word := range areaWords(text) {
+		switch {
+		case b.wordArea(&b.words, word, a, areaCount, a) == a:
+			count++
+			medical = strings.EqualFold(word, "MED") || strings.EqualFold(word, "MEDICAL")
+			continue
+		case medical && isCenter(word):
+			count--
+		}
+		medical = false
+	}
+	return count > 0
+}
+
+// isCenter reports whether a word is "center" or an abbreviation of it.
+func isCenter(word string) bool {
+	return slices.ContainsFunc([]string{"CENTER", "CENTRE", "CTR"}, func(c string) bool { return strings.EqualFold(c, word) })
 }

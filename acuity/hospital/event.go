@@ -276,11 +276,9 @@ func (es *eventStore) addEventRoom(in *registry.Intake, i int, l *acuity.Locatio
 		es.Work.Relabel = true
 		return false
 	}
-	if es.locations.Table.AddUse(*l) {
-		es.Work.TableChanged = true // a room number used by two points of care does not identify a room
-		return true
-	}
-	return false
+	first, changed := es.locations.Table.AddUse(*l)
+	es.Work.TableChanged = es.Work.TableChanged || changed // a room number used by two points of care does not identify a room
+	return first
 }
 
 // appliedEventOf returns an event of the visit together with its disposition, or nil if the visit's timeline does not

@@ -1,6 +1,7 @@
 package location
 
 import (
+	"bytes"
 	"cmp"
 	"maps"
 	"slices"
@@ -21,31 +22,36 @@ type ownRoom struct {
 	id                int32
 }
 
-// AddUse records that an event uses a location, and reports whether the room is new, which means that no earlier
-// event used it. Locations with a room id and locations without a room name are ignored.
-func (t *Table) AddUse(l acuity.Location) bool {
+// AddUse records that an event uses a location. It reports whether the room is new, which means that no earlier event
+// used it, and whether the answers for other locations may have changed. Locations with a room id and locations without
+// a room name are ignored.
+func (t *Table) AddUse(l acuity.Location) (first, changed bool) {
 	l = t.resolveReference(l)
 	room := roomName(&l)
 	if l.HasRoomID || room == "" {
-		return false
+		return false, false
 	}
 	var array [96]byte
 	k := appendKey(array[:0], l.PointOfCare, room)
+	n, number := roomNumber(room)
 	if o := t.own[string(k)]; o != nil {
 		switch order := cmp.Or(cmp.Compare(l.PointOfCare, o.pointOfCare), cmp.Compare(room, o.room)); {
 		case order < 0:
+			if changed = number && l.PointOfCare != o.pointOfCare; changed { // the words of the new spelling may differ
+				t.found, t.points[n] = nil, addPoint(t.points[n], l.PointOfCare)
+			}
 			o.pointOfCare, o.room, o.named = l.PointOfCare, room, 1
 		case order == 0:
 			o.named++
 		}
-		return false
+		return false, changed
 	}
 	t.found = nil
 	if t.own == nil {
 		t.own, t.slots = map[string]*ownRoom{}, map[int32]*ownRoom{}
 		t.names, t.points = map[string]int{}, map[int32][]string{}
 	}
-	if n, ok := roomNumber(room); ok && l.PointOfCare != "" { // a sender without points of care may mean any of them
+	if number && l.PointOfCare != "" { // a sender without points of care may mean any of them
 		t.points[n] = addPoint(t.points[n], l.PointOfCare)
 	}
 	o := &ownRoom{pointOfCare: l.PointOfCare, room: room, named: 1, id: preferredID(k)}
@@ -53,10 +59,10 @@ func (t *Table) AddUse(l acuity.Location) bool {
 	t.names[string(appendFolded(nil, room))]++
 	if t.slots[o.id] != nil || t.hasRoom(o.id) {
 		t.moved = true
-		return true
+		return true, true
 	}
 	t.slots[o.id] = o
-	return true
+	return true, true
 }
 
 // DropUse records that an event with location l was dropped.
@@ -153,14 +159,22 @@ func roomNumber(room string) (int32, bool) {
 	return n, true
 }
 
-// addPoint adds a folded point of care to a list, unless the list contains it.
+// addPoint adds a point of care to a list, unless the list contains it. Of several spellings, the first in lexicographic
+// order is kept.
 func addPoint(list []string, pointOfCare string) []string {
-	var array [96]byte
-	folded := appendFolded(array[:0], pointOfCare)
-	if slices.ContainsFunc(list, func(p string) bool { return p == string(folded) }) {
-		return list
+	i := indexPoint(list, pointOfCare)
+	if i < 0 {
+		return append(list, pointOfCare)
 	}
-	return append(list, string(folded))
+	list[i] = min(list[i], pointOfCare)
+	return list
+}
+
+// indexPoint returns the index of a point of care in a list, or -1 if the list does not contain it.
+func indexPoint(list []string, pointOfCare string) int {
+	var a, b [96]byte
+	folded := appendFolded(a[:0], pointOfCare)
+	return slices.IndexFunc(list, func(p string) bool { return bytes.Equal(appendFolded(b[:0], p), folded) })
 }
 
 // appendFolded appends a name in upper case without spaces.

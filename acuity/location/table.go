@@ -44,7 +44,7 @@ type Table struct {
 	slots  map[int32]*ownRoom  // keyed by id
 	names  map[string]int      // number of ADT rooms, by PV1-3.2
 	moved  bool                // whether the ids must be recomputed
-	points map[int32][]string  // folded points of care by the room number with which events name them
+	points map[int32][]string  // points of care by the room number with which events name them
 	listed map[int32][]string  // the same for the rows that map a number to the room with that id
 
 	stale   bool
@@ -175,7 +175,10 @@ func (t *Table) Resolve(l acuity.Location) Placement {
 		return Placement{InRoom, s.RoomID}
 	}
 	// A location for which the location table has a row belongs to this unit, even if that row names no room.
-	elsewhere := s == nil && t.isElsewhere(cmp.Or(l.PointOfCare, room)) // a FHIR display names both in one text
+	elsewhere := s == nil && t.isElsewhere(l.PointOfCare)
+	if s == nil && l.PointOfCare == "" {
+		elsewhere = adt.BeginsOutside(room) // a FHIR display names both in one text
+	}
 	if id := t.labelled(&l, room, elsewhere); id != noRoom {
 		return Placement{InRoom, id}
 	}
@@ -184,6 +187,9 @@ func (t *Table) Resolve(l acuity.Location) Placement {
 	}
 	if id := t.numbered(&l, room); id != noRoom {
 		return Placement{InRoom, id}
+	}
+	if s == nil && adt.IsMedical(l.PointOfCare) && !t.isArea(l.PointOfCare) {
+		return Placement{Kind: Outside}
 	}
 	if room == "" {
 		return Placement{Kind: WithoutRoom}

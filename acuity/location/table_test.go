@@ -70,6 +70,25 @@ func TestResolve(t *testing.T) {
 		"the same name as a label": {table(func(r *Table) {
 			r.SetRoom(5, "ICU 4", "")
 		}), spot("^ICU 4"), room(5)},
+		"the hospital in the point of care":          {table(), spot("Mercy Medical Center 3W^312"), room(312)},
+		"the same, shorter":                          {table(), spot("L and D Med Ctr^312"), room(312)},
+		"the hospital in the name of the room":       {table(), spot("^St. Mary Medical Center, 3 West, Room 312"), own("", "St. Mary Medical Center, 3 West, Room 312")},
+		"a short name of the hospital":               {table(), spot("^Med Center 3W 312"), own("", "Med Center 3W 312")},
+		"the hospital in a display":                  {table(), acuity.Location{Label: "MedStar Harbor 3W 312"}, own("", "MedStar Harbor 3W 312")},
+		"another unit later in the name of the room": {table(), spot("^Mercy ICU 4"), own("", "Mercy ICU 4")},
+		"women with other patients":                  {table(), spot("3W MED/SURG/WOMEN^312"), room(312)},
+		"women with other patients, shorter":         {table(), spot("3W Women Surg^312"), room(312)},
+		"women's surgery":                            {table(), spot("Womens Surgical^312"), room(312)},
+		"gynecology with mothers":                    {table(), spot("Gyn/Mother-Baby^312"), room(312)},
+		"mothers without a number of the unit":       {table(), spot("Gyn/Mother-Baby^4"), own("Gyn/Mother-Baby", "4")},
+		"medicine with a number of the unit":         {table(), spot("MEDICAL^312"), room(312)},
+		"medicine without a number of the unit":      {table(), spot("MEDICAL^998"), Placement{Kind: Outside}},
+		"a surgery center":                           {table(), spot("Surg Center^312"), Placement{Kind: Outside}},
+		"a medical center's ICU":                     {table(), spot("Mercy Med Center ICU^312"), Placement{Kind: Outside}},
+		"a number that another unit of two words uses, too": {table(func(r *Table) {
+			r.AddUse(spot("MBU^312"))
+			r.AddUse(spot("MAIN ICU^312"))
+		}), spot("MBU^312"), room(312)},
 		"another unit with a row": {table(func(r *Table) {
 			r.SetRows([]*acuity.Place{{PointOfCare: "GYN", Area: "OB"}})
 		}), spot("GYN^312"), room(312)},
@@ -179,6 +198,7 @@ func TestPlaceFoundBefore(t *testing.T) {
 		"a room comes":        {func(*Table) {}, func(r *Table) { r.SetRoom(1, "L1", "") }, spot("LDR^L1")},
 		"a room goes":         {func(r *Table) { r.SetRoom(1, "L1", "") }, func(r *Table) { r.RemoveRoom(1) }, spot("LDR^L1")},
 		"a row comes":         {func(*Table) {}, func(r *Table) { r.SetRows([]*acuity.Place{{PointOfCare: "LDR", Outside: true}}) }, spot("LDR^L1")},
+		"another spelling":    {func(r *Table) { r.SetRoom(12, "", ""); r.AddUse(spot("MBU^12")); r.AddUse(spot("MainICU^12")) }, func(r *Table) { r.AddUse(spot("Main ICU^12")) }, spot("MBU^12")},
 		"another uses a room": {func(r *Table) { r.SetRoom(12, "", ""); r.AddUse(spot("MBU^12")) }, func(r *Table) { r.AddUse(spot("AP^12")) }, spot("MBU^12")},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -242,7 +262,8 @@ func TestRoomsThatCollide(t *testing.T) {
 
 func TestResolveOrderNeverMatters(t *testing.T) {
 	a, b := collision(t)
-	places := []acuity.Location{a, b, spot("MBU^7"), spot("AP^7"), spot("MBU^8"), spot("T^T2"), spot("U^t 2"), spot("ICU^1"), spot("L^LDR1")}
+	places := []acuity.Location{a, b, spot("MBU^7"), spot("AP^7"), spot("MBU^8"), spot("T^T2"), spot("U^t 2"), spot("ICU^1"), spot("L^LDR1"),
+		spot("MAIN ICU^7"), spot("MAINICU^7")}
 	rapid.Check(t, func(t *rapid.T) {
 		steps := []func(*Table){
 			func(r *Table) { r.SetRoom(7, "", "") }, func(r *Table) { r.SetRoom(8, "8", "MBU") },
