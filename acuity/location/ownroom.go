@@ -1,7 +1,6 @@
 package location
 
 import (
-	"bytes"
 	"cmp"
 	"maps"
 	"slices"
@@ -142,39 +141,6 @@ func roomName(l *acuity.Location) string {
 		return l.Label
 	}
 	return l.Room
-}
-
-// roomNumber parses a name as a room id, and reports whether the name is a valid id.
-func roomNumber(room string) (int32, bool) {
-	if room == "" || len(room) > 9 {
-		return 0, false
-	}
-	n := int32(0)
-	for i := range len(room) {
-		if room[i] < '0' || room[i] > '9' {
-			return 0, false
-		}
-		n = n*10 + int32(room[i]-'0')
-	}
-	return n, true
-}
-
-// addPoint adds a point of care to a list, unless the list contains it. Of several spellings, the first in lexicographic
-// order is kept.
-func addPoint(list []string, pointOfCare string) []string {
-	i := indexPoint(list, pointOfCare)
-	if i < 0 {
-		return append(list, pointOfCare)
-	}
-	list[i] = min(list[i], pointOfCare)
-	return list
-}
-
-// indexPoint returns the index of a point of care in a list, or -1 if the list does not contain it.
-func indexPoint(list []string, pointOfCare string) int {
-	var a, b [96]byte
-	folded := appendFolded(a[:0], pointOfCare)
-	return slices.IndexFunc(list, func(p string) bool { return bytes.Equal(appendFolded(b[:0], p), folded) })
 }
 
 // appendFolded appends a name in upper case without spaces.

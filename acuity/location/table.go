@@ -203,45 +203,6 @@ func (t *Table) Resolve(l acuity.Location) Placement {
 	return Placement{InRoom, preferredID(k)}
 }
 
-// numbered returns the room that the number in a location identifies by itself, as a label or as a room id, or noRoom
-// (docs/decisions.md#numeric-rooms). The argument room is the location's room name.
-func (t *Table) numbered(l *acuity.Location, room string) int32 {
-	n, ok := roomNumber(room)
-	if !ok || t.isShared(n, l.PointOfCare) {
-		return noRoom
-	}
-	var array [96]byte
-	if id, labelled := t.byLabel[string(appendFolded(array[:0], room))]; labelled && id != noRoom {
-		return id
-	}
-	// A room number in the location table counts as a room even before a census or a patient makes the room
-	// known, so that the result does not change when the first patient arrives.
-	if t.hasRoom(n) || t.named[n] {
-		return n
-	}
-	return noRoom
-}
-
-// isShared reports whether several points of care of this unit use the room number n, counting the given one.
-func (t *Table) isShared(n int32, pointOfCare string) bool {
-	if len(t.points[n])+len(t.listed[n]) == 0 {
-		return false
-	}
-	var users []string
-	if pointOfCare != "" {
-		users = addPoint(users, pointOfCare)
-	}
-	for _, list := range [...][]string{t.points[n], t.listed[n]} {
-		for _, p := range list {
-			if s := t.rows[string(appendKey(nil, p, "", ""))]; s != nil && s.Outside || s == nil && t.isElsewhere(p) {
-				continue
-			}
-			users = addPoint(users, p)
-		}
-	}
-	return len(users) > 1
-}
-
 // isElsewhere reports whether a point of care has the name of another unit and is not the area of a known room.
 func (t *Table) isElsewhere(pointOfCare string) bool {
 	if outside, _ := adt.IsOutside(pointOfCare); !outside {
@@ -255,17 +216,6 @@ func (t *Table) isArea(pointOfCare string) bool {
 	t.rebuildIndexes()
 	var array [96]byte
 	return t.areas[string(appendFolded(array[:0], pointOfCare))]
-}
-
-// IsByNumber reports whether only its number identifies the room of a location: neither the location table nor the
-// name of the point of care tells whether the point of care belongs to this unit.
-func (t *Table) IsByNumber(l acuity.Location) bool {
-	l = t.resolveReference(l)
-	room := roomName(&l)
-	if _, known := adt.IsOutside(l.PointOfCare); known || l.PointOfCare == "" || l.HasRoomID || t.rowOf(&l) != nil {
-		return false
-	}
-	return t.labelled(&l, room, false) == noRoom && t.numbered(&l, room) != noRoom && !t.isArea(l.PointOfCare)
 }
 
 // labelled returns the known room whose label matches a location, or noRoom if none or several match. The argument

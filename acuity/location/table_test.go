@@ -28,6 +28,11 @@ func TestResolve(t *testing.T) {
 		}
 		return rooms
 	}
+	aliases := func(r *Table) {
+		r.SetRows([]*acuity.Place{
+			{PointOfCare: "LDR", Room: "312", HasRoomID: true, RoomID: 312}, {PointOfCare: "LD", Room: "312", HasRoomID: true, RoomID: 312},
+		})
+	}
 	room := func(id int32) Placement { return Placement{InRoom, id} }
 	own := func(point, name string) Placement { return room(preferredID(appendKey(nil, point, name))) }
 	for name, c := range map[string]struct {
@@ -108,6 +113,24 @@ func TestResolve(t *testing.T) {
 			r.SetRows([]*acuity.Place{{PointOfCare: "AP", Room: "312", HasRoomID: true, RoomID: 312}})
 			r.AddUse(spot("MBU^312"))
 		}), spot("AP^312"), room(312)},
+		"a number without a point of care that two rows map to its room": {table(aliases), spot("^312"), room(312)},
+		"the same, in use": {table(aliases, func(r *Table) {
+			r.AddUse(spot("LDR^312"))
+			r.AddUse(spot("LD^312"))
+		}), spot("^312"), room(312)},
+		"the same, in use by a unit without a row": {table(aliases, func(r *Table) {
+			r.AddUse(spot("MBU^312"))
+			r.AddUse(spot("LD^312"))
+		}), spot("^312"), room(312)},
+		"the same, in use by two units without a row": {table(aliases, func(r *Table) {
+			r.AddUse(spot("MBU^312"))
+			r.AddUse(spot("AP^312"))
+		}), spot("^312"), own("", "312")},
+		"a unit without a row, beside two rows": {table(aliases), spot("MBU^312"), own("MBU", "312")},
+		"a bed without a row, beside a row for the other bed": {table(func(r *Table) {
+			r.SetRows([]*acuity.Place{{PointOfCare: "LDR", Room: "312", Bed: "A", HasRoomID: true, RoomID: 312}})
+			r.AddUse(spot("LDR^312^A"))
+		}), spot("LDR^312^B"), room(312)},
 		"a unit outside before a row for any unit": {table(func(r *Table) {
 			r.SetRows([]*acuity.Place{{PointOfCare: "5N", Outside: true}, {Room: "312", HasRoomID: true, RoomID: 312}})
 		}), spot("5N^312"), Placement{Kind: Outside}},
