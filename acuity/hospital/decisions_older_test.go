@@ -88,6 +88,14 @@ func TestDecisionsPlacesOfOthers(t *testing.T) {
 			say:     list(row, message(1, acuity.A01, "5N:4", "class=I"), message(2, acuity.A08, "5N:4"), message(3, acuity.A01, "v=v2", "5N:4", "class=I")),
 			answers: []string{"+labor-standard -labor-epidural !room_by_number", "", ""},
 		},
+		"a number with a letter": {
+			say: list(census(0, holds(4, "visit=v1", "label=12A", "labor-epidural")), message(1, acuity.A01, "v=v2", "ICU:12A", "class=I")), read: []axisReading{{1, "4 30 labor-epidural/0"}},
+			answers: []string{"!outside_unit"},
+		},
+		"a number with a letter in an unknown unit": {
+			say:     list(census(0, holds(4, "label=12A"), holds(5, "label=20-A")), message(1, acuity.A01, "5N:12A", "class=I"), message(2, acuity.A01, "v=v2", "5N:20:A", "class=I")),
+			answers: []string{"+labor-standard !room_by_number", "+labor-standard !room_by_number"},
+		},
 		"a room that no census lists":             {say: list(message(1, acuity.A01, "5N:4", "class=I")), answers: []string{""}},
 		"a unit with a row":                       {say: list(row, mapped(1, acuity.Place{PointOfCare: "5N", Room: "4", HasRoomID: true, RoomID: 4}), message(2, acuity.A01, "5N:4", "class=I")), answers: []string{""}},
 		"a unit that is the area":                 {say: list(census(0, holds(4, "area=5N", "label=4")), message(2, acuity.A01, "5N:4", "class=I")), answers: []string{""}},

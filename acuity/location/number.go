@@ -3,6 +3,7 @@ package location
 import (
 	"bytes"
 	"slices"
+	"strings"
 
 	"svc/acuity"
 	"svc/acuity/adt"
@@ -62,7 +63,10 @@ func (t *Table) IsByNumber(l acuity.Location) bool {
 	if _, known := adt.IsOutside(l.PointOfCare); known || l.PointOfCare == "" || l.HasRoomID || t.rowOf(&l) != nil {
 		return false
 	}
-	return t.labelled(&l, room, false) == noRoom && t.numbered(&l, room) != noRoom && !t.isArea(l.PointOfCare)
+	if t.isArea(l.PointOfCare) || t.labelled(&l, room, true) != noRoom {
+		return false
+	}
+	return t.labelled(&l, room, false) != noRoom || t.numbered(&l, room) != noRoom
 }
 
 // roomNumber parses a name as a room id, and reports whether the name is a valid id.
@@ -96,4 +100,17 @@ func indexPoint(list []string, pointOfCare string) int {
 	var a, b [96]byte
 	folded := appendFolded(a[:0], pointOfCare)
 	return slices.IndexFunc(list, func(p string) bool { return bytes.Equal(appendFolded(b[:0], p), folded) })
+}
+
+// isNumber reports whether a room name is a number, as in every unit: digits and at most two letters, such as 12A. A bed
+// that follows a hyphen does not matter.
+func isNumber(room string) bool {
+	room, _, _ = strings.Cut(room, "-")
+	letters := 0
+	for i := range len(room) {
+		if c := room[i] | 0x20; c >= 'a' && c <= 'z' {
+			letters++
+		}
+	}
+	return room != "" && room[0] >= '0' && room[0] <= '9' && letters <= 2
 }

@@ -219,8 +219,9 @@ func (t *Table) isArea(pointOfCare string) bool {
 }
 
 // labelled returns the known room whose label matches a location, or noRoom if none or several match. The argument
-// room is the location's room name. If the point of care has the name of another unit, elsewhere is true, and a number
-// must match together with the point of care. For a label that is only a number, see numbered.
+// room is the location's room name. If the point of care has the name of another unit, elsewhere is true, and a number,
+// even with letters (see isNumber), must match together with the point of care. For a label that is only digits, see
+// numbered.
 func (t *Table) labelled(l *acuity.Location, room string, elsewhere bool) int32 {
 	t.rebuildIndexes()
 	var array [96]byte
@@ -237,17 +238,18 @@ func (t *Table) labelled(l *acuity.Location, room string, elsewhere bool) int32 
 	if room == "" {
 		return lookUp(t.byLabel, l.PointOfCare)
 	}
-	_, number := roomNumber(room)
+	_, bare := roomNumber(room)
+	byName := !elsewhere || !isNumber(room)
 	// The most specific label is tried first: a bed is a separate room only if a label says so
 	// (docs/decisions.md#beds).
 	if l.Bed != "" {
-		if id := lookUp(t.byLabel, l.Label); id != noRoom { // the FHIR display name, including the bed (docs/decisions.md#several-locations)
+		if id := lookUp(t.byLabel, l.Label); id != noRoom && (byName || !isNumber(l.Label)) { // the FHIR display name, including the bed (docs/decisions.md#several-locations)
 			return id
 		}
 		if id := lookUp(t.byArea, l.PointOfCare, room, "-", l.Bed); id != noRoom {
 			return id
 		}
-		if id := lookUp(t.byLabel, room, "-", l.Bed); id != noRoom && !(number && elsewhere) {
+		if id := lookUp(t.byLabel, room, "-", l.Bed); id != noRoom && byName {
 			return id
 		}
 	}
@@ -257,7 +259,7 @@ func (t *Table) labelled(l *acuity.Location, room string, elsewhere bool) int32 
 	if id := lookUp(t.byArea, l.PointOfCare, room); id != noRoom {
 		return id
 	}
-	if number {
+	if bare || !byName {
 		return noRoom
 	}
 	return lookUp(t.byLabel, room)

@@ -28,6 +28,13 @@ func TestResolve(t *testing.T) {
 		}
 		return rooms
 	}
+	lettered := func(r *Table) {
+		r.SetRoom(4, "12A", "")
+		r.SetRoom(5, "ICU 14B", "")
+		r.SetRoom(6, "16", "GYN")
+		r.SetRoom(12, "20-WIN", "")
+		r.SetRoom(13, "3 West", "")
+	}
 	aliases := func(r *Table) {
 		r.SetRows([]*acuity.Place{
 			{PointOfCare: "LDR", Room: "312", HasRoomID: true, RoomID: 312}, {PointOfCare: "LD", Room: "312", HasRoomID: true, RoomID: 312},
@@ -40,32 +47,41 @@ func TestResolve(t *testing.T) {
 		place acuity.Location
 		want  Placement
 	}{
-		"nothing":                              {table(), acuity.Location{}, Placement{}},
-		"facility alone":                       {table(), acuity.Location{Facility: "CANARY"}, Placement{}},
-		"room id wins (H18)":                   {table(), acuity.Location{HasRoomID: true, RoomID: 55, Room: "LDR04"}, room(55)},
-		"label is the room":                    {table(), spot("L&D^ldr 04"), room(1)},
-		"label is point of care and room":      {table(), spot("MBU^12"), room(7)},
-		"label is room and bed":                {table(), spot("MBU^20^A"), room(8)},
-		"another bed is not that room":         {table(), spot("MBU^20^B"), own("MBU", "20")},
-		"label alone":                          {table(), acuity.Location{Label: "LDR04"}, room(1)},
-		"area of the census and label":         {table(), spot("HROB^Suite"), room(11)},
-		"a label that two rooms have":          {table(), spot("XX^Suite"), own("XX", "Suite")},
-		"point of care as label (P3)":          {table(), spot("OBOR"), room(9)},
-		"point of care only (P3)":              {table(), spot("L&D"), Placement{Kind: WithoutRoom}},
-		"numeric room that is known":           {table(), spot("MBU^312"), room(312)},
-		"numeric room that is not":             {table(), spot("MBU^313"), own("MBU", "313")},
-		"beds never split a room (P2)":         {table(), spot("MBU^313^B"), own("MBU", "313")},
-		"case and spaces aside":                {table(), spot("mbu^ 313"), own("MBU", "313")},
-		"another unit (X5)":                    {table(), spot("ICU^4"), Placement{Kind: Outside}},
-		"another unit without room":            {table(), spot("ICU"), Placement{Kind: Outside}},
-		"NICU is none of them":                 {table(), spot("NICU^4"), own("NICU", "4")},
-		"nor is an obstetric emergency room":   {table(), spot("OB-ED^4"), own("OB-ED", "4")},
-		"ED is":                                {table(), spot("ED^4"), Placement{Kind: Outside}},
-		"EDGE is not":                          {table(), spot("EDGE^4"), own("EDGE", "4")},
-		"MEDSURG is":                           {table(), spot("MEDSURG^4"), Placement{Kind: Outside}},
-		"a number of the unit in another unit": {table(), spot("ICU^312"), Placement{Kind: Outside}},
-		"the same with a bed":                  {table(), spot("ICU^20^A"), Placement{Kind: Outside}},
-		"a label of the unit in another unit":  {table(), spot("ICU^LDR04"), room(1)},
+		"nothing":                                          {table(), acuity.Location{}, Placement{}},
+		"facility alone":                                   {table(), acuity.Location{Facility: "CANARY"}, Placement{}},
+		"room id wins (H18)":                               {table(), acuity.Location{HasRoomID: true, RoomID: 55, Room: "LDR04"}, room(55)},
+		"label is the room":                                {table(), spot("L&D^ldr 04"), room(1)},
+		"label is point of care and room":                  {table(), spot("MBU^12"), room(7)},
+		"label is room and bed":                            {table(), spot("MBU^20^A"), room(8)},
+		"another bed is not that room":                     {table(), spot("MBU^20^B"), own("MBU", "20")},
+		"label alone":                                      {table(), acuity.Location{Label: "LDR04"}, room(1)},
+		"area of the census and label":                     {table(), spot("HROB^Suite"), room(11)},
+		"a label that two rooms have":                      {table(), spot("XX^Suite"), own("XX", "Suite")},
+		"point of care as label (P3)":                      {table(), spot("OBOR"), room(9)},
+		"point of care only (P3)":                          {table(), spot("L&D"), Placement{Kind: WithoutRoom}},
+		"numeric room that is known":                       {table(), spot("MBU^312"), room(312)},
+		"numeric room that is not":                         {table(), spot("MBU^313"), own("MBU", "313")},
+		"beds never split a room (P2)":                     {table(), spot("MBU^313^B"), own("MBU", "313")},
+		"case and spaces aside":                            {table(), spot("mbu^ 313"), own("MBU", "313")},
+		"another unit (X5)":                                {table(), spot("ICU^4"), Placement{Kind: Outside}},
+		"another unit without room":                        {table(), spot("ICU"), Placement{Kind: Outside}},
+		"NICU is none of them":                             {table(), spot("NICU^4"), own("NICU", "4")},
+		"nor is an obstetric emergency room":               {table(), spot("OB-ED^4"), own("OB-ED", "4")},
+		"ED is":                                            {table(), spot("ED^4"), Placement{Kind: Outside}},
+		"EDGE is not":                                      {table(), spot("EDGE^4"), own("EDGE", "4")},
+		"MEDSURG is":                                       {table(), spot("MEDSURG^4"), Placement{Kind: Outside}},
+		"a number of the unit in another unit":             {table(), spot("ICU^312"), Placement{Kind: Outside}},
+		"the same with a bed":                              {table(), spot("ICU^20^A"), Placement{Kind: Outside}},
+		"a label of the unit in another unit":              {table(), spot("ICU^LDR04"), room(1)},
+		"a number with a letter in another unit":           {table(lettered), spot("ICU^12A"), Placement{Kind: Outside}},
+		"the same in a maternity unit":                     {table(lettered), spot("LDR^12a"), room(4)},
+		"the same with the unit in the label":              {table(lettered), spot("ICU^14B"), room(5)},
+		"the same with the unit as the area":               {table(lettered), spot("GYN^16"), room(6)},
+		"a room and bed with letters in another unit":      {table(lettered), spot("ICU^20^WIN"), Placement{Kind: Outside}},
+		"the same in one text":                             {table(lettered), spot("ICU^20-WIN"), Placement{Kind: Outside}},
+		"the same in a maternity unit, in one text":        {table(lettered), spot("LDR^20-WIN"), room(12)},
+		"the same as a display":                            {table(lettered), acuity.Location{PointOfCare: "ICU", Room: "20", Bed: "WIN", Label: "20-WIN"}, Placement{Kind: Outside}},
+		"a name that begins with a number in another unit": {table(lettered), spot("ICU^3 West"), room(13)},
 		"another unit that is an area of the census": {table(func(r *Table) {
 			r.SetRoom(5, "5", "GYN")
 			r.SetRoom(6, "", "GYN")
@@ -347,6 +363,24 @@ func TestPrimaryBySite(t *testing.T) {
 	}
 	if got := choose(acuity.Location{HasRoomID: true, RoomID: 7}); got.Factor.ID() != "labor-standard" || got.Assumed {
 		t.Errorf("by room id: %+v", got)
+	}
+}
+
+// Only the number identifies a room if the point of care is unknown, even if a letter or a bed belongs to the number.
+func TestIsByNumber(t *testing.T) {
+	var table Table
+	table.SetRoom(4, "12A", "")
+	table.SetRoom(5, "20-A", "AP2")
+	table.SetRoom(6, "6N 7", "")
+	table.SetRoom(7, "Sky", "")
+	table.SetRows([]*acuity.Place{{PointOfCare: "7N", Area: "OB"}})
+	for place, want := range map[string]bool{
+		"5N^4": true, "5N^12A": true, "5N^20^A": true, "5N^20-A": true, "^12A": false, "LDR^12A": false, "7N^12A": false, "6N^7": false,
+		"AP2^20^A": false, "AP2^12A": false, "5N^20^B": false, "5N^13A": false, "5N^Sky": false, "5N": false, "ICU^12A": false, "MEDICAL^12A": true,
+	} {
+		if got := table.IsByNumber(spot(place)); got != want {
+			t.Errorf("%s: %v, want %v", place, got, want)
+		}
 	}
 }
 
