@@ -120,7 +120,7 @@ func (es *eventStore) storeEvent(in *registry.Intake, i int, e *acuity.Event, v 
 	es.IndexKnown(v)
 	es.nameVisit(v, stored.Encounter)
 	es.RecordFact(v)
-	if es.locations.IsNewFacility(stored.Place) || es.locations.IsNewFacility(stored.Prior) {
+	if es.locations.IsNewFacility(stored.Place) {
 		in.Warn("facility_differs", in.EventPath(i))
 	}
 	es.locations.Locate(stored.Place, 1)
