@@ -32,6 +32,9 @@ func (t *Table) numbered(l *acuity.Location, room string) int32 {
 // care that rows map to the room with that number are names of one user, which a location without a point of care may
 // mean.
 func (t *Table) isShared(n int32, pointOfCare string) bool {
+	if len(t.points[n])+len(t.listed[n]) == 0 {
+		return false
+	}
 	var users []string
 	if pointOfCare != "" && indexPoint(t.listed[n], pointOfCare) < 0 {
 		users = append(users, pointOfCare)

@@ -243,7 +243,8 @@ func (t *Table) labelled(l *acuity.Location, room string, elsewhere bool) int32 
 	// The most specific label is tried first: a bed is a separate room only if a label says so
 	// (docs/decisions.md#beds).
 	if l.Bed != "" {
-		if id := lookUp(t.byLabel, l.Label); id != noRoom && (byName || !isNumber(l.Label)) { // the FHIR display name, including the bed (docs/decisions.md#several-locations)
+		// the FHIR display name, including the bed (docs/decisions.md#several-locations)
+		if id := lookUp(t.byLabel, l.Label); id != noRoom && (byName || !isNumber(l.Label)) {
 			return id
 		}
 		if id := lookUp(t.byArea, l.PointOfCare, room, "-", l.Bed); id != noRoom {

@@ -301,8 +301,10 @@ func TestRoomsThatCollide(t *testing.T) {
 
 func TestResolveOrderNeverMatters(t *testing.T) {
 	a, b := collision(t)
-	places := []acuity.Location{a, b, spot("MBU^7"), spot("AP^7"), spot("MBU^8"), spot("T^T2"), spot("U^t 2"), spot("ICU^1"), spot("L^LDR1"),
-		spot("MAIN ICU^7"), spot("MAINICU^7")}
+	places := []acuity.Location{
+		a, b, spot("MBU^7"), spot("AP^7"), spot("MBU^8"), spot("T^T2"), spot("U^t 2"), spot("ICU^1"), spot("L^LDR1"),
+		spot("MAIN ICU^7"), spot("MAINICU^7"),
+	}
 	rapid.Check(t, func(t *rapid.T) {
 		steps := []func(*Table){
 			func(r *Table) { r.SetRoom(7, "", "") }, func(r *Table) { r.SetRoom(8, "8", "MBU") },
