@@ -154,7 +154,7 @@ type Event struct {
 	Prior     Location // PV1-6; for a cancel-transfer, the destination of the canceled transfer
 
 	Class         byte             // PV1-2: I O E P R B N …; 0 if not given
-	AdmissionType byte             // PV1-4: L labor and delivery, N newborn, + grown up according to PID-7 …; 0 if not given
+	AdmissionType byte             // PV1-4: L labor and delivery, N newborn, + older than 8 years according to PID-7 …; 0 if not given
 	Service       string           // PV1-10, a code, upper case, or `""` to delete it
 	Newborn       bool             // whether the event marks a newborn: class N, PV1-4 N, PV2-36 Y, or an age under 28 days at At
 	Babies        uint8            // birth order (PID-25), at least 2 if PID-24 marks a multiple birth; 0 if not given

@@ -52,7 +52,9 @@ func (a *acts) setSettings(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 		if slices.ContainsFunc(answer.Warnings, isUnchanged) {
-			answer.Version = &before.Version
+			if answer.DryRun = o.Act != nil && o.Act.DryRun; !answer.DryRun {
+				answer.Version = &before.Version
+			}
 			httpapi.OK(w, r, answer)
 			return
 		}
@@ -60,9 +62,8 @@ func (a *acts) setSettings(w http.ResponseWriter, r *http.Request) {
 	if answer.acted, ok = a.perform(w, r, o, in, settingsSet, o.Hospital); !ok {
 		return
 	}
-	if !same || !answer.DryRun { // a new version, although the switches, which the processor compares, may be the same
-		answer.Warnings = slices.DeleteFunc(answer.Warnings, isUnchanged)
-	}
+	// The settings get a new version, although the switches, which the processor compares, may be the same.
+	answer.Warnings = slices.DeleteFunc(answer.Warnings, isUnchanged)
 	if !answer.DryRun && !a.setHospital(w, r, &hospital, &answer) {
 		a.recordNotDone(r, o, settingsSet, o.Hospital)
 		return
@@ -73,13 +74,13 @@ func (a *acts) setSettings(w http.ResponseWriter, r *http.Request) {
 // isUnchanged reports whether a warning says that an act changes nothing.
 func isUnchanged(w warning) bool { return w.Code == hospital.ReasonUnchanged }
 
-// mayBeUnchanged reports whether an act that sets all settings again, in the given version, may have no effect. It is
-// neither a dry run, which never has an effect, nor does it require a different version.
+// mayBeUnchanged reports whether an act that sets all settings again, in the given version, may have no effect: the
+// settings have been set before, and the act does not require a different version.
 func mayBeUnchanged(act *acuity.Act, version int64) bool {
 	if act == nil {
 		return version > 0
 	}
-	return version > 0 && !act.DryRun && (act.Expect == acuity.ExpectSome || act.Expect == version || act.Expect == acuity.ExpectAnything)
+	return version > 0 && (act.Expect == acuity.ExpectSome || act.Expect == version || act.Expect == acuity.ExpectAnything)
 }
 
 // findUnchanged returns the effects that the switches would have. They include the warning unchanged if the switches of

@@ -83,6 +83,7 @@ func TestSettingsThatAreTheSame(t *testing.T) {
 		"another time zone":                {body: `{"timezone":"America/Denver","staffingFromRoster":true}`, status: 200},
 		"another time zone, as a dry run":  {body: `{"timezone":"America/Denver","staffingFromRoster":true}`, query: "dryRun=true", status: 200},
 		"incomplete":                       {body: body, incomplete: true, status: 200},
+		"incomplete, as a dry run":         {body: body, query: "dryRun=true", incomplete: true, status: 200},
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := open(t)
@@ -130,5 +131,26 @@ func TestSettingsThatAreTheSame(t *testing.T) {
 				t.Errorf("the version in the register is not the current one: %d %s", again.status, again.raw)
 			}
 		})
+	}
+}
+
+// TestFirstSettingsAreAChange: settings that equal the defaults get a version if they have never been set, so neither
+// the request nor its dry run says that they are unchanged.
+func TestFirstSettingsAreAChange(t *testing.T) {
+	d := open(t)
+	d.administer()
+	d.unit()
+	kept := &tenants{hospital: access.Hospital{ID: "stmary", Zone: "America/Chicago"}}
+	d.config.Settings = kept
+	d.Handler = mounted(d.config)
+	for _, query := range []string{"dryRun=true", "", "dryRun=true"} {
+		set := kept.hospital.Version > 0
+		r := request("", strings.NewReader(`{"timezone":"America/Chicago"}`), "Authorization", "Bearer "+adminToken)
+		r.Method, r.URL.Path, r.URL.RawQuery = http.MethodPut, "/api/admin/settings", query
+		a := d.do(t, r)
+		dry, null := strings.Contains(a.raw, `"dryRun":true`), strings.Contains(a.raw, `"version":null`)
+		if a.status != 200 || strings.Contains(a.raw, `"code":"unchanged"`) != set || dry != (query != "") || null != dry {
+			t.Errorf("%q: %d %s", query, a.status, a.raw)
+		}
 	}
 }

@@ -2,6 +2,7 @@ package notifier
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"time"
 
@@ -44,7 +45,7 @@ func (r *runner) choose(before *waiting) *chosen {
 	switch {
 	case w == nil:
 		return nil
-	case r.commanded():
+	case r.isCommanded():
 		return &chosen{w, r.jobs[0].tries[w.at], nothing}
 	}
 	for i, p := range r.resumed {
@@ -59,13 +60,13 @@ func (r *runner) choose(before *waiting) *chosen {
 // unsubscribed is the reason of a delivery that was canceled because its event no longer matches the endpoint's filters.
 const unsubscribed = "unsubscribed"
 
-// wants reports whether the queue still has to send its head or its probe: the endpoint wants the event or, in a queue
-// for commands, the command has not ended.
+// wants reports whether the queue still has to send its head or its probe: the endpoint wants the event, and no command
+// has delivered it, or, in a queue for commands, the command has not ended.
 func (r *runner) wants(hook *subscriber.Webhook, w *waiting) bool {
-	if r.commanded() {
+	if r.isCommanded() {
 		return !r.jobs[0].command.over
 	}
-	return wants(hook, w)
+	return wants(hook, w) && r.delivered[w.at] == nil
 }
 
 // dropUnwanted cancels the deliveries of the head and the probe if they are not wanted anymore. Those of a command have
@@ -75,7 +76,8 @@ func (r *runner) dropUnwanted() {
 		if c == nil || r.wants(r.hook, c.waiting) {
 			return false
 		}
-		if !r.commanded() {
+		// The final state of a probe that a command has delivered is stored again when the head ends.
+		if !r.isCommanded() && (c == r.head || r.delivered[c.at] == nil) {
 			r.storeFinal(c, outbound.Cancelled, unsubscribed)
 		}
 		return true
@@ -101,7 +103,7 @@ func (r *runner) cancelResumed(through int64, reason string) {
 // starts after the cursor, and moves the cursor past events that the endpoint does not want. The result is nil if
 // there is no next event or if events are still being read.
 func (r *runner) after(before *waiting) *waiting {
-	if r.commanded() {
+	if r.isCommanded() {
 		return r.nextOfJob(before)
 	}
 	h, from := r.e.h, r.queue.Cursor
@@ -113,11 +115,14 @@ func (r *runner) after(before *waiting) *waiting {
 			if w.at <= from {
 				continue
 			}
-			if wants(r.hook, w) {
+			if r.mustSend(w) {
 				return w
 			}
 			if before == nil {
 				r.queue.Skip(w.at)
+				if d := r.delivered[w.at]; d != nil {
+					r.storeFinal(&chosen{w, d.entry.Delivery.Attempts, d.at}, outbound.Delivered, "")
+				}
 			}
 		}
 		return nil
@@ -132,7 +137,7 @@ func (r *runner) after(before *waiting) *waiting {
 		}
 		from = max(from, r.readTo-1)
 		if before != nil {
-			if w := r.ahead; w != nil && w.at > before.at && wants(r.hook, w) {
+			if w := r.ahead; w != nil && w.at > before.at && r.mustSend(w) {
 				return w
 			}
 			from = max(from, r.aheadTo-1)
@@ -155,7 +160,7 @@ func (r *runner) after(before *waiting) *waiting {
 // hospital after the cursor. An event that the ledger has not yet acknowledged does not count, because its offset
 // will be after the current end of the ledger.
 func (r *runner) idle() bool {
-	return r.head == nil && !r.busy && r.queue.Cursor+1 >= r.e.h.floor && len(r.e.h.after(r.queue.Cursor)) == 0
+	return r.head == nil && r.sending == nil && r.queue.Cursor+1 >= r.e.h.floor && len(r.e.h.after(r.queue.Cursor)) == 0
 }
 
 // dropRead removes the events up to and including the given offset from the events that were read from the ledger.
@@ -185,8 +190,8 @@ func (r *runner) startRead(from int64) {
 // offset. The event is needed for a probe. The search keeps only that event in memory, because many events that the
 // endpoint does not want may precede it.
 func (r *runner) startLookingAhead(from int64) {
-	hook := r.hook
-	r.readLedger(from, 1, func(w *waiting) bool { return wants(hook, w) }, func(list []*waiting, to int64) {
+	hook, delivered := r.hook, maps.Clone(r.delivered)
+	r.readLedger(from, 1, func(w *waiting) bool { return wants(hook, w) && delivered[w.at] == nil }, func(list []*waiting, to int64) {
 		r.aheadTo = to
 		if len(list) > 0 {
 			r.ahead = list[0]
@@ -265,7 +270,7 @@ func (r *runner) trimRead(list []*waiting, to int64) ([]*waiting, int64) {
 	}
 	wanted := 0
 	for i, w := range list {
-		if !wants(r.hook, w) {
+		if !r.mustSend(w) {
 			continue // kept, because filters apply when an event is sent
 		}
 		if wanted++; wanted == 2 { //nolint:mnd // the head and the probe

@@ -1,6 +1,7 @@
 package notifier
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"time"
@@ -31,11 +32,13 @@ type command struct {
 	at      int64 // ledger offset of the command's record
 	written time.Time
 	over    bool
-	open    map[string]*pending // webhook deliveries that the command has not ended, by id
+	queue   *runner              // queue that executes the command; nil: none yet
+	why     string               // once the command is over: the reason of the deliveries that it cancels
+	pending map[string]*recorded // webhook deliveries that the command has not ended, by id
 }
 
 func newCommand(h *hospital, at int64, o *outbound.Order) *command {
-	return &command{h: h, order: *o, at: at, open: map[string]*pending{}}
+	return &command{h: h, order: *o, at: at, pending: map[string]*recorded{}}
 }
 
 // addCommand starts a new command.
@@ -112,19 +115,29 @@ func (c *command) finish(reason string) {
 		return
 	}
 	c.over = true
-	why := reasonStopped
-	if reason == reasonEndpoint || reason == deleted {
-		why = deleted
+	c.why = cmp.Or(reason, reasonStopped)
+	if reason == reasonEndpoint {
+		c.why = deleted
 	}
-	for _, p := range slices.SortedFunc(maps.Values(c.open), byPosition) {
-		c.h.cancel(p, why)
+	for _, p := range slices.SortedFunc(maps.Values(c.pending), byPosition) {
+		if c.isSending(p) { // counted and reported when the attempt ends
+			c.h.storeCancelled(p.entry, c.why)
+		} else {
+			c.h.cancel(p, c.why)
+		}
 	}
-	c.open = nil
+	c.pending = nil
 	c.order.Progress.Done, c.order.Progress.Reason = true, reason
 	c.order.Progress.Stopped = reason == reasonStopped
 	delete(c.h.orders, c.order.Command.ID)
 	c.h.done[c.order.Command.ID] = true
 	c.write()
+}
+
+// isSending reports whether an attempt of the command to make a delivery is in flight.
+func (c *command) isSending(d *recorded) bool {
+	r := c.queue
+	return r != nil && r.sending != nil && r.jobs[0].command == c && r.deliveryID(r.sending.waiting) == d.entry.Delivery.ID
 }
 
 // test sends a ping or a sample to an endpoint, or a test message to a recipient.
@@ -195,7 +208,7 @@ func (c *command) retry() {
 			at := found.Position
 			tries := map[int64][]sending.Attempt{at: found.Delivery.Attempts}
 			e := h.endpoints[found.Delivery.EndpointID]
-			e.addJob(&e.second, &job{command: c, once: true, tries: tries, list: []int64{at}})
+			e.addJob(&e.retries, &job{command: c, once: true, tries: tries, list: []int64{at}})
 		}
 	})
 }
@@ -240,7 +253,7 @@ func (c *command) stop() {
 	other.finish(reasonStopped)
 	c.finish("")
 	for _, e := range c.h.endpoints {
-		for _, r := range e.commanded() {
+		for _, r := range e.commandQueues() {
 			r.schedule()
 		}
 	}

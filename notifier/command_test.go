@@ -411,6 +411,11 @@ func TestReplayToAFailingEndpointEnds(t *testing.T) {
 					if got := r.lists.states(); !maps.Equal(got, want) {
 						t.Errorf("states %v, want %v", got, want)
 					}
+					for _, d := range r.lists.deliveries {
+						if d.State == outbound.Cancelled && d.Reason != tt.reason {
+							t.Errorf("%+v", d)
+						}
+					}
 					r.end()
 				})
 			})

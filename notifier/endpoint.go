@@ -25,13 +25,14 @@ type endpoint struct {
 	gone    bool
 	enabled bool
 
-	main   runner
-	second *runner
-	tests  *runner
+	main    runner
+	retries *runner
+	tests   *runner
 
-	recordAt  int64 // ledger offset of the queue's record
-	recordSet time.Time
-	reported  outbound.Health
+	recordAt      int64 // ledger offset of the queue's record
+	recordSet     time.Time
+	deliveriesSet time.Time // when rewriteDeliveries was last called
+	reported      outbound.Health
 }
 
 // newEndpoint returns an endpoint with its state from the ledger. If known is nil, the ledger has no state for the
@@ -39,8 +40,8 @@ type endpoint struct {
 // endpoint later than of that event.
 func newEndpoint(h *hospital, hook *subscriber.Webhook, known *foldedEndpoint) *endpoint {
 	now := h.owner.n.clock.readTime()
-	e := &endpoint{h: h, id: hook.ID, recordAt: h.owner.end}
-	e.main.e, e.main.hook = e, hook
+	e := &endpoint{h: h, id: hook.ID, recordAt: h.owner.end, deliveriesSet: now}
+	e.main.e, e.main.hook, e.main.delivered = e, hook, map[int64]*recorded{}
 	if known == nil {
 		e.main.queue.Cursor = -1
 		e.write()
@@ -56,6 +57,12 @@ func newEndpoint(h *hospital, hook *subscriber.Webhook, known *foldedEndpoint) *
 		e.write()
 	}
 	e.recordSet = now
+	for at, d := range known.delivered {
+		if at > r.Cursor {
+			e.main.delivered[at] = d
+			delete(known.open, at)
+		}
+	}
 	var attempts []sending.Attempt
 	var position int64
 	if head := known.head(); head != nil {
@@ -87,7 +94,7 @@ func (e *endpoint) updateSettings(hook *subscriber.Webhook) {
 	if e.main.queue.Disabled == "" {
 		e.version = hook.Version
 	}
-	if r := &e.main; e.paused() != wasPaused && !r.busy && r.head != nil && len(r.head.tries) > 0 {
+	if r := &e.main; e.paused() != wasPaused && r.sending == nil && r.head != nil && len(r.head.tries) > 0 {
 		r.storePending(r.head) // the time of the next attempt has changed
 	}
 	e.main.schedule()
@@ -101,21 +108,21 @@ func (e *endpoint) paused() bool { return !e.enabled || e.main.queue.Disabled !=
 // remove ends the queues permanently: an attempt in flight finishes, and pending events are canceled.
 func (e *endpoint) remove() {
 	e.gone = true
-	var done []int64 // offsets of events whose records contain attempts
-	for _, c := range []*chosen{e.main.head, e.main.probe} {
-		if c != nil {
-			done = append(done, c.at)
-		}
-	}
+	done := slices.Collect(maps.Keys(e.main.delivered)) // offsets of events whose records contain attempts
 	e.h.owner.n.timers.stop(&e.main.timer)
-	if r := &e.main; !r.busy && r.head != nil {
-		r.storeFinal(r.head, outbound.Cancelled, deleted)
-		if r.probe != nil {
-			r.storeFinal(r.probe, outbound.Cancelled, deleted)
+	for _, c := range []*chosen{e.main.head, e.main.probe} {
+		switch {
+		case c == nil:
+			continue
+		case c != e.main.sending:
+			e.main.storeFinal(c, outbound.Cancelled, deleted)
+		case e.main.delivered[c.at] == nil:
+			e.h.storeCancelled(&outbound.Entry{Delivery: e.main.delivery(c), Position: c.at}, deleted)
 		}
-		r.head, r.probe = nil, nil
+		done = append(done, c.at)
 	}
-	for _, r := range e.commanded() {
+	e.main.head, e.main.probe = nil, nil
+	for _, r := range e.commandQueues() {
 		e.h.owner.n.timers.stop(&r.timer)
 		for _, j := range r.jobs {
 			j.command.finish(deleted)
@@ -154,21 +161,52 @@ func (e *endpoint) write() {
 
 // low returns the oldest ledger offset that a restore needs for the main queue.
 func (e *endpoint) low() int64 {
-	low := e.recordAt
+	least := e.recordAt
 	for _, c := range []*chosen{e.main.head, e.main.probe} {
 		if c != nil {
-			low = min(low, c.record)
+			least = min(least, c.record)
 		}
 	}
 	for _, p := range e.main.resumed {
-		low = min(low, p.at)
+		least = min(least, p.at)
 	}
-	return low
+	for _, d := range e.main.delivered {
+		least = min(least, d.at)
+	}
+	return least
 }
 
-// commanded returns the queues that send what commands request.
-func (e *endpoint) commanded() (list []*runner) {
-	for _, r := range []*runner{e.second, e.tests} {
+// rewriteDeliveries appends the records of the main queue's deliveries to the ledger again, so that a restore can start
+// at a later offset although the endpoint is disabled or has been failing for a long time.
+func (e *endpoint) rewriteDeliveries(now time.Time) {
+	e.deliveriesSet = now
+	r := &e.main
+	for _, c := range []*chosen{r.head, r.probe} {
+		if c != nil && c.record != nothing && c != r.sending && r.delivered[c.at] == nil {
+			r.storePending(c)
+		}
+	}
+	for _, d := range slices.SortedFunc(maps.Values(r.delivered), byPosition) {
+		e.rewriteRecord(d)
+	}
+	for _, p := range r.resumed {
+		e.rewriteRecord(p)
+	}
+}
+
+// rewriteRecord appends the last record of a delivery to the ledger again.
+func (e *endpoint) rewriteRecord(d *recorded) {
+	if d.entry == nil || d.at == nothing { // not stored yet
+		return
+	}
+	again := *d.entry
+	again.Term = e.h.owner.number
+	e.h.owner.append(&again, func(at int64) { d.at = at })
+}
+
+// commandQueues returns the queues that send what commands request.
+func (e *endpoint) commandQueues() (list []*runner) {
+	for _, r := range []*runner{e.retries, e.tests} {
 		if r != nil {
 			list = append(list, r)
 		}
@@ -219,7 +257,7 @@ func (e *endpoint) reportNotice(now time.Time, v endpointqueue.Verdict) bool {
 
 func (e *endpoint) close() {
 	e.h.owner.n.timers.stop(&e.main.timer)
-	for _, r := range e.commanded() {
+	for _, r := range e.commandQueues() {
 		e.h.owner.n.timers.stop(&r.timer)
 	}
 	e.main.count(-e.main.backlog)

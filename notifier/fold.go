@@ -110,7 +110,8 @@ func (f *fold) endpoint(h *hospital, endpoint string) *foldedEndpoint {
 	l := h.folded[endpoint]
 	if l == nil {
 		l = &foldedEndpoint{
-			record: outbound.EndpointQueue{Hospital: h.id, Endpoint: endpoint, Cursor: -1}, at: -1, open: map[int64]*pending{},
+			record: outbound.EndpointQueue{Hospital: h.id, Endpoint: endpoint, Cursor: -1}, at: -1,
+			open: map[int64]*recorded{}, delivered: map[int64]*recorded{},
 		}
 		h.folded[endpoint] = l
 	}
@@ -135,21 +136,27 @@ func (f *fold) applyDelivery(offset int64, e *outbound.Entry) {
 		return
 	}
 	if d.State != outbound.Pending {
-		delete(h.asked, d.ID)
+		delete(h.commandDeliveries, d.ID)
 		if d.Event == outbound.Alert {
 			one := endOfAlert(e)
 			f.recordEnded(h, offset, &one)
 		}
 	}
+	l := f.endpoint(h, d.EndpointID)
 	if e.Command != "" { // the entry does not belong to the main queue
-		if d.State == outbound.Pending {
-			h.asked[d.ID] = &pending{e, offset}
+		switch d.State { //nolint:exhaustive // other states do not concern the main queue
+		case outbound.Pending:
+			h.commandDeliveries[d.ID] = &recorded{e, offset}
+		case outbound.Delivered:
+			delete(l.open, e.Position)
+			if e.Position > l.record.Cursor {
+				l.delivered[e.Position] = &recorded{e, offset}
+			}
 		}
 		return
 	}
-	l := f.endpoint(h, d.EndpointID)
 	if d.State == outbound.Pending {
-		l.open[e.Position] = &pending{e, offset}
+		l.open[e.Position] = &recorded{e, offset}
 		return
 	}
 	l.ended = max(l.ended, e.Position)

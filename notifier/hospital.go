@@ -1,7 +1,6 @@
 package notifier
 
 import (
-	"cmp"
 	"maps"
 	"slices"
 	"sort"
@@ -51,11 +50,11 @@ type hospital struct {
 	endpoints map[string]*endpoint
 	folded    map[string]*foldedEndpoint // states of endpoints in the ledger; used only until resume
 
-	messages map[string]*message
-	sent     map[string]bool // ids of final messages and of alerts before the restart, so that a repeated step does not send them again
-	orders   map[string]*command
-	asked    map[string]*pending // webhook deliveries of commands, by id; used only until resume
-	done     map[string]bool     // ids of finished commands, so that they are not executed again
+	messages          map[string]*message
+	sent              map[string]bool // ids of final messages and of alerts before the restart; a repeated step does not send them again
+	orders            map[string]*command
+	commandDeliveries map[string]*recorded // webhook deliveries of commands, by id; used only until resume
+	done              map[string]bool      // ids of finished commands, so that they are not executed again
 
 	recordAt  int64     // ledger offset of the hospital's HospitalState, or of its first event; -1: none
 	recordSet time.Time // when the record at recordAt was passed to the ledger
@@ -77,20 +76,14 @@ type hospital struct {
 type foldedEndpoint struct {
 	record outbound.EndpointQueue
 	at     int64
-	open   map[int64]*pending // by position of the event
-	ended  int64              // greatest position of an event whose state is final
+	open   map[int64]*recorded // pending deliveries, by position of the event
+	ended  int64               // greatest position of an event whose state is final
+	// delivered are the deliveries after the cursor that commands have made, by position of the event.
+	delivered map[int64]*recorded
 }
-
-// pending is a webhook delivery whose last record says that it is pending.
-type pending struct {
-	entry *outbound.Entry
-	at    int64 // ledger offset of the record
-}
-
-func byPosition(a, b *pending) int { return cmp.Compare(a.entry.Position, b.entry.Position) }
 
 // head returns the first pending delivery after the cursor, or nil if there is none.
-func (l *foldedEndpoint) head() (first *pending) {
+func (l *foldedEndpoint) head() (first *recorded) {
 	for at, p := range l.open {
 		if at > l.record.Cursor && (first == nil || at < first.entry.Position) {
 			first = p
@@ -104,7 +97,7 @@ func newHospital(owner *ownership, id string) *hospital {
 		owner: owner, id: id, floor: owner.floor, ids: map[string]bool{}, recordAt: -1, handed: nothing,
 		endpoints: map[string]*endpoint{}, folded: map[string]*foldedEndpoint{},
 		messages: map[string]*message{}, sent: map[string]bool{}, orders: map[string]*command{}, done: map[string]bool{},
-		asked: map[string]*pending{},
+		commandDeliveries: map[string]*recorded{},
 	}
 }
 
@@ -121,14 +114,14 @@ func (h *hospital) resume() {
 	for _, l := range h.messages {
 		l.resume()
 	}
-	for _, p := range slices.SortedFunc(maps.Values(h.asked), byPosition) {
+	for _, p := range slices.SortedFunc(maps.Values(h.commandDeliveries), byPosition) {
 		if c := h.orders[p.entry.Command]; c != nil {
-			c.open[p.entry.Delivery.ID] = p
+			c.pending[p.entry.Delivery.ID] = p
 		} else { // the process died after the end of the command
 			h.cancel(p, reasonStopped)
 		}
 	}
-	h.asked = nil
+	h.commandDeliveries = nil
 	for _, c := range slices.SortedFunc(maps.Values(h.orders), func(a, b *command) int { return int(a.at - b.at) }) {
 		c.run()
 	}
@@ -279,67 +272,38 @@ const nothing = int64(1<<63 - 1)
 
 // low returns the oldest ledger offset that a restore needs for this hospital.
 func (h *hospital) low() int64 {
-	low := min(h.oldestAsked(), h.handed)
+	least := min(h.oldestAsked(), h.handed)
 	if h.recordAt >= 0 {
-		low = min(low, h.recordAt)
+		least = min(least, h.recordAt)
 	}
 	for _, at := range h.unsaved {
-		low = min(low, at)
+		least = min(least, at)
 	}
 	for _, e := range h.endpoints {
-		low = min(low, e.low())
+		least = min(least, e.low())
 	}
 	for _, l := range h.messages {
-		low = min(low, l.at)
+		least = min(least, l.at)
 	}
 	for _, c := range h.orders {
-		low = min(low, c.at)
-		for _, p := range c.open {
-			low = min(low, p.at)
+		least = min(least, c.at)
+		for _, p := range c.pending {
+			least = min(least, p.at)
 		}
 	}
-	return low
+	return least
 }
 
 // oldestAsked returns the ledger offset of the oldest entry that the next step of [People] will process.
 func (h *hospital) oldestAsked() int64 {
-	low := nothing
+	least := nothing
 	if len(h.unseen) > 0 {
-		low = h.unseen[0].at
+		least = h.unseen[0].at
 	}
 	for i := range h.ended {
-		low = min(low, h.ended[i].at)
+		least = min(least, h.ended[i].at)
 	}
-	return low
-}
-
-// cancel ends a pending delivery that is not the head or the probe of a queue.
-func (h *hospital) cancel(p *pending, reason string) {
-	e := *p.entry
-	e.Term = h.owner.number
-	e.Delivery.State, e.Delivery.Reason, e.Delivery.NextAttemptAt = outbound.Cancelled, reason, time.Time{}
-	n := h.owner.n
-	n.cfg.Metrics.Ended(subscriber.ChannelWebhook, outbound.Cancelled)
-	n.cfg.Lists.Delivery(&e)
-	h.owner.append(&e, nil)
-	h.reportEnd(&e)
-}
-
-// reportEnd passes the final state of an alert to a webhook to [People].
-func (h *hospital) reportEnd(e *outbound.Entry) {
-	if h.owner.n.cfg.People == nil || e.Delivery.Event != outbound.Alert {
-		return
-	}
-	h.ended = append(h.ended, ended{h.owner.end, endOfAlert(e)})
-	h.consider()
-}
-
-// endOfAlert returns what [People] needs of the final record of an alert to a webhook. It does not end the command that
-// caused the delivery, and omits the attempts, because there may be many such records.
-func endOfAlert(e *outbound.Entry) outbound.Entry {
-	one := *e
-	one.Command, one.Delivery.Attempts = "", nil
-	return one
+	return least
 }
 
 // write stores the HospitalState, and then calls stored unless it is nil.
@@ -374,6 +338,9 @@ func (h *hospital) rewrite(now time.Time) {
 	for _, e := range h.endpoints {
 		if now.Sub(e.recordSet) >= rewriteAge {
 			e.write()
+		}
+		if now.Sub(e.deliveriesSet) >= rewriteAge {
+			e.rewriteDeliveries(now)
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package notifier_test
 
 import (
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -84,3 +85,23 @@ func (nothing) Accepted(time.Duration, string) {}
 func (nothing) Decided(string) {}
 
 func (nothing) Waiting(subscriber.Channel, int) {}
+
+// figures counts the deliveries that have ended.
+type figures struct {
+	nothing
+	mu    sync.Mutex
+	ended map[outbound.State]int
+}
+
+func (f *figures) Ended(_ subscriber.Channel, state outbound.State) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.ended[state]++
+}
+
+// states returns the number of deliveries that have ended, by state.
+func (f *figures) states() map[outbound.State]int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return maps.Clone(f.ended)
+}

@@ -58,11 +58,11 @@ func (o *ownership) addChanges(all []Change, through int64, behind bool) {
 // needed: the record of a queue or a hospital, a pending message or command, or the input of a step whose result is
 // not stored yet.
 func (o *ownership) low() int64 {
-	low := o.end
+	least := o.end
 	for _, h := range o.hospitals {
-		low = min(low, h.low())
+		least = min(least, h.low())
 	}
-	return low
+	return least
 }
 
 // append passes an entry to the ledger and does not wait. Once the ledger has stored the entry, the loop calls the

@@ -44,6 +44,11 @@ func (h *hospital) consider() {
 	for _, id := range slices.Sorted(maps.Keys(h.messages)) {
 		happening.Waiting = append(happening.Waiting, h.messages[id].entry)
 	}
+	for _, id := range slices.Sorted(maps.Keys(h.endpoints)) {
+		if e := h.endpoints[id]; e.paused() && e.main.sending == nil { // an attempt in flight may still be accepted
+			happening.Paused = append(happening.Paused, id)
+		}
+	}
 	handed := h.ended
 	h.commands, h.ended, h.notices = nil, nil, nil
 	go func() {
@@ -98,7 +103,11 @@ func (h *hospital) applyStep(s Step, seen int, traceparent string, notices []Not
 	}
 	for _, d := range s.Decisions {
 		n.cfg.Metrics.Decided(d.Reason)
-		n.log.Info("alert decided", "hospital", h.id, "reason", d.Reason, "tier", d.Tier)
+		about := []any{"hospital", h.id, "reason", d.Reason, "tier", d.Tier}
+		if d.Delivery != "" {
+			about = append(about, "recipient", d.Recipient, "delivery", d.Delivery)
+		}
+		n.log.Info("alert decided", about...)
 	}
 	for _, id := range s.Supersede {
 		if m := h.messages[id]; m != nil {

@@ -78,6 +78,7 @@ type Happening struct {
 	Ended    []outbound.Entry   // messages, and alerts to webhooks, that became final since the previous Step or, after a restart, before
 	Waiting  []outbound.Entry   // e-mails and SMS that are not final yet
 	Notices  []Notice           // notices about endpoints since the previous Step
+	Paused   []string           // ids of the endpoints to which nothing is sent until they are enabled again
 }
 
 // LevelChange is one committed change of a level.
@@ -117,8 +118,10 @@ type Step struct {
 
 // Decision is the reason why people were alerted or not, for logs and metrics.
 type Decision struct {
-	Reason string // one of a fixed set, because it is a metric label
-	Tier   string
+	Reason    string // one of a fixed set, because it is a metric label
+	Tier      string
+	Recipient string // for the log, if the decision is about one delivery, with the id in Delivery; "": it is not
+	Delivery  string
 }
 
 // Answer is the result of a command in the Happening.

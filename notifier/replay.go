@@ -2,11 +2,11 @@ package notifier
 
 import (
 	"slices"
+	"time"
 
 	"svc/internal/outbound"
 	"svc/internal/outbound/sending"
 	"svc/internal/outbound/subscriber"
-	"svc/notifier/endpointqueue"
 	"svc/notifier/event"
 )
 
@@ -76,7 +76,7 @@ func (c *command) replay() {
 			return
 		}
 		c.write()
-		e.addJob(&e.second, j)
+		e.addJob(&e.retries, j)
 	})
 }
 
@@ -109,6 +109,7 @@ func (e *endpoint) addJob(queue **runner, j *job) {
 		*queue = &runner{e: e}
 	}
 	(*queue).jobs = append((*queue).jobs, j)
+	j.command.queue = *queue
 	(*queue).schedule()
 }
 
@@ -123,7 +124,10 @@ func (r *runner) nextOfJob(before *waiting) *waiting {
 			}
 			j.command.finish("")
 			r.jobs = r.jobs[1:]
-			r.queue = endpointqueue.Queue{Slow: r.queue.Slow}
+			r.queue.Reset()
+			if r == r.e.tests {
+				r.queue.NextAt = time.Time{} // a person waits for the next test
+			}
 			r.e.h.owner.n.timers.stop(&r.timer)
 			continue
 		}
@@ -171,6 +175,16 @@ func (j *job) read(r *runner) {
 			r.schedule()
 		})
 	})
+}
+
+// recordEnd records that a delivery has ended, for whatever reason, if its event belongs to the job.
+func (j *job) recordEnd(c *chosen) {
+	if _, ours := j.tries[c.at]; ours {
+		j.tries[c.at] = c.tries
+	}
+	if _, ours := j.ended[c.at]; ours {
+		j.ended[c.at] = true
+	}
 }
 
 // countEnded counts a delivery of the job whose state has become final.

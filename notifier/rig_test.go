@@ -49,6 +49,7 @@ type rig struct {
 	people   notifier.People
 	texts    sending.Sender // sends SMS
 	limits   notifier.Limits
+	figures  *figures
 	skew     atomic.Int64 // error of the system clock, in nanoseconds
 	log      bytes.Buffer
 
@@ -64,7 +65,7 @@ type rig struct {
 
 func newRig(t testing.TB) *rig {
 	return &rig{
-		t: t, ledger: newMemory(), settings: &hooks{all: map[string]map[string]*subscriber.Webhook{}},
+		t: t, ledger: newMemory(), figures: &figures{ended: map[outbound.State]int{}}, settings: &hooks{all: map[string]map[string]*subscriber.Webhook{}},
 		receiver: &receiver{answer: map[string]func(sending.Message) sending.Result{}},
 		lists:    &deliveryList{deliveries: map[string]outbound.Delivery{}, health: map[string]outbound.Health{}, progress: map[string]outbound.Progress{}},
 		versions: map[string]int64{}, mark: notifier.Mark{Offset: -1},
@@ -108,7 +109,7 @@ func (r *rig) start() {
 	r.t.Helper()
 	r.n = notifier.New(notifier.Config{
 		Settings: r.settings, Ledger: r.ledger, LedgerID: "L", Partition: func(string) int32 { return 0 }, Lists: r.lists, People: r.people,
-		Metrics: nothing{}, Limits: r.limits,
+		Metrics: r.figures, Limits: r.limits,
 		Senders: map[subscriber.Channel]sending.Sender{subscriber.ChannelWebhook: r.receiver, subscriber.ChannelSMS: r.texts},
 		Log:     slog.New(slog.NewTextHandler(&r.log, nil)), Now: func() time.Time { return time.Now().Add(time.Duration(r.skew.Load())) },
 	})

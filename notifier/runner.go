@@ -2,28 +2,13 @@ package notifier
 
 import (
 	"math/rand/v2"
-	"slices"
 	"time"
 
 	"svc/internal/outbound"
 	"svc/internal/outbound/sending"
 	"svc/internal/outbound/subscriber"
 	"svc/notifier/endpointqueue"
-	"svc/notifier/event"
 )
-
-// chosen is an event that a queue has begun to send, with the attempts so far.
-type chosen struct {
-	*waiting
-	tries  []sending.Attempt
-	record int64 // ledger offset of its pending delivery; nothing: none
-}
-
-// addRetry adds an attempt that a retry has made.
-func (c *chosen) addRetry(a sending.Attempt) {
-	a.N = nextAttempt(c.tries)
-	c.tries = kept(append(slices.Clip(c.tries), a))
-}
 
 // runner sends the events of one queue sequentially. The main runner sends the hospital's events after its cursor;
 // the others send the events of their jobs.
@@ -33,14 +18,18 @@ type runner struct {
 	queue endpointqueue.Queue
 	timer timer
 
-	busy    bool // whether an attempt is in flight
-	queued  bool // whether the attempt waits in notifier.queue
-	unsaved int  // number of outcomes that the ledger has not acknowledged
+	sending *chosen // the event of the attempt in flight; nil: none is
+	queued  bool    // whether the attempt waits in notifier.queue
+	unsaved int     // number of outcomes that the ledger has not acknowledged
 
 	head  *chosen // the next event to finish; nil: not picked yet
 	probe *chosen // the event after the head, sent while the head fails
 
-	resumed []*pending // deliveries that were pending before the restart and have not been picked yet, in the order of their events
+	resumed []*recorded // deliveries that were pending before the restart and have not been picked yet, in the order of their events
+
+	// delivered are the deliveries that commands have made for the main queue, by ledger offset of the event. The queue
+	// does not send these events again. A delivery is removed once the ledger has a record that moves the cursor past it.
+	delivered map[int64]*recorded
 
 	own     []*waiting // events read back from the ledger, older than those in memory
 	readTo  int64      // ledger offset up to which own is complete
@@ -52,8 +41,8 @@ type runner struct {
 	jobs []*job // of commands
 }
 
-// commanded reports whether the queue sends what commands request.
-func (r *runner) commanded() bool { return r != &r.e.main }
+// isCommanded reports whether the queue sends what commands request.
+func (r *runner) isCommanded() bool { return r != &r.e.main }
 
 // count adds to the number of waiting events.
 func (r *runner) count(more int) {
@@ -78,11 +67,11 @@ func (r *runner) handleEvent(w *waiting) {
 func (r *runner) schedule() {
 	owner := r.e.h.owner
 	n := owner.n
-	if r.busy || r.queued || owner.stopping || r.e.gone || r.unsaved >= n.cfg.Limits.Unsaved {
+	if r.sending != nil || r.queued || owner.stopping || r.e.gone || r.unsaved >= n.cfg.Limits.Unsaved {
 		return
 	}
 	hook, ok := n.cfg.Settings.Webhook(r.e.h.id, r.e.id)
-	if !ok || !r.commanded() && r.e.paused() {
+	if !ok || !r.isCommanded() && r.e.paused() {
 		n.timers.stop(&r.timer)
 		return
 	}
@@ -111,7 +100,7 @@ func (r *runner) schedule() {
 }
 
 func (r *runner) rate() float64 {
-	if r.commanded() {
+	if r.isCommanded() {
 		return r.hook.RatePerSecond / 2 // half the rate, in addition to the full rate of the main queue
 	}
 	return r.hook.RatePerSecond
@@ -119,7 +108,7 @@ func (r *runner) rate() float64 {
 
 // until returns the instant at which an event expires.
 func (r *runner) until(w *waiting) time.Time {
-	if r.commanded() {
+	if r.isCommanded() {
 		return r.jobs[0].command.order.Command.At.Add(endpointqueue.Expiry)
 	}
 	return w.OccurredAt.Add(endpointqueue.Expiry)
@@ -134,10 +123,10 @@ func (r *runner) attempt(c *chosen) *task {
 		message: func() (sending.Message, bool) {
 			n := r.e.h.owner.n
 			hook, ok := n.cfg.Settings.Webhook(r.e.h.id, r.e.id)
-			if !ok || r.e.gone || c != r.head && c != r.probe || !r.wants(hook, c.waiting) || !r.commanded() && r.e.paused() {
+			if !ok || r.e.gone || c != r.head && c != r.probe || !r.wants(hook, c.waiting) || !r.isCommanded() && r.e.paused() {
 				return sending.Message{}, false
 			}
-			r.hook, r.queued, r.busy = hook, false, true
+			r.hook, r.queued, r.sending = hook, false, c
 			began = n.clock.readTime()
 			r.queue.Begin(began, r.rate())
 			return sending.Message{
@@ -157,7 +146,7 @@ func (r *runner) attempt(c *chosen) *task {
 // traceparent returns the trace of an attempt, or "" if a command caused the attempt, because such an attempt belongs
 // to no request.
 func (r *runner) traceparent(w *waiting) string {
-	if r.commanded() {
+	if r.isCommanded() {
 		return ""
 	}
 	return w.Traceparent
@@ -178,10 +167,10 @@ func nextAttempt(tries []sending.Attempt) int {
 
 // handleResult stores the outcome of an attempt and schedules the next attempt.
 func (r *runner) handleResult(c *chosen, began time.Time, result sending.Result) {
-	r.busy = false
+	r.sending = nil
 	owner := r.e.h.owner
 	n := owner.n
-	if owner.gone || r.commanded() && len(r.jobs) == 0 {
+	if owner.gone || r.isCommanded() && len(r.jobs) == 0 {
 		return
 	}
 	now := n.clock.readTime()
@@ -191,61 +180,70 @@ func (r *runner) handleResult(c *chosen, began time.Time, result sending.Result)
 	v := r.queue.End(now, c.at, r.until(c.waiting), result, rand.Float64()) //nolint:gosec // only for jitter
 	n.cfg.Metrics.Attempt(subscriber.ChannelWebhook, result.Class, result.Took, traceID(r.traceparent(c.waiting)))
 	r.line(c.waiting, &a)
-	if result.Class == sending.ClassInterrupted {
+	if result.Class != sending.ClassInterrupted {
+		c.tries = kept(append(c.tries, a))
+	}
+	if v.State == outbound.Delivered {
+		n.cfg.Metrics.Accepted(now.Sub(c.OccurredAt), traceID(r.traceparent(c.waiting)))
+	}
+	over := r.isCommanded() && r.jobs[0].command.over
+	switch {
+	case r.e.gone && !r.isCommanded(): // remove has stored that the delivery is canceled
+		if v.State != outbound.Delivered {
+			v.State, v.Reason = outbound.Cancelled, deleted
+		}
+		r.storeFinal(c, v.State, v.Reason)
+		return
+	case result.Class == sending.ClassInterrupted && (!over || r.jobs[0].once):
 		r.schedule()
 		return
 	}
-	if r.e.gone && v.State == outbound.Pending {
-		v.State, v.Reason = outbound.Cancelled, deleted
-	}
-	if r.commanded() && r.jobs[0].once && v.State == outbound.Pending {
+	if r.isCommanded() && r.jobs[0].once && v.State == outbound.Pending {
 		v.State, v.Reason = outbound.Failed, string(result.Class)
 		r.queue.Skip(c.at)
 	}
-	if r.commanded() && result.Class == sending.ClassGone {
-		delete(r.jobs[0].command.open, r.deliveryID(c.waiting)) // stored below, with this attempt
+	if r.isCommanded() && result.Class == sending.ClassGone {
+		delete(r.jobs[0].command.pending, r.deliveryID(c.waiting)) // stored below, with this attempt
 		r.jobs[0].command.finish(endpointqueue.Gone)
+		over = true
 	}
-	over := r.commanded() && r.jobs[0].command.over
 	if over && v.State == outbound.Pending {
-		v.State, v.Reason = outbound.Cancelled, reasonStopped
+		v.State, v.Reason = outbound.Cancelled, r.jobs[0].command.why
 	}
-	c.tries = kept(append(c.tries, a))
 	main := &r.e.main
-	if all := main.resumed; r.commanded() && len(all) > 0 && all[0].entry.Position == c.at && main.head == nil && !main.reading {
-		// The queue need not read the event again.
-		main.head, main.resumed = &chosen{c.waiting, all[0].entry.Delivery.Attempts, all[0].at}, all[1:]
+	if r.isCommanded() && v.State == outbound.Delivered && main.mustSend(c.waiting) {
+		main.recordDelivered(c, a)
+		defer main.schedule()
 	}
 	switch {
-	case r.commanded() && v.State == outbound.Failed && main.mustSend(c.waiting):
+	case r.isCommanded() && v.State == outbound.Failed && main.mustSend(c.waiting):
 		main.keep(c)
 		r.forget(c, v.State)
-	case r.commanded() && v.State == outbound.Delivered && main.head != nil && main.head.at == c.at && !main.busy:
-		main.queue.Skip(c.at)
-		main.head.addRetry(a)
-		main.end(main.head, v.State, "")
-		r.forget(c, v.State)
-		main.schedule()
+	case v.State == outbound.Pending && !r.isCommanded() && r.delivered[c.at] != nil: // a command has delivered the event in the meantime
+		again := *r.delivered[c.at].entry
+		again.Delivery.Attempts = c.tries
+		r.delivered[c.at].entry = &again
 	case v.Passed:
-		r.end(r.head, outbound.Poison, "passed")
+		if !over { // otherwise, the command has canceled the delivery of the head
+			r.end(r.head, outbound.Poison, "passed")
+		}
 		r.end(c, outbound.Delivered, "")
 	case over && v.State == outbound.Cancelled:
 		if !r.jobs[0].ended[c.at] {
 			r.storeFinal(c, v.State, v.Reason)
 		}
-	case probe && r.e.gone:
-		r.end(r.head, outbound.Cancelled, deleted)
-		r.end(c, v.State, v.Reason)
 	case v.State != outbound.Pending && !probe:
 		r.end(c, v.State, v.Reason)
-	case r.commanded() && r.jobs[0].ended[c.at]: // the delivery keeps its state until it ends again
+	case r.isCommanded() && r.jobs[0].ended[c.at]: // the delivery keeps its state until it ends again
 	default:
 		r.storePending(c)
 	}
-	if v.State == outbound.Delivered {
-		n.cfg.Metrics.Accepted(now.Sub(c.OccurredAt), traceID(r.traceparent(c.waiting)))
+	if !r.isCommanded() && v.State == outbound.Pending && r.e.paused() {
+		// Nothing is sent until the endpoint is enabled again, so an alert is undelivered.
+		r.e.h.askPeople = true
+		r.e.h.consider()
 	}
-	if !r.commanded() && !r.e.gone && (failing || v.State != outbound.Delivered) {
+	if !r.isCommanded() && (failing || v.State != outbound.Delivered) {
 		if !r.e.reportNotice(now, v) {
 			r.e.write()
 		}
@@ -265,96 +263,4 @@ func (r *runner) line(w *waiting, a *sending.Attempt) {
 		"hospital", r.e.h.id, "endpoint", r.e.id, "host", r.e.host,
 		"delivery", r.deliveryID(w), "event", w.Event.Event, "attempt", a.N,
 		"class", a.Class, "status", a.Status, "ms", a.Took.Milliseconds(), "next_at", r.queue.NextAt)
-}
-
-// mustSend reports whether the queue still has to send an event that a retry has sent.
-func (r *runner) mustSend(w *waiting) bool {
-	return w.at > r.queue.Cursor && !r.e.gone && wants(r.hook, w)
-}
-
-// keep adds the failed attempt of a retry to a delivery that the queue still has to send. The delivery stays pending,
-// because the queue has not given up, and which may have made another attempt in the meantime.
-func (r *runner) keep(c *chosen) {
-	a := c.tries[len(c.tries)-1]
-	for _, own := range []*chosen{r.head, r.probe} {
-		if own != nil && own.at == c.at {
-			own.addRetry(a)
-			c = own
-		}
-	}
-	r.storePending(c)
-}
-
-// end stores the final state of the head or the probe. If there was a probe, end makes it the new head.
-func (r *runner) end(c *chosen, state outbound.State, reason string) {
-	r.storeFinal(c, state, reason)
-	r.forget(c, state)
-}
-
-// forget removes the head or the probe, whose state is final. If there was a probe, forget makes it the new head.
-func (r *runner) forget(c *chosen, state outbound.State) {
-	if r.head, r.probe = r.probe, nil; r.head == c {
-		r.head = nil
-	}
-	if r.commanded() {
-		r.jobs[0].countEnded(c.waiting, state)
-	}
-}
-
-// storeFinal stores the final state of a delivery.
-func (r *runner) storeFinal(c *chosen, state outbound.State, reason string) {
-	d := r.delivery(c)
-	d.State, d.Reason = state, reason
-	r.e.h.owner.n.cfg.Metrics.Ended(subscriber.ChannelWebhook, state)
-	for _, command := range r.e.h.orders {
-		delete(command.open, d.ID)
-	}
-	if !r.commanded() {
-		r.count(-1)
-	}
-	e := &outbound.Entry{Delivery: d, Position: c.at}
-	r.save(e, nil)
-	r.e.h.reportEnd(e)
-}
-
-// storePending stores a delivery that is not final.
-func (r *runner) storePending(c *chosen) {
-	d := r.delivery(c)
-	d.State, d.NextAttemptAt = outbound.Pending, r.queue.NextAt
-	if !r.commanded() && r.e.paused() {
-		d.NextAttemptAt = time.Time{} // unknown while the endpoint is paused
-	}
-	p := &pending{&outbound.Entry{Delivery: d, Position: c.at}, nothing}
-	if r.commanded() {
-		r.jobs[0].command.open[d.ID] = p
-	}
-	r.save(p.entry, func(at int64) { p.at, c.record = at, at })
-}
-
-// delivery returns the delivery of an event to the endpoint.
-func (r *runner) delivery(c *chosen) outbound.Delivery {
-	return outbound.Delivery{
-		ID: r.deliveryID(c.waiting), Hospital: c.Hospital, EventID: c.ID, Event: c.Event.Event, Channel: subscriber.ChannelWebhook,
-		EndpointID: r.e.id, OccurredAt: c.OccurredAt, Attempts: c.tries,
-	}
-}
-
-func (r *runner) deliveryID(w *waiting) string {
-	return event.DeliveryID(w.ID, r.e.id, subscriber.ChannelWebhook)
-}
-
-func (r *runner) save(e *outbound.Entry, then func(at int64)) {
-	e.Term = r.e.h.owner.number
-	if r.commanded() {
-		e.Command = r.jobs[0].command.order.Command.ID
-	}
-	r.unsaved++
-	r.e.h.owner.n.cfg.Lists.Delivery(e)
-	r.e.h.owner.append(e, func(at int64) {
-		r.unsaved--
-		if then != nil {
-			then(at)
-		}
-		r.schedule()
-	})
 }

@@ -176,7 +176,7 @@ func (n *builder) transfer(t *AppliedEvent) {
 		return
 	case !n.Open: // the admission was never sent (docs/decisions.md#first-message)
 		n.applyDetails(t)
-		if n.Class == 0 {
+		if n.Class == 0 || n.Class == 'P' { // a patient who is transferred has arrived
 			n.Class = 'I'
 		}
 		n.openVisit(t.At)
@@ -346,7 +346,7 @@ func (n *builder) applyDetails(t *AppliedEvent) {
 	switch { // the newest event that identifies the patient decides (docs/decisions.md#newborn-or-mother)
 	case e.Newborn:
 		n.Newborn = true
-	case e.AdmissionType == admittedToDeliver, e.AdmissionType == grownUp:
+	case e.AdmissionType == admittedToDeliver, e.AdmissionType == adult:
 		n.Newborn = false
 	}
 	switch {
@@ -369,9 +369,9 @@ func (n *builder) applyDetails(t *AppliedEvent) {
 // have been a placeholder.
 const admittedToDeliver = 'L'
 
-// grownUp replaces the admission type of a patient who is too old to be a newborn according to the birth date, unless the
+// adult replaces the admission type of a patient who is too old to be a newborn according to the birth date, unless the
 // type is L or N. The other types have no effect.
-const grownUp = '+'
+const adult = '+'
 
 // deleted is the text of a field whose value no longer applies. An empty text means that the field was not sent.
 const deleted = `""`

@@ -267,25 +267,26 @@ func (n *builder) voidAfterCancelledAdmit() {
 }
 
 // cancelRepeatedAdmissions extends the cancel of an admission or registration to the other events of the same type, the
-// same stay and the same room that were recorded no later than the cancel (docs/decisions.md#cancelled-admit). They
-// repeat the canceled event with a different time, and had no effect of their own; without this function, they would
-// keep the patient in the room. An admission to another room counts as a move.
+// same stay and the same room that state that they were recorded no later than the cancel
+// (docs/decisions.md#cancelled-admit). They repeat the canceled event with a different time; without this function, they
+// would keep the patient in the room. An admission to another room counts as a move.
 func (n *builder) cancelRepeatedAdmissions() {
 	for i := range n.Events {
 		c := &n.Events[i]
-		if kind := c.Event.Type; c.withdrawnAt == 0 || kind != acuity.A01 && kind != acuity.A04 {
+		if c.withdrawnAt == 0 || !c.Event.admits() {
 			continue
 		}
 		from, to := i, i+1
-		for from > 0 && !n.Events[from-1].endsAdmission(c.Event.Type) {
+		for from > 0 && !n.separates(c, &n.Events[from-1]) {
 			from--
 		}
-		for to < len(n.Events) && !n.Events[to].endsAdmission(c.Event.Type) {
+		for to < len(n.Events) && !n.separates(c, &n.Events[to]) {
 			to++
 		}
 		for j := from; j < to; j++ {
 			t := &n.Events[j]
-			if t.Event.Type == c.Event.Type && t.Disposition == Applied && t.Event.stated() <= c.withdrawnAt &&
+			if t.Event.Type == c.Event.Type && t.Event.admits() && t.Disposition == Applied &&
+				(t.Event.RecordedAt != 0 || t.Event.Resource != "") && t.Event.stated() <= c.withdrawnAt &&
 				n.sameRoom(t.Event.Place, c.Event.Place) && !n.isFolded(t) {
 				t.Disposition = Cancelled
 			}
@@ -304,6 +305,13 @@ func (t *AppliedEvent) endsAdmission(kind acuity.EventType) bool {
 	default:
 		return false
 	}
+}
+
+// separates reports whether t lies between the canceled admission c and events that do more than repeat c: t ended the
+// admission, or moved the patient to a different room.
+func (n *builder) separates(c, t *AppliedEvent) bool {
+	moves := t.Event.Type == acuity.A02 || t.Event.Type == acuity.A01 && t.Event.admits()
+	return t.endsAdmission(c.Event.Type) || moves && t.Disposition == Applied && !n.sameRoom(t.Event.Place, c.Event.Place)
 }
 
 // stated returns when an event was last stated: the time of the Encounter's version, or else [Event.Recorded].

@@ -15,7 +15,9 @@ const (
 	Current      Standing = iota // no earlier request contained a newer statement of the same kind
 	Older                        // an earlier request contained a newer statement of the same kind
 	OlderVersion                 // an earlier request contained a newer version of the resource
-	Repeated                     // an earlier request contained the same statement, or a newer one with the same meaning
+	// Repeated means that an earlier request contained the same statement, an older version of it with the same time, or
+	// a newer statement with the same meaning.
+	Repeated
 )
 
 // IsNewerThan reports whether h has the code or concept of another statement and is later.
@@ -91,10 +93,19 @@ func standingOfVersion(h *ResourceStatement, all []*ResourceStatement, first int
 		}
 		versions = append(versions, o)
 	}
-	if h.IsOlder(versions) {
+	switch {
+	case h.IsOlder(versions):
 		return OlderVersion
+	case slices.ContainsFunc(versions, h.hasTimeOf): // a correction is not sent late
+		return Repeated
 	}
 	return Current
+}
+
+// hasTimeOf reports whether two versions of a resource have the same observation time. A coarse time may have been
+// resolved to different instants.
+func (h *ResourceStatement) hasTimeOf(o *ResourceStatement) bool {
+	return h.ObservedAt == o.ObservedAt || h.Version.ObservedFrom != 0 && h.Version.ObservedFrom == o.Version.ObservedFrom
 }
 
 // Concerning returns the evidence for the factors that a statement can affect.

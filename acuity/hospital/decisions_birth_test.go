@@ -16,7 +16,7 @@ func TestDecisionsBirthWithdrawn(t *testing.T) {
 	decide(t, map[string]decision{
 		"of an occupant": {
 			say: list(row(0), row(10, "born=8"), row(20, "not-born")), read: []axisReading{{10, "4 60 pp-immediate-recovery-vag/0"}, {20, labor}},
-			answers: []string{"", "+pp-immediate-recovery-vag -labor-standard", "+labor-standard -pp-immediate-recovery-vag"},
+			answers: []string{"+labor-standard", "+pp-immediate-recovery-vag -labor-standard", "+labor-standard -pp-immediate-recovery-vag"},
 		},
 		"of a visit": {
 			say:  list(row(0, "visit=v1"), row(10, "visit=v1", "born=8", "cesarean"), row(20, "visit=v1", "not-born"), row(30, "visit=v1", "born=25")),

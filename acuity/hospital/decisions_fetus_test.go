@@ -116,8 +116,8 @@ func TestDecisionsUnbornTwin(t *testing.T) {
 		"two of three do not":        {say: list(row(0, "O30.103"), at(5, fhr("III").fetus("B")), row(12, "O30.103", "born=8", "baby=nb-couplet", "baby=nb-couplet")), read: []axisReading{{12, "4 240 labor-fhr-cat-iii/4 labor-multiple-gestation/2 nb-stabilization/1 labor-epidural/0"}}},
 		"cord, as the staff says":    {say: list(o30, born, at(10, manual("high-prolapsed-cord").fetus("B"))), read: []axisReading{{10, cord}, {129, cord}, {130, twins}}},
 		"cord of B before the birth": {say: list(o30, at(5, manual("high-prolapsed-cord").fetus("B")), born), read: []axisReading{{9, cord}, {125, twins}}},
-		"diagnosis of the twin":      {say: list(o30, born, resources(10, condition("O68").of("c", 10).seen(10))), read: []axisReading{{10, twins}}, answers: []string{"", "", "!after_birth"}},
-		"diagnosis of B":             {say: list(o30, born, resources(10, condition("O68").fetus("B").of("c", 10).seen(10))), read: []axisReading{{10, two}, {247, two}, {248, one}}, answers: []string{"", "", ""}},
+		"diagnosis of the twin":      {say: list(o30, born, resources(10, condition("O68").of("c", 10).seen(10))), read: []axisReading{{10, twins}}, answers: []string{"", "!after_birth"}},
+		"diagnosis of B":             {say: list(o30, born, resources(10, condition("O68").fetus("B").of("c", 10).seen(10))), read: []axisReading{{10, two}, {247, two}, {248, one}}, answers: []string{"", "+labor-fhr-cat-ii"}},
 		"pushing":                    {say: list(o30, at(5, local("SECOND_STAGE", "")), born), read: []axisReading{{9, push}, {244, push}, {245, twins}}},
 		"pushing, again":             {say: list(o30, born, at(200, local("SECOND_STAGE", ""))), read: []axisReading{{200, push}, {248, "4 60 labor-active-pushing/2 labor-epidural/0"}, {440, one}}},
 		"pushing ends with the last": {say: list(o30, at(5, local("SECOND_STAGE", "")), born, both), read: []axisReading{{12, babies}}},
@@ -139,9 +139,9 @@ func TestDecisionsUnbornTwin(t *testing.T) {
 			say:  list(message(0, acuity.A01, "LDR:A", "class=I", "O30.003", "O66.41"), message(8, acuity.A01, "v=n1", "mother=v1", "LDR:A"), message(90, acuity.A02, "MBU:3")),
 			read: []axisReading{{90, "<MBU:3> 60 nb-stabilization/1 pp-immediate-recovery-vag/0"}},
 		},
-		"of one baby":                {say: list(row(0), row(9, "born=8"), at(10, fhr("III").fetus("B"))), read: []axisReading{{10, one}}, answers: []string{"", "", "-labor-fhr-cat-iii !after_birth"}},
-		"of one baby, by a resource": {say: list(row(0), row(9, "born=8"), resources(10, fhr("III").of("a", 10).seen(10))), read: []axisReading{{10, one}}, answers: []string{"", "", "!after_birth"}},
-		"late":                       {say: list(row(0), row(9, "born=8"), clinical(10, 4, fhr("III").seen(7))), read: []axisReading{{10, one}}, answers: []string{"", "", ""}},
+		"of one baby":                {say: list(row(0), row(9, "born=8"), at(10, fhr("III").fetus("B"))), read: []axisReading{{10, one}}, answers: []string{"", "-labor-fhr-cat-iii !after_birth"}},
+		"of one baby, by a resource": {say: list(row(0), row(9, "born=8"), resources(10, fhr("III").of("a", 10).seen(10))), read: []axisReading{{10, one}}, answers: []string{"", "!after_birth"}},
+		"late":                       {say: list(row(0), row(9, "born=8"), clinical(10, 4, fhr("III").seen(7))), read: []axisReading{{10, one}}, answers: []string{"", "-labor-fhr-cat-iii"}},
 		"of named twins":             {say: list(row(0), at(5, fhr("II").fetus("A")), at(6, fhr("II").fetus("B")), row(9, "born=8"), at(10, fhr("III").fetus("B"))), read: []axisReading{{10, "4 120 labor-fhr-cat-iii/4 labor-epidural/0"}}},
 	}
 	decide(t, visits(rows))

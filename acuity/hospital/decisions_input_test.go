@@ -139,7 +139,7 @@ func TestDecisionsSignals(t *testing.T) {
 		"28 a stop without a start": {
 			say:     []acuity.Observation{clinical(10, 7, mag().off().seen(10)), clinical(11, 7, mag().seen(5))},
 			read:    []axisReading{{10, ""}, {11, ""}},
-			answers: []string{"", ""},
+			answers: []string{"", "!statement_older"},
 		},
 		"48 past its window when it came": {
 			say: []acuity.Observation{antepartum, clinical(300, 4, mews("5").seen(10))}, read: []axisReading{{300, "4 20" + base}}, answers: []string{"-mews-active"},

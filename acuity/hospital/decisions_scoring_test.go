@@ -184,7 +184,7 @@ func TestDecisionsDemand(t *testing.T) {
 		"14 signal for an empty room": {
 			say:     []acuity.Observation{census(0, empty(4)), clinical(10, 4, mag()), census(40, holds(4, "ap-stable"))},
 			read:    []axisReading{{10, ""}, {39, ""}, {40, "4 60 high-mag/3 ap-stable/1"}, {70, "4 30 high-mag/3 ap-stable/1"}},
-			answers: []string{"!room_not_occupied", ""},
+			answers: []string{"!room_not_occupied", "+ap-stable +high-mag"},
 		},
 		"15 a room that only signals know leaves with the census": {
 			say:  []acuity.Observation{clinical(0, 4, mag()), census(10, holds(5, "ap-stable")), clinical(20, 4)},

@@ -8,6 +8,7 @@ import (
 	"svc/acuity/charts"
 	"svc/acuity/evidence"
 	"svc/acuity/registry"
+	"svc/acuity/terminology"
 )
 
 // warnOlder is the warning about a statement that changes nothing because a newer one is known.
@@ -149,15 +150,27 @@ func (w *olderStatements) warn(k *clinicalIntake, in *registry.Intake, builder *
 // hasOlderDiagnoses reports whether an event's diagnoses have no effect because an event from an earlier request is
 // newer and its diagnoses contradict all of them.
 func hasOlderDiagnoses(in *registry.Intake, v *registry.Visit, t *adt.AppliedEvent) bool {
-	e := t.Event
-	if t.Disposition != adt.Applied || e.DiagnosisMode == acuity.DiagnosisNone || e.Resource != "" ||
-		!slices.ContainsFunc(v.Timeline.Events, func(o adt.AppliedEvent) bool {
-			return o.Disposition == adt.Applied && o.At > t.At && o.Event.DiagnosisMode != acuity.DiagnosisNone &&
-				o.Event.Resource == "" && !in.HasEvent(o.Event.ID)
-		}) {
+	if !statesDiagnoses(t) || !contradicts(v.Timeline.Diagnoses, t.Event) {
 		return false
 	}
-	current := v.Timeline.Diagnoses
+	for i := range slices.Backward(v.Timeline.Events) {
+		switch o := &v.Timeline.Events[i]; {
+		case o.At <= t.At: // the events are in order
+			return false
+		case statesDiagnoses(o) && !in.HasEvent(o.Event.ID):
+			return true
+		}
+	}
+	return false
+}
+
+// statesDiagnoses reports whether an event from HL7 or JSON has been applied and contains diagnoses.
+func statesDiagnoses(t *adt.AppliedEvent) bool {
+	return t.Disposition == adt.Applied && t.Event.DiagnosisMode != acuity.DiagnosisNone && t.Event.Resource == ""
+}
+
+// contradicts reports whether the current diagnoses of a visit contradict all diagnoses in an event.
+func contradicts(current []adt.CurrentDiagnosis, e *adt.Event) bool {
 	if e.DiagnosisMode == acuity.DiagnosisClear {
 		return len(current) > 0
 	}
@@ -167,13 +180,13 @@ func hasOlderDiagnoses(in *registry.Intake, v *registry.Visit, t *adt.AppliedEve
 	})
 }
 
-// warnOfDischarged warns about statements about a room that belong to an earlier patient of the room who has been
-// discharged.
+// warnOfDischarged warns about the first statement about a room that would activate a factor, but belongs to an earlier
+// patient of the room who has been discharged.
 func (k *clinicalIntake) warnOfDischarged(in *registry.Intake) {
 	for i := range in.Statements {
 		h, r := &in.Statements[i], k.Room(in.Observation.Signals[i].Room)
-		if h.Number == 0 || h.Status != acuity.SignalActive || len(h.Matches) == 0 || len(r.Chart.Patients) == 0 ||
-			k.chartOf(&in.Observation.Signals[i], h) != nil {
+		if h.Number == 0 || h.Status != acuity.SignalActive || !slices.ContainsFunc(h.Matches, isActivation) ||
+			len(r.Chart.Patients) == 0 || k.chartOf(&in.Observation.Signals[i], h) != nil {
 			continue
 		}
 		for o := range r.Statements.All {
@@ -182,7 +195,11 @@ func (k *clinicalIntake) warnOfDischarged(in *registry.Intake) {
 			}
 			if v := k.statements.VisitOfStatement(o); v != nil && v.Timeline.ClosedAt != 0 && !v.Timeline.Open {
 				in.Warn("patient_left", registry.ItemPath("signals", i))
+				return
 			}
 		}
 	}
 }
+
+// isActivation reports whether a match activates its factor.
+func isActivation(m terminology.Match) bool { return m.On }

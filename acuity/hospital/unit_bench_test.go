@@ -94,6 +94,23 @@ func BenchmarkApply(b *testing.B) {
 	})
 }
 
+// BenchmarkBatch applies a batch with as many updates of one visit as it may contain. Each has other diagnoses.
+func BenchmarkBatch(b *testing.B) {
+	b.ReportAllocs()
+	for b.Loop() {
+		u, now := busy(testHospital)
+		o := acuity.Observation{Hospital: testHospital, ReceivedAt: now, Channel: acuity.ChannelADT}
+		for i := range 1000 {
+			o.Events = append(o.Events, acuity.Event{
+				ID: fmt.Sprintf("%064d", 5000+i), Type: acuity.A08, At: now.Add(time.Duration(i-1000) * time.Second), Visit: fmt.Sprintf("visit-%032d", 50),
+				DiagnosisMode: acuity.DiagnosisSnapshot,
+				Diagnoses:     []acuity.Diagnosis{{System: codes.ICD10CM, Code: fmt.Sprintf("O14.%d", i)}},
+			})
+		}
+		u.Apply(&o, 1)
+	}
+}
+
 func BenchmarkRestore(b *testing.B) {
 	u, _ := busy(testHospital)
 	for _, v := range u.registry.Visits {

@@ -26,10 +26,11 @@ type Intake struct {
 	Roomy      bool            // whether all rooms in the observation are within the limits
 	// NewVisits contains the visits that are not yet in the index by patient, keyed by patient.
 	NewVisits map[string]map[string]bool
-	InUse     int          // number of rooms in use; 0: not counted yet
-	Waiting   int          // number of waiting statements; -1: not counted yet
-	answered  map[any]bool // warnings and codes that are already in the change
-	Present   int          // number of rooms in the unit before the observation
+	InUse     int             // number of rooms in use; 0: not counted yet
+	Waiting   int             // number of waiting statements; -1: not counted yet
+	answered  map[any]bool    // warnings and codes that are already in the change
+	eventIDs  map[string]bool // identities of the events; nil: not listed yet
+	Present   int             // number of rooms in the unit before the observation
 }
 
 // Warn adds a warning about the input, unless the change already has that warning.
@@ -117,9 +118,16 @@ type IntakeEvent struct {
 	FirstUse bool // whether no earlier event named the event's room
 }
 
-// HasEvent reports whether the observation contains the event with the given identity.
+// HasEvent reports whether the observation contains the event with the given identity. It must be called after the
+// events are stored.
 func (in *Intake) HasEvent(id string) bool {
-	return slices.ContainsFunc(in.Events, func(e IntakeEvent) bool { return e.ID == id })
+	if in.eventIDs == nil {
+		in.eventIDs = make(map[string]bool, len(in.Events))
+		for i := range in.Events {
+			in.eventIDs[in.Events[i].ID] = true
+		}
+	}
+	return in.eventIDs[id]
 }
 
 // EventPath returns the path of an event in a request. The path of a single event is empty.

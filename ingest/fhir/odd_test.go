@@ -45,6 +45,22 @@ func TestOddButLegal(t *testing.T) {
 				{"location":{"display":"MBU 7"},"period":{"start":"2026-03-04T09:00:00Z","end":"2026-03-09T09:00:00Z"}}]`),
 			func(f *Facts) bool { return f.Events[len(f.Events)-1].Place.Room == "MBU 7" }, "",
 		},
+		"end of a location by a fast clock": {
+			encounter(`"location":[{"location":{"display":"LDR 4"},"period":{"start":"2026-03-04T08:00:00Z"}},
+				{"location":{"display":"MBU 7"},"period":{"start":"2026-03-04T09:00:00Z","end":"2026-03-04T15:33:00Z"}}]`),
+			func(f *Facts) bool { return f.Events[len(f.Events)-1].Place.Room == "LDR 4" }, "",
+		},
+		"end of an active location by a fast clock": {
+			encounter(`"location":[{"location":{"display":"LDR 4"},"status":"active","period":{"start":"2026-03-04T08:00:00Z","end":"2026-03-04T15:33:00Z"}}]`),
+			func(f *Facts) bool { return f.Events[0].Place.Room == "LDR 4" }, "end_not_used@Encounter.location[0].period.end",
+		},
+		"end of a completed location in the future": {
+			encounter(`"location":[{"location":{"display":"LDR 4"},"status":"active","period":{"start":"2026-03-04T08:00:00Z"}},
+				{"location":{"display":"OR 2"},"status":"completed","period":{"start":"2026-03-04T09:00:00Z","end":"2026-03-09T09:00:00Z"}}]`),
+			func(f *Facts) bool {
+				return len(f.Events) == 3 && f.Events[1].Place.Room == "OR 2" && f.Events[2].Place.Room == "LDR 4"
+			}, "time_in_future@Encounter.location[1].period.end",
+		},
 		"ward by its name": {
 			encounter(`"location":[{"location":{"display":"Labor"},"physicalType":{"text":"Ward"}},{"location":{"display":"4"},"physicalType":{"coding":[{"code":"X"}],"text":"room"}}]`),
 			func(f *Facts) bool { return f.Events[0].Place.PointOfCare == "Labor" && f.Events[0].Place.Room == "4" }, "",

@@ -126,19 +126,24 @@ func (m *mapper) stays(r *resource) (stays []stay, ward string) {
 	return withRooms(stays), ward
 }
 
-// setEnd sets the end of a stay, which is the i-th location of an Encounter. An end in the future is only planned.
+// setEnd sets the end of a stay, which is the i-th location of an Encounter. An end in the future is only planned,
+// unless the location's status is completed or the sender's clock may be fast.
 func setEnd(m *mapper, r *resource, s *stay, sent span, i int) {
 	end, ok := m.instant(sent)
 	field := "location[" + strconv.Itoa(i) + "].period.end"
+	isFuture := end.From.Sub(m.ReceivedAt) > maxSkew
 	switch {
 	case !ok && !sent.empty():
 		m.warn(r, "time_unreadable", field)
-	case !ok || end.From > m.ReceivedAt:
+	case !ok || isFuture && s.rank != left:
 	case s.rank == openEnded:
 		s.end, s.rank = m.resolve(r, end), left
 	default:
 		s.end = m.resolve(r, end)
-		if s.rank == active && max(end.From, end.To) <= m.ReceivedAt && phases[string(m.bytes(r.status))] == open {
+		switch {
+		case isFuture:
+			m.warn(r, "time_in_future", field)
+		case s.rank == active && max(end.From, end.To).Sub(m.ReceivedAt) <= maxSkew && phases[string(m.bytes(r.status))] == open:
 			m.warn(r, "end_not_used", field)
 		}
 	}

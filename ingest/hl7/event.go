@@ -36,7 +36,7 @@ const (
 	maxCode     = 64      // bytes of a code
 	maxService  = 40      // bytes of PV1-10 that are kept
 	newbornDays = 28      // a patient younger than this is a newborn (docs/decisions.md#primary-table)
-	grownDays   = 8 * 365 // a patient older than this is not a newborn, whatever an earlier message means; our default
+	adultDays   = 8 * 365 // a patient older than this is not a newborn, even if an earlier message says so; our default
 	maxSkew     = 5 * time.Minute
 
 	maxRelatives   = 50 // maximum number of NK1 segments that are read

@@ -13,9 +13,9 @@ import (
 // deleted is the text of a field that was sent as "", in an event that deletes the known value.
 const deleted = `""`
 
-// grownUp is the admission type of a patient who is too old to be a newborn according to PID-7, unless PV1-4 is L or N.
+// adult is the admission type of a patient who is too old to be a newborn according to PID-7, unless PV1-4 is L or N.
 // All other types have no effect.
-const grownUp = '+'
+const adult = '+'
 
 // setSubjects sets the visit and the patient. It returns false if the message identifies neither.
 func (d *decoder) setSubjects() bool {
@@ -163,10 +163,10 @@ func (d *decoder) classify() {
 	e.Class = d.initial(d.field(d.pv1, 2), 2)
 	e.AdmissionType = d.initial(d.field(d.pv1, 4), 4)
 	e.Service = d.service(d.field(d.pv1, 10))
-	infant, grown := d.age()
+	infant, isAdult := d.age()
 	e.Newborn = d.isYes(d.pv2, "PV2", 36) || e.Class == 'N' || e.AdmissionType == 'N' || infant
-	if grown && !e.Newborn && e.AdmissionType != 'L' { // only L and N have a meaning
-		e.AdmissionType = grownUp
+	if isAdult && !e.Newborn && e.AdmissionType != 'L' { // only L and N have a meaning
+		e.AdmissionType = adult
 	}
 	e.Babies = d.birthOrder()
 	if d.isYes(d.pid, "PID", 24) {
@@ -279,13 +279,13 @@ func spelledOut(b []byte) bool {
 
 // age reports whether the patient is young enough to be a newborn, or too old to have been one during any visit. The
 // birth date is not stored.
-func (d *decoder) age() (infant, grown bool) {
+func (d *decoder) age() (infant, isAdult bool) {
 	born, ok := d.time(d.field(d.pid, 7), position{segment: "PID", field: 7})
 	if !ok {
 		return false, false
 	}
 	age, day := d.event.At.Sub(born.From), 24*time.Hour
-	return born.Precision <= acuity.Day && age > -day && age < newbornDays*day, age > grownDays*day
+	return born.Precision <= acuity.Day && age > -day && age < newbornDays*day, age > adultDays*day
 }
 
 // readLocations reads the current and the previous location.

@@ -68,7 +68,7 @@ func readJSON(w http.ResponseWriter, r *http.Request, atMost int64, v any, optio
 	}
 	if err == nil && given != nil {
 		shape := reflect.TypeOf(v).Elem()
-		if faults := emptyWords(given, shape, ""); len(faults) > 0 {
+		if faults := emptyEnums(given, shape, ""); len(faults) > 0 {
 			Fail(w, r, Problem{Kind: problem.Invalid, Details: faults})
 			return nil, false
 		}
@@ -150,9 +150,9 @@ func readObject(body []byte) (map[string]any, error) {
 
 var errNoObject = errors.New("not a JSON object")
 
-// emptyWords returns the enum fields of an object, and of the objects in it, whose value is the empty string. After
+// emptyEnums returns the enum fields of an object, and of the objects in it, whose value is the empty string. After
 // decoding, such a field could not be distinguished from a missing one, which may have a default.
-func emptyWords(given map[string]any, shape reflect.Type, path string) (faults []Detail) {
+func emptyEnums(given map[string]any, shape reflect.Type, path string) (faults []Detail) {
 	for _, f := range reflect.VisibleFields(shape) {
 		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
 		at, of := placeOf(path, name), f.Type
@@ -166,7 +166,7 @@ func emptyWords(given map[string]any, shape reflect.Type, path string) (faults [
 			}
 		case map[string]any:
 			if of.Kind() == reflect.Struct {
-				faults = append(faults, emptyWords(value, of, at)...)
+				faults = append(faults, emptyEnums(value, of, at)...)
 			}
 		}
 	}

@@ -79,6 +79,7 @@ type Queue struct {
 	head    head
 	probing bool // whether the next attempt sends the event after the head
 	tat     time.Time
+	asked   time.Time // end of the wait that the receiver last requested
 }
 
 // head summarizes the attempts to send the event at the head of the queue.
@@ -167,6 +168,10 @@ func (q *Queue) Skip(position int64) {
 	q.head, q.probing = head{}, false
 }
 
+// Reset prepares the queue for other events to the same endpoint. The rate limit, and a wait that the receiver has
+// requested, remain in effect.
+func (q *Queue) Reset() { *q = Queue{NextAt: q.asked, Slow: q.Slow, tat: q.tat, asked: q.asked} }
+
 // End records the result of an attempt to send the event at a position. until is the event's expiry, and spread is a
 // random number in [0, 1).
 func (q *Queue) End(now time.Time, position int64, until time.Time, r sending.Result, spread float64) Verdict {
@@ -192,6 +197,9 @@ func (q *Queue) End(now time.Time, position int64, until time.Time, r sending.Re
 	}
 	q.Failures++
 	q.NextAt = now.Add(wait(q.Failures, r, spread))
+	if asked := askedWait(r); asked > 0 {
+		q.asked = now.Add(asked)
+	}
 	v := Verdict{State: outbound.Pending}
 	if probe {
 		q.probing = false // the next attempt sends the head
@@ -259,11 +267,16 @@ func (q *Queue) Enable(now time.Time) {
 func wait(failures int, r sending.Result, spread float64) time.Duration {
 	base := waits[min(failures, len(waits))-1]
 	w := time.Duration(float64(base) * (1 - jitter + 2*jitter*spread))
+	return max(w, askedWait(r))
+}
+
+// askedWait returns the wait that the receiver requested, or 0.
+func askedWait(r sending.Result) time.Duration {
 	asked := min(r.RetryAfter, mostAsked)
 	if r.Class == sending.ClassThrottled && asked == 0 {
 		asked = throttled
 	}
-	return max(w, asked)
+	return asked
 }
 
 // refused reports whether the status rejects the event itself, so that a retry would have the same result.

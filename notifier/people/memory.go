@@ -67,6 +67,8 @@ type sent struct {
 	Channel   subscriber.Channel `json:"channel"`
 	State     outbound.State     `json:"state"`
 	At        time.Time          `json:"at"`
+	// Tier is the tier of the alert to a webhook. 0: not a webhook, no tier, or an earlier release sent the alert.
+	Tier policy.Rank `json:"tier,omitempty"`
 	// Refused means that a receipt reported a failure before the result of the attempt was known.
 	Refused bool `json:"refused,omitempty"`
 	// Until is when a webhook must have accepted the alert. svc sends the alert even after that, because endpoints get all
@@ -200,12 +202,16 @@ func (s *sent) open() bool {
 }
 
 // unreached reports whether the alert has messages, and none of them has arrived or may still arrive. Webhooks count
-// only if the alert has no e-mail or SMS, because a system that accepts an alert is not a person who reads it.
+// only if no e-mail or SMS was sent, because a system that accepts an alert is not a person who reads it. A message that
+// was not sent because the recipient has no address for its channel counts only if nothing was sent.
 func (m *memory) unreached() bool {
 	var messages, webhooks []bool // whether each has arrived or may still arrive
+	suppressed := false
 	for i := range m.Sent {
 		switch one := &m.Sent[i]; {
 		case one.Event != m.Alert.Event:
+		case one.State == outbound.Suppressed:
+			suppressed = true
 		case one.Channel == subscriber.ChannelWebhook:
 			webhooks = append(webhooks, one.open())
 		default:
@@ -215,7 +221,7 @@ func (m *memory) unreached() bool {
 	if len(messages) == 0 {
 		messages = webhooks
 	}
-	return len(messages) > 0 && !slices.Contains(messages, true)
+	return (suppressed || len(messages) > 0) && !slices.Contains(messages, true)
 }
 
 // nextExpiry returns the earliest instant until which a webhook must accept an alert, or zero if none is pending.

@@ -307,6 +307,7 @@ func (f *figures) decisions(reason string) int {
 type hooked struct {
 	mu     sync.Mutex
 	answer sending.Result      // result of each request; zero value: 200
+	takes  time.Duration       // how long each request takes
 	bodies map[string][]string // bodies of the requests, by event name
 }
 
@@ -317,6 +318,9 @@ func (h *hooked) Send(_ context.Context, m sending.Message) sending.Result {
 		h.bodies = map[string][]string{}
 	}
 	h.bodies[m.Event] = append(h.bodies[m.Event], string(m.Body))
+	h.mu.Unlock()
+	time.Sleep(h.takes) // on the synctest clock
+	h.mu.Lock()
 	if h.answer.Class != "" {
 		return h.answer
 	}

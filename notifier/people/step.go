@@ -21,6 +21,7 @@ type step struct {
 	now      time.Time
 	hospital string
 	waiting  []outbound.Entry
+	paused   []string // ids of the endpoints to which nothing is sent
 	policy   policy.Policy
 	memory   *memory
 	rooms    func() *alert.Rooms
@@ -35,7 +36,7 @@ const mostDecisions = 8
 func (d *Alerting) Step(ctx context.Context, now time.Time, in notifier.Happening) notifier.Step {
 	// An unreadable state is replaced by an empty one, because a repeated raise is better than a lost one.
 	m, err := decode(in.Memory)
-	s := step{alerting: d, ctx: ctx, now: stamp(now), hospital: in.Hospital, waiting: in.Waiting, memory: m}
+	s := step{alerting: d, ctx: ctx, now: stamp(now), hospital: in.Hospital, waiting: in.Waiting, paused: in.Paused, memory: m}
 	s.policy = policy.New(d.config.Settings.Tiers(in.Hospital), func(id string) bool { _, known := s.recipient(id); return known })
 	if err != nil {
 		s.out.Decisions = append(s.out.Decisions, notifier.Decision{Reason: "memory_lost"})

@@ -52,6 +52,9 @@ func TestEveryRequestCounts(t *testing.T) {
 			if again := strings.Contains(got.Body.String(), `data-again="30"`); again != (tt.method == "GET") {
 				t.Errorf("the page reloads itself: %v", again)
 			}
+			if says := strings.Contains(got.Body.String(), "tries again by itself"); says != (tt.method == "GET") {
+				t.Errorf("the page says that it reloads itself: %v", says)
+			}
 			if tt.wall && strings.Contains(got.Body.String(), `href="/docs"`) {
 				t.Error("the page of a wall has links")
 			}
@@ -71,5 +74,33 @@ func TestHeadIsLikeGet(t *testing.T) {
 		if w.Code != http.StatusSeeOther || w.Header().Get("Location") != "/" {
 			t.Errorf("%s: %d to %q", path, w.Code, w.Header().Get("Location"))
 		}
+	}
+}
+
+// TestPeopleDoNotSlowDownWalls: requests of people do not count toward the rate of the walls of their hospital.
+func TestPeopleDoNotSlowDownWalls(t *testing.T) {
+	t.Parallel()
+	p, _, wall := withWall(t)
+	ask := func(method, path string, cookie *http.Cookie) int {
+		r, w := httptest.NewRequest(method, path, nil), httptest.NewRecorder()
+		r.Header.Set("Sec-Fetch-Site", "same-origin")
+		r.AddCookie(cookie)
+		p.Router.ServeHTTP(w, r)
+		return w.Code
+	}
+	limited := 0
+	for range 6 {
+		viewer := p.Cookie("north", "usr_viewer")
+		for range 200 {
+			if ask(http.MethodPost, "/app/staffing", viewer) == http.StatusTooManyRequests {
+				limited++
+			}
+		}
+	}
+	if limited == 0 {
+		t.Error("the requests are not beyond the rate of the hospital")
+	}
+	if got := ask(http.MethodGet, "/board", wall); got != http.StatusOK {
+		t.Errorf("the board of a wall: %d", got)
 	}
 }

@@ -235,23 +235,25 @@ func TestManifests(t *testing.T) {
 // TestValuesAreChecked: the schema refuses values that are misspelled or out of range, and secrets.
 func TestValuesAreChecked(t *testing.T) {
 	for values, want := range map[string]string{
-		`{ingress: {enable: true}}`:                  "enable",
-		`{image: {tag: latest}}`:                     "tag",
-		`{image: {tag: 1.5}}`:                        "tag",
-		`{process: {replicas: -1}}`:                  "replicas",
-		`{config: {SVC_PSEUDONYM_KEY: abc}}`:         "config",
-		`{config: {svc_kafka: kafka:9092}}`:          "svc_kafka",
-		`{ingest: {env: {SVC_DRAIN: 8}}}`:            "SVC_DRAIN",
-		`{networkPolicies: {partnerPorts: [99999]}}`: "partnerPorts",
-		`{serviceMonitor: {interval: fast}}`:         "interval",
-		`{traces: {endpoint: "collector:4318"}}`:     "endpoint",
-		`{mllp: {enabled: true, port: 80}}`:          "port",
-		`{mllp: {senders: [{key: svc_0123}]}}`:       "key",
-		`{mllp: {senders: [{from: 10.0.0.0/8}]}}`:    "key",
-		`{mllp: {clientCA: true}}`:                   "tlsSecret",
-		`{mllp: {service: {type: ExternalName}}}`:    "type",
-		`{gateway: {enabled: true, hosts: []}}`:      "hosts",
-		`{notify: {autoscaling: {enabled: true}}}`:   "autoscaling",
+		`{ingress: {enable: true}}`:                     "enable",
+		`{image: {tag: latest}}`:                        "tag",
+		`{image: {tag: 1.5}}`:                           "tag",
+		`{process: {replicas: -1}}`:                     "replicas",
+		`{config: {SVC_PSEUDONYM_KEY: abc}}`:            "config",
+		`{config: {svc_kafka: kafka:9092}}`:             "svc_kafka",
+		`{ingest: {env: {SVC_DRAIN: 8}}}`:               "SVC_DRAIN",
+		`{networkPolicies: {partnerPorts: [99999]}}`:    "partnerPorts",
+		`{serviceMonitor: {interval: fast}}`:            "interval",
+		`{traces: {endpoint: "collector:4318"}}`:        "endpoint",
+		`{mllp: {enabled: true, port: 80}}`:             "port",
+		`{mllp: {senders: [{key: svc_0123}]}}`:          "key",
+		`{mllp: {senders: [{from: 10.0.0.0/8}]}}`:       "key",
+		`{mllp: {clientCA: true}}`:                      "tlsSecret",
+		`{mllp: {enabled: true}}`:                       "mllp.senders",
+		`{mllp: {senders: [{key: key_01, client: a}]}}`: "clientCA",
+		`{mllp: {service: {type: ExternalName}}}`:       "type",
+		`{gateway: {enabled: true, hosts: []}}`:         "hosts",
+		`{notify: {autoscaling: {enabled: true}}}`:      "autoscaling",
 	} {
 		if _, err := render(values); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want an error that names %s", values, err, want)
@@ -360,8 +362,8 @@ func withComponent(t *testing.T, name string) filesys.FileSystem {
 // TestMLLP: with MLLP, svc ingest listens on the port for the given senders, a Service of its own leads there, and the
 // network policies open the port for the given peers. Without it, none of that is the case.
 func TestMLLP(t *testing.T) {
-	const senders = `senders: [{key: key_0123456789abcdef, from: 10.1.0.0/16}, {key: key_00000000000000ff, client: bridge.example}]`
-	const plain = "addr=:2600,key=key_0123456789abcdef,from=10.1.0.0/16;addr=:2600,key=key_00000000000000ff,client=bridge.example"
+	const senders = `senders: [{key: key_0123456789abcdef, from: 10.1.0.0/16}, {key: key_00000000000000ff}]`
+	const plain = "addr=:2600,key=key_0123456789abcdef,from=10.1.0.0/16;addr=:2600,key=key_00000000000000ff"
 	for values, want := range map[string]struct {
 		env                 map[string]string
 		service, policy, in string
@@ -372,12 +374,13 @@ func TestMLLP(t *testing.T) {
 		`{mllp: {enabled: true, port: 2600, ` + senders + `}}`: {
 			map[string]string{"SVC_MLLP": plain}, "LoadBalancer 2600 mllp Local map[]", "mllp []", "2600", "",
 		},
-		`{mllp: {enabled: true, tlsSecret: hl7, clientCA: true, from: [{ipBlock: {cidr: 10.1.0.0/16}}], service: {type: NodePort, annotations: {a: b}}}}`: {
-			map[string]string{"SVC_MLLP_TLS_CERT": "/mllp/tls.crt", "SVC_MLLP_TLS_KEY": "/mllp/tls.key", "SVC_MLLP_TLS_CLIENT_CA": "/mllp/ca.crt"},
+		`{mllp: {enabled: true, senders: [{key: key_00000000000000ff, client: bridge.example}], tlsSecret: hl7, clientCA: true,
+			from: [{ipBlock: {cidr: 10.1.0.0/16}}], service: {type: NodePort, annotations: {a: b}}}}`: {
+			map[string]string{"SVC_MLLP": "addr=:2575,key=key_00000000000000ff,client=bridge.example", "SVC_MLLP_TLS_CERT": "/mllp/tls.crt", "SVC_MLLP_TLS_KEY": "/mllp/tls.key", "SVC_MLLP_TLS_CLIENT_CA": "/mllp/ca.crt"},
 			"NodePort 2575 mllp Local map[a:b]", "mllp [10.1.0.0/16]", "2575", "hl7",
 		},
-		`{mllp: {enabled: true, service: {type: ClusterIP}}, networkPolicies: {enabled: false}}`: {
-			nil, "ClusterIP 2575 mllp  map[]", "", "2575", "",
+		`{mllp: {enabled: true, service: {type: ClusterIP}}, networkPolicies: {enabled: false}, ingest: {env: {SVC_MLLP: "addr=:2575,key=key_01"}}}`: {
+			map[string]string{"SVC_MLLP": "addr=:2575,key=key_01"}, "ClusterIP 2575 mllp  map[]", "", "2575", "",
 		},
 	} {
 		files, err := render(values)

@@ -120,7 +120,7 @@ var spanish = map[string]string{
 	"part_of_unknown_patient": "No se conoce a la paciente del Encounter de partOf, así que no se unieron; " +
 		"envíe el Patient con su número de historia clínica.",
 	"patient_left": "La paciente que estaba entonces en la habitación ya fue dada de alta, así que este dato no cambió nada; " +
-		"revise su hora y su habitación.",
+		"revise su hora y su habitación. Si se registró tarde, no hay que hacer nada.",
 	"place_differs": "La actualización indica otra ubicación, pero no traslada a la paciente; para un traslado, envíe un A02.",
 	"preadmission": "Un A01 de clase P anuncia a una paciente que aún no ha llegado, así que no se le asignó habitación; cuando llegue, " +
 		"envíe un A01 con su clase, por ejemplo I.",

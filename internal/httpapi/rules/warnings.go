@@ -233,8 +233,9 @@ var Warnings = []Warning{
 		"The patient of the partOf Encounter is unknown, so the two were not joined; send the Patient with its MR number.",
 	},
 	{
-		"patient_left", Unused, ByState,
-		"The patient who was in the room at that time has been discharged, so this statement changed nothing; check its time and its room.",
+		"patient_left", Known, ByState,
+		"The patient who was in the room at that time has been discharged, so this statement changed nothing; check its time and its room. " +
+			"If it was charted late, no action is needed.",
 	},
 	{
 		"place_differs", Unused, ByState,

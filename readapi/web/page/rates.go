@@ -1,7 +1,6 @@
 package page
 
 import (
-	"cmp"
 	"math"
 	"net/http"
 	"strconv"
@@ -13,16 +12,17 @@ import (
 	"svc/readapi/web/auth"
 )
 
-// The limits on the rate of page requests, for each session or wall and for each hospital, in one process. The numbers
-// are defaults of this project: a person needs about one page a second, and pages that update themselves use streams.
+// The limits on the rate of page requests in one process: for each session or wall, for all sessions of a hospital, and
+// for all walls of a hospital. The numbers are defaults of this project: a person needs about one page a second, and
+// pages that update themselves use streams.
 const (
 	sessionPerSecond, sessionBurst   = 20, 200
 	hospitalPerSecond, hospitalBurst = 100, 1000
 	rateIdle                         = time.Minute // idle time after which a bucket is full again
 )
 
-// rates limits the page requests of each session and each hospital, so that no session or hospital can slow down
-// others.
+// rates limits the page requests of each session, wall and hospital, so that none can slow down others. The sessions of
+// a hospital cannot slow down its walls either.
 type rates struct {
 	mu      sync.Mutex
 	buckets map[string]*bucket
@@ -34,7 +34,7 @@ type bucket struct {
 	used time.Time
 }
 
-// reservePage returns how long a session must wait before its next page request. If it returns 0, the request is
+// reservePage returns how long a session or wall must wait before its next page request. If it returns 0, the request is
 // permitted and has been counted.
 func (s *rates) reservePage(session *auth.Session, now time.Time) time.Duration {
 	s.mu.Lock()
@@ -50,9 +50,13 @@ func (s *rates) reservePage(session *auth.Session, now time.Time) time.Duration 
 		}
 		s.swept = now
 	}
-	person := s.bucket("session "+cmp.Or(session.ID, session.Wall), sessionPerSecond, sessionBurst, now)
-	hospital := s.bucket("hospital "+session.Hospital, hospitalPerSecond, hospitalBurst, now)
-	wait := person.reserve(now)
+	one, all := "session "+session.ID, "sessions "+session.Hospital
+	if session.Wall != "" {
+		one, all = "wall "+session.Wall, "walls "+session.Hospital
+	}
+	own := s.bucket(one, sessionPerSecond, sessionBurst, now)
+	hospital := s.bucket(all, hospitalPerSecond, hospitalBurst, now)
+	wait := own.reserve(now)
 	if wait == 0 { // a request beyond the session's limit is not counted for the hospital
 		wait = hospital.reserve(now)
 	}
@@ -89,10 +93,10 @@ func (s *Site) LimitPages(w http.ResponseWriter, r *http.Request, session *auth.
 		return false
 	}
 	w.Header().Set("Retry-After", strconv.Itoa(int(math.Ceil(wait.Seconds()))))
-	refresh := 0
 	if isRead(r) {
-		refresh = RefreshSeconds
+		s.writeFault(w, r, http.StatusTooManyRequests, session, "fault.rate", RefreshSeconds)
+	} else {
+		s.ShowFault(w, r, http.StatusTooManyRequests, session, "fault.throttled")
 	}
-	s.writeFault(w, r, http.StatusTooManyRequests, session, "fault.rate", refresh)
 	return true
 }
