@@ -32,13 +32,14 @@ const (
 	areaPostpartum
 	areaObstetric // an unspecified obstetric location
 	areaMedical   // another specialty
+	areaInside    // mothers, and possibly patients of another specialty
 	areaOutside   // another unit
 	areaCount     // number of areas
 )
 
 var areaNames = [areaCount]string{
 	"unknown", "triage", "operating", "recovery", "labor", "nicu", "intermediate", "nursery",
-	"antepartum", "postpartum", "obstetric", "medical", "outside",
+	"antepartum", "postpartum", "obstetric", "medical", "inside", "outside",
 }
 
 // areaWord is a word that names an area.
@@ -347,15 +348,4 @@ func serviceWord(text string) string {
 		}
 	}
 	return ""
-}
-
-// IsOutside reports whether the name of a point of care contains a word for another unit and no word for a maternity
-// unit. If the name contains neither, known is false.
-func IsOutside(pointOfCare string) (outside, known bool) {
-	b := places()
-	if b.area(pointOfCare, areaTriage, areaObstetric) != areaUnknown {
-		return false, true
-	}
-	outside = b.area(pointOfCare, areaOutside, areaOutside) != areaUnknown
-	return outside, outside
 }

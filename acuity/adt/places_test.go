@@ -26,3 +26,41 @@ func TestService(t *testing.T) {
 		}
 	}
 }
+
+// "Medical Center" names a hospital, and a unit for women or families is a maternity unit, even with patients of another
+// specialty.
+func TestUnitsOutside(t *testing.T) {
+	for name, want := range map[string]struct{ outside, begins, medical bool }{
+		"ICU 4":                   {true, true, false},
+		"MEDSURG":                 {true, true, true},
+		"Med/Surg 4":              {true, true, true},
+		"MED":                     {true, true, true},
+		"ER":                      {true, true, false},
+		"Med Ctr ICU":             {true, true, false},
+		"Main ICU":                {true, false, false},
+		"Mercy Med Center Surg":   {true, false, true},
+		"MEDICAL":                 {false, false, true},
+		"Medical Center Medical":  {false, false, true},
+		"Medina":                  {false, false, true},
+		"Mercy Medical Center 3W": {},
+		"med centre":              {},
+		"MED CTR":                 {},
+		"MED OF CTR":              {true, true, true},
+		"MEDIA":                   {},
+		"5N":                      {},
+		"":                        {},
+		"3W MED/SURG/WOMEN":       {},
+		"ICU Mother-Baby":         {},
+		"Family Med":              {},
+		"Med Maternal":            {},
+		"OB-ED":                   {},
+	} {
+		outside, known := IsOutside(name)
+		if outside != want.outside || BeginsOutside(name) != want.begins || IsMedical(name) != want.medical || outside && !known {
+			t.Errorf("%q: outside %v (known %v), begins %v, medical %v", name, outside, known, BeginsOutside(name), IsMedical(name))
+		}
+	}
+	if _, known := IsOutside("Women 4"); !known {
+		t.Error("women are unknown")
+	}
+}

@@ -1,6 +1,7 @@
 package hospital_test
 
 import (
+	"slices"
 	"testing"
 
 	"svc/acuity"
@@ -80,7 +81,10 @@ func TestDecisionsAdult(t *testing.T) {
 // of care belongs to the unit, and the warnings if nothing does.
 func TestDecisionsPlacesOfOthers(t *testing.T) {
 	row := census(0, holds(4, "labor-epidural"))
+	moved := message(2, acuity.A02, "v=v2", "LDR:5", "from=LDR:4", "class=I")
+	moved.Events[0].Prior.Facility = "B"
 	in := func(facility string, o acuity.Observation) acuity.Observation {
+		o.Events = slices.Clone(o.Events)
 		o.Events[0].Place.Facility = facility
 		o.Events[0].ID += facility
 		return o
@@ -95,6 +99,14 @@ func TestDecisionsPlacesOfOthers(t *testing.T) {
 			say:     list(row, message(1, acuity.A01, "5N:4", "class=I"), message(2, acuity.A08, "5N:4"), message(3, acuity.A01, "v=v2", "5N:4", "class=I")),
 			answers: []string{"+labor-standard -labor-epidural !room_by_number", "", ""},
 		},
+		"a number with a letter": {
+			say: list(census(0, holds(4, "visit=v1", "label=12A", "labor-epidural")), message(1, acuity.A01, "v=v2", "ICU:12A", "class=I")), read: []axisReading{{1, "4 30 labor-epidural/0"}},
+			answers: []string{"!outside_unit"},
+		},
+		"a number with a letter in an unknown unit": {
+			say:     list(census(0, holds(4, "label=12A"), holds(5, "label=20-A")), message(1, acuity.A01, "5N:12A", "class=I"), message(2, acuity.A01, "v=v2", "5N:20:A", "class=I")),
+			answers: []string{"+labor-standard !room_by_number", "+labor-standard !room_by_number"},
+		},
 		"a room that no census lists":             {say: list(message(1, acuity.A01, "5N:4", "class=I")), answers: []string{"+labor-standard"}},
 		"a unit with a row":                       {say: list(row, mapped(1, acuity.Place{PointOfCare: "5N", Room: "4", HasRoomID: true, RoomID: 4}), message(2, acuity.A01, "5N:4", "class=I")), answers: []string{"+labor-standard -labor-epidural"}},
 		"a unit that is the area":                 {say: list(census(0, holds(4, "area=5N", "label=4")), message(2, acuity.A01, "5N:4", "class=I")), answers: []string{""}},
@@ -105,6 +117,10 @@ func TestDecisionsPlacesOfOthers(t *testing.T) {
 				in("B", message(3, acuity.A01, "v=v3", "LDR:4:1", "class=I")), in("B", message(4, acuity.A01, "v=v4", "LDR:5", "class=I"))),
 			answers: []string{"+labor-standard", "!facility_differs", "", "+labor-standard"},
 		},
+		"a place without a room":             {say: list(in("A", message(1, acuity.A01, "LDR::A", "class=I")), in("B", message(2, acuity.A01, "v=v2", "LDR::A", "class=I"))), answers: []string{"!bed_without_room", "!bed_without_room"}},
+		"a place outside":                    {say: list(in("A", message(1, acuity.A01, "ED:7", "class=I")), in("B", message(2, acuity.A01, "v=v2", "ED:7", "class=I"))), answers: []string{"!outside_unit", "!outside_unit"}},
+		"a prior place":                      {say: list(in("A", message(1, acuity.A01, "LDR:4", "class=I")), in("B", moved)), answers: []string{"+labor-standard", "+labor-standard"}},
+		"after a prior place":                {say: list(in("A", moved), in("A", message(3, acuity.A01, "v=v3", "LDR:4", "class=I"))), answers: []string{"+labor-standard", "+labor-standard !facility_differs"}},
 		"a facility that is not always sent": {say: list(in("A", message(1, acuity.A01, "LDR:4", "class=I")), message(2, acuity.A01, "v=v2", "LDR:4", "class=I")), answers: []string{"+labor-standard", ""}},
 	})
 }

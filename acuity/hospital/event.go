@@ -120,7 +120,7 @@ func (es *eventStore) storeEvent(in *registry.Intake, i int, e *acuity.Event, v 
 	es.IndexKnown(v)
 	es.nameVisit(v, stored.Encounter)
 	es.RecordFact(v)
-	if es.locations.IsNewFacility(stored.Place) || es.locations.IsNewFacility(stored.Prior) {
+	if es.locations.IsNewFacility(stored.Place) {
 		in.Warn("facility_differs", in.EventPath(i))
 	}
 	es.locations.Locate(stored.Place, 1)
@@ -276,11 +276,9 @@ func (es *eventStore) addEventRoom(in *registry.Intake, i int, l *acuity.Locatio
 		es.Work.Relabel = true
 		return false
 	}
-	if es.locations.Table.AddUse(*l) {
-		es.Work.TableChanged = true // a room number used by two points of care does not identify a room
-		return true
-	}
-	return false
+	first, changed := es.locations.Table.AddUse(*l)
+	es.Work.TableChanged = es.Work.TableChanged || changed // a room number used by two points of care does not identify a room
+	return first
 }
 
 // appliedEventOf returns an event of the visit together with its disposition, or nil if the visit's timeline does not

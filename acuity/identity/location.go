@@ -40,10 +40,10 @@ func (t *Locations) Locate(l *acuity.Location, events int) {
 	}
 }
 
-// IsNewFacility reports whether events have named the room of a location only with other facilities. The answers of
+// IsNewFacility reports whether earlier events used the location's room, but only with other facilities. The answers of
 // Table do not depend on the facility.
 func (t *Locations) IsNewFacility(l *acuity.Location) (is bool) {
-	if l.Facility == "" || l.HasRoomID || t.Located[*l] != nil {
+	if l.Facility == "" || l.Room == "" || l.HasRoomID || t.Located[*l] != nil {
 		return false
 	}
 	for o := range t.Located {
@@ -55,7 +55,7 @@ func (t *Locations) IsNewFacility(l *acuity.Location) (is bool) {
 			is = true
 		}
 	}
-	return is
+	return is && t.Table.Placement(l).Kind == location.InRoom
 }
 
 // LocateEvents calls Locate for the places in events.

@@ -21,31 +21,36 @@ type ownRoom struct {
 	id                int32
 }
 
-// AddUse records that an event uses a location, and reports whether the room is new, which means that no earlier
-// event used it. Locations with a room id and locations without a room name are ignored.
-func (t *Table) AddUse(l acuity.Location) bool {
+// AddUse records that an event uses a location. It reports whether the room is new, which means that no earlier event
+// used it, and whether the answers for other locations may have changed. Locations with a room id and locations without
+// a room name are ignored.
+func (t *Table) AddUse(l acuity.Location) (first, changed bool) {
 	l = t.resolveReference(l)
 	room := roomName(&l)
 	if l.HasRoomID || room == "" {
-		return false
+		return false, false
 	}
 	var array [96]byte
 	k := appendKey(array[:0], l.PointOfCare, room)
+	n, number := roomNumber(room)
 	if o := t.own[string(k)]; o != nil {
 		switch order := cmp.Or(cmp.Compare(l.PointOfCare, o.pointOfCare), cmp.Compare(room, o.room)); {
 		case order < 0:
+			if changed = number && l.PointOfCare != o.pointOfCare; changed { // the words of the new spelling may differ
+				t.found, t.points[n] = nil, addPoint(t.points[n], l.PointOfCare)
+			}
 			o.pointOfCare, o.room, o.named = l.PointOfCare, room, 1
 		case order == 0:
 			o.named++
 		}
-		return false
+		return false, changed
 	}
 	t.found = nil
 	if t.own == nil {
 		t.own, t.slots = map[string]*ownRoom{}, map[int32]*ownRoom{}
 		t.names, t.points = map[string]int{}, map[int32][]string{}
 	}
-	if n, ok := roomNumber(room); ok && l.PointOfCare != "" { // a sender without points of care may mean any of them
+	if number && l.PointOfCare != "" { // a sender without points of care may mean any of them
 		t.points[n] = addPoint(t.points[n], l.PointOfCare)
 	}
 	o := &ownRoom{pointOfCare: l.PointOfCare, room: room, named: 1, id: preferredID(k)}
@@ -53,10 +58,10 @@ func (t *Table) AddUse(l acuity.Location) bool {
 	t.names[string(appendFolded(nil, room))]++
 	if t.slots[o.id] != nil || t.hasRoom(o.id) {
 		t.moved = true
-		return true
+		return true, true
 	}
 	t.slots[o.id] = o
-	return true
+	return true, true
 }
 
 // DropUse records that an event with location l was dropped.
@@ -136,31 +141,6 @@ func roomName(l *acuity.Location) string {
 		return l.Label
 	}
 	return l.Room
-}
-
-// roomNumber parses a name as a room id, and reports whether the name is a valid id.
-func roomNumber(room string) (int32, bool) {
-	if room == "" || len(room) > 9 {
-		return 0, false
-	}
-	n := int32(0)
-	for i := range len(room) {
-		if room[i] < '0' || room[i] > '9' {
-			return 0, false
-		}
-		n = n*10 + int32(room[i]-'0')
-	}
-	return n, true
-}
-
-// addPoint adds a folded point of care to a list, unless the list contains it.
-func addPoint(list []string, pointOfCare string) []string {
-	var array [96]byte
-	folded := appendFolded(array[:0], pointOfCare)
-	if slices.ContainsFunc(list, func(p string) bool { return p == string(folded) }) {
-		return list
-	}
-	return append(list, string(folded))
 }
 
 // appendFolded appends a name in upper case without spaces.

@@ -10,10 +10,17 @@ import (
 // order. A spelling is unused when no event with that spelling remains.
 func TestUses(t *testing.T) {
 	var table Table
-	if !table.AddUse(spot("mbu^t 2")) || table.AddUse(spot("MBU^T2")) || table.AddUse(spot("MBU^T2^B")) {
+	isNew := func(l acuity.Location) bool {
+		first, changed := table.AddUse(l)
+		if first != changed {
+			t.Errorf("%v: first %v, changed %v", l, first, changed)
+		}
+		return first
+	}
+	if !isNew(spot("mbu^t 2")) || isNew(spot("MBU^T2")) || isNew(spot("MBU^T2^B")) {
 		t.Error("a room is new once")
 	}
-	if table.AddUse(spot("MBU")) || table.AddUse(acuity.Location{HasRoomID: true, RoomID: 7, Room: "T2"}) {
+	if isNew(spot("MBU")) || isNew(acuity.Location{HasRoomID: true, RoomID: 7, Room: "T2"}) {
 		t.Error("a unit without a room, or a room with an id, is no room of events")
 	}
 	id := table.Resolve(spot("MBU^T2")).Room
@@ -31,6 +38,21 @@ func TestUses(t *testing.T) {
 	table.DropUse(spot("MBU^T2^A"))
 	if !table.IsUnused(spot("mbu^T2")) || table.IsUnused(spot("MBU^T3")) {
 		t.Error("no event with this spelling is left")
+	}
+}
+
+// A spelling that comes before the others changes the words in the name of a point of care, and so the answers for the
+// other points of care that use the number.
+func TestSpellingOfANumber(t *testing.T) {
+	var table Table
+	table.AddUse(spot("MainICU^12"))
+	for _, c := range []struct {
+		place string
+		want  bool
+	}{{"mainicu^12", false}, {"Main ICU^12", true}, {"Main ICU^12", false}, {"Main ICU^ 12", false}} {
+		if first, changed := table.AddUse(spot(c.place)); first || changed != c.want {
+			t.Errorf("%s: first %v, changed %v, want %v", c.place, first, changed, c.want)
+		}
 	}
 }
 

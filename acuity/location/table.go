@@ -44,7 +44,7 @@ type Table struct {
 	slots  map[int32]*ownRoom  // keyed by id
 	names  map[string]int      // number of ADT rooms, by PV1-3.2
 	moved  bool                // whether the ids must be recomputed
-	points map[int32][]string  // folded points of care by the room number with which events name them
+	points map[int32][]string  // points of care by the room number with which events name them
 	listed map[int32][]string  // the same for the rows that map a number to the room with that id
 
 	stale   bool
@@ -175,7 +175,10 @@ func (t *Table) Resolve(l acuity.Location) Placement {
 		return Placement{InRoom, s.RoomID}
 	}
 	// A location for which the location table has a row belongs to this unit, even if that row names no room.
-	elsewhere := s == nil && t.isElsewhere(cmp.Or(l.PointOfCare, room)) // a FHIR display names both in one text
+	elsewhere := s == nil && t.isElsewhere(l.PointOfCare)
+	if s == nil && l.PointOfCare == "" {
+		elsewhere = adt.BeginsOutside(room) // a FHIR display names both in one text
+	}
 	if id := t.labelled(&l, room, elsewhere); id != noRoom {
 		return Placement{InRoom, id}
 	}
@@ -184,6 +187,9 @@ func (t *Table) Resolve(l acuity.Location) Placement {
 	}
 	if id := t.numbered(&l, room); id != noRoom {
 		return Placement{InRoom, id}
+	}
+	if s == nil && adt.IsMedical(l.PointOfCare) && !t.isArea(l.PointOfCare) {
+		return Placement{Kind: Outside}
 	}
 	if room == "" {
 		return Placement{Kind: WithoutRoom}
@@ -195,45 +201,6 @@ func (t *Table) Resolve(l acuity.Location) Placement {
 		return Placement{InRoom, o.id}
 	}
 	return Placement{InRoom, preferredID(k)}
-}
-
-// numbered returns the room that the number in a location identifies by itself, as a label or as a room id, or noRoom
-// (docs/decisions.md#numeric-rooms). The argument room is the location's room name.
-func (t *Table) numbered(l *acuity.Location, room string) int32 {
-	n, ok := roomNumber(room)
-	if !ok || t.isShared(n, l.PointOfCare) {
-		return noRoom
-	}
-	var array [96]byte
-	if id, labelled := t.byLabel[string(appendFolded(array[:0], room))]; labelled && id != noRoom {
-		return id
-	}
-	// A room number in the location table counts as a room even before a census or a patient makes the room
-	// known, so that the result does not change when the first patient arrives.
-	if t.hasRoom(n) || t.named[n] {
-		return n
-	}
-	return noRoom
-}
-
-// isShared reports whether several points of care of this unit use the room number n, counting the given one.
-func (t *Table) isShared(n int32, pointOfCare string) bool {
-	if len(t.points[n])+len(t.listed[n]) == 0 {
-		return false
-	}
-	var users []string
-	if pointOfCare != "" {
-		users = addPoint(users, pointOfCare)
-	}
-	for _, list := range [...][]string{t.points[n], t.listed[n]} {
-		for _, p := range list {
-			if s := t.rows[string(appendKey(nil, p, "", ""))]; s != nil && s.Outside || s == nil && t.isElsewhere(p) {
-				continue
-			}
-			users = addPoint(users, p)
-		}
-	}
-	return len(users) > 1
 }
 
 // isElsewhere reports whether a point of care has the name of another unit and is not the area of a known room.
@@ -251,20 +218,10 @@ func (t *Table) isArea(pointOfCare string) bool {
 	return t.areas[string(appendFolded(array[:0], pointOfCare))]
 }
 
-// IsByNumber reports whether only its number identifies the room of a location: neither the location table nor the
-// name of the point of care tells whether the point of care belongs to this unit.
-func (t *Table) IsByNumber(l acuity.Location) bool {
-	l = t.resolveReference(l)
-	room := roomName(&l)
-	if _, known := adt.IsOutside(l.PointOfCare); known || l.PointOfCare == "" || l.HasRoomID || t.rowOf(&l) != nil {
-		return false
-	}
-	return t.labelled(&l, room, false) == noRoom && t.numbered(&l, room) != noRoom && !t.isArea(l.PointOfCare)
-}
-
 // labelled returns the known room whose label matches a location, or noRoom if none or several match. The argument
-// room is the location's room name. If the point of care has the name of another unit, elsewhere is true, and a number
-// must match together with the point of care. For a label that is only a number, see numbered.
+// room is the location's room name. If the point of care has the name of another unit, elsewhere is true, and a number,
+// even with letters (see isNumber), must match together with the point of care. For a label that is only digits, see
+// numbered.
 func (t *Table) labelled(l *acuity.Location, room string, elsewhere bool) int32 {
 	t.rebuildIndexes()
 	var array [96]byte
@@ -281,17 +238,19 @@ func (t *Table) labelled(l *acuity.Location, room string, elsewhere bool) int32 
 	if room == "" {
 		return lookUp(t.byLabel, l.PointOfCare)
 	}
-	_, number := roomNumber(room)
+	_, bare := roomNumber(room)
+	byName := !elsewhere || !isNumber(room)
 	// The most specific label is tried first: a bed is a separate room only if a label says so
 	// (docs/decisions.md#beds).
 	if l.Bed != "" {
-		if id := lookUp(t.byLabel, l.Label); id != noRoom { // the FHIR display name, including the bed (docs/decisions.md#several-locations)
+		// the FHIR display name, including the bed (docs/decisions.md#several-locations)
+		if id := lookUp(t.byLabel, l.Label); id != noRoom && (byName || !isNumber(l.Label)) {
 			return id
 		}
 		if id := lookUp(t.byArea, l.PointOfCare, room, "-", l.Bed); id != noRoom {
 			return id
 		}
-		if id := lookUp(t.byLabel, room, "-", l.Bed); id != noRoom && !(number && elsewhere) {
+		if id := lookUp(t.byLabel, room, "-", l.Bed); id != noRoom && byName {
 			return id
 		}
 	}
@@ -301,7 +260,7 @@ func (t *Table) labelled(l *acuity.Location, room string, elsewhere bool) int32 
 	if id := lookUp(t.byArea, l.PointOfCare, room); id != noRoom {
 		return id
 	}
-	if number {
+	if bare || !byName {
 		return noRoom
 	}
 	return lookUp(t.byLabel, room)

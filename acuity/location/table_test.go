@@ -28,6 +28,18 @@ func TestResolve(t *testing.T) {
 		}
 		return rooms
 	}
+	lettered := func(r *Table) {
+		r.SetRoom(4, "12A", "")
+		r.SetRoom(5, "ICU 14B", "")
+		r.SetRoom(6, "16", "GYN")
+		r.SetRoom(12, "20-WIN", "")
+		r.SetRoom(13, "3 West", "")
+	}
+	aliases := func(r *Table) {
+		r.SetRows([]*acuity.Place{
+			{PointOfCare: "LDR", Room: "312", HasRoomID: true, RoomID: 312}, {PointOfCare: "LD", Room: "312", HasRoomID: true, RoomID: 312},
+		})
+	}
 	room := func(id int32) Placement { return Placement{InRoom, id} }
 	own := func(point, name string) Placement { return room(preferredID(appendKey(nil, point, name))) }
 	for name, c := range map[string]struct {
@@ -35,32 +47,41 @@ func TestResolve(t *testing.T) {
 		place acuity.Location
 		want  Placement
 	}{
-		"nothing":                              {table(), acuity.Location{}, Placement{}},
-		"facility alone":                       {table(), acuity.Location{Facility: "CANARY"}, Placement{}},
-		"room id wins (H18)":                   {table(), acuity.Location{HasRoomID: true, RoomID: 55, Room: "LDR04"}, room(55)},
-		"label is the room":                    {table(), spot("L&D^ldr 04"), room(1)},
-		"label is point of care and room":      {table(), spot("MBU^12"), room(7)},
-		"label is room and bed":                {table(), spot("MBU^20^A"), room(8)},
-		"another bed is not that room":         {table(), spot("MBU^20^B"), own("MBU", "20")},
-		"label alone":                          {table(), acuity.Location{Label: "LDR04"}, room(1)},
-		"area of the census and label":         {table(), spot("HROB^Suite"), room(11)},
-		"a label that two rooms have":          {table(), spot("XX^Suite"), own("XX", "Suite")},
-		"point of care as label (P3)":          {table(), spot("OBOR"), room(9)},
-		"point of care only (P3)":              {table(), spot("L&D"), Placement{Kind: WithoutRoom}},
-		"numeric room that is known":           {table(), spot("MBU^312"), room(312)},
-		"numeric room that is not":             {table(), spot("MBU^313"), own("MBU", "313")},
-		"beds never split a room (P2)":         {table(), spot("MBU^313^B"), own("MBU", "313")},
-		"case and spaces aside":                {table(), spot("mbu^ 313"), own("MBU", "313")},
-		"another unit (X5)":                    {table(), spot("ICU^4"), Placement{Kind: Outside}},
-		"another unit without room":            {table(), spot("ICU"), Placement{Kind: Outside}},
-		"NICU is none of them":                 {table(), spot("NICU^4"), own("NICU", "4")},
-		"nor is an obstetric emergency room":   {table(), spot("OB-ED^4"), own("OB-ED", "4")},
-		"ED is":                                {table(), spot("ED^4"), Placement{Kind: Outside}},
-		"EDGE is not":                          {table(), spot("EDGE^4"), own("EDGE", "4")},
-		"MEDSURG is":                           {table(), spot("MEDSURG^4"), Placement{Kind: Outside}},
-		"a number of the unit in another unit": {table(), spot("ICU^312"), Placement{Kind: Outside}},
-		"the same with a bed":                  {table(), spot("ICU^20^A"), Placement{Kind: Outside}},
-		"a label of the unit in another unit":  {table(), spot("ICU^LDR04"), room(1)},
+		"nothing":                                          {table(), acuity.Location{}, Placement{}},
+		"facility alone":                                   {table(), acuity.Location{Facility: "CANARY"}, Placement{}},
+		"room id wins (H18)":                               {table(), acuity.Location{HasRoomID: true, RoomID: 55, Room: "LDR04"}, room(55)},
+		"label is the room":                                {table(), spot("L&D^ldr 04"), room(1)},
+		"label is point of care and room":                  {table(), spot("MBU^12"), room(7)},
+		"label is room and bed":                            {table(), spot("MBU^20^A"), room(8)},
+		"another bed is not that room":                     {table(), spot("MBU^20^B"), own("MBU", "20")},
+		"label alone":                                      {table(), acuity.Location{Label: "LDR04"}, room(1)},
+		"area of the census and label":                     {table(), spot("HROB^Suite"), room(11)},
+		"a label that two rooms have":                      {table(), spot("XX^Suite"), own("XX", "Suite")},
+		"point of care as label (P3)":                      {table(), spot("OBOR"), room(9)},
+		"point of care only (P3)":                          {table(), spot("L&D"), Placement{Kind: WithoutRoom}},
+		"numeric room that is known":                       {table(), spot("MBU^312"), room(312)},
+		"numeric room that is not":                         {table(), spot("MBU^313"), own("MBU", "313")},
+		"beds never split a room (P2)":                     {table(), spot("MBU^313^B"), own("MBU", "313")},
+		"case and spaces aside":                            {table(), spot("mbu^ 313"), own("MBU", "313")},
+		"another unit (X5)":                                {table(), spot("ICU^4"), Placement{Kind: Outside}},
+		"another unit without room":                        {table(), spot("ICU"), Placement{Kind: Outside}},
+		"NICU is none of them":                             {table(), spot("NICU^4"), own("NICU", "4")},
+		"nor is an obstetric emergency room":               {table(), spot("OB-ED^4"), own("OB-ED", "4")},
+		"ED is":                                            {table(), spot("ED^4"), Placement{Kind: Outside}},
+		"EDGE is not":                                      {table(), spot("EDGE^4"), own("EDGE", "4")},
+		"MEDSURG is":                                       {table(), spot("MEDSURG^4"), Placement{Kind: Outside}},
+		"a number of the unit in another unit":             {table(), spot("ICU^312"), Placement{Kind: Outside}},
+		"the same with a bed":                              {table(), spot("ICU^20^A"), Placement{Kind: Outside}},
+		"a label of the unit in another unit":              {table(), spot("ICU^LDR04"), room(1)},
+		"a number with a letter in another unit":           {table(lettered), spot("ICU^12A"), Placement{Kind: Outside}},
+		"the same in a maternity unit":                     {table(lettered), spot("LDR^12a"), room(4)},
+		"the same with the unit in the label":              {table(lettered), spot("ICU^14B"), room(5)},
+		"the same with the unit as the area":               {table(lettered), spot("GYN^16"), room(6)},
+		"a room and bed with letters in another unit":      {table(lettered), spot("ICU^20^WIN"), Placement{Kind: Outside}},
+		"the same in one text":                             {table(lettered), spot("ICU^20-WIN"), Placement{Kind: Outside}},
+		"the same in a maternity unit, in one text":        {table(lettered), spot("LDR^20-WIN"), room(12)},
+		"the same as a display":                            {table(lettered), acuity.Location{PointOfCare: "ICU", Room: "20", Bed: "WIN", Label: "20-WIN"}, Placement{Kind: Outside}},
+		"a name that begins with a number in another unit": {table(lettered), spot("ICU^3 West"), room(13)},
 		"another unit that is an area of the census": {table(func(r *Table) {
 			r.SetRoom(5, "5", "GYN")
 			r.SetRoom(6, "", "GYN")
@@ -70,6 +91,25 @@ func TestResolve(t *testing.T) {
 		"the same name as a label": {table(func(r *Table) {
 			r.SetRoom(5, "ICU 4", "")
 		}), spot("^ICU 4"), room(5)},
+		"the hospital in the point of care":          {table(), spot("Mercy Medical Center 3W^312"), room(312)},
+		"the same, shorter":                          {table(), spot("L and D Med Ctr^312"), room(312)},
+		"the hospital in the name of the room":       {table(), spot("^St. Mary Medical Center, 3 West, Room 312"), own("", "St. Mary Medical Center, 3 West, Room 312")},
+		"a short name of the hospital":               {table(), spot("^Med Center 3W 312"), own("", "Med Center 3W 312")},
+		"the hospital in a display":                  {table(), acuity.Location{Label: "MedStar Harbor 3W 312"}, own("", "MedStar Harbor 3W 312")},
+		"another unit later in the name of the room": {table(), spot("^Mercy ICU 4"), own("", "Mercy ICU 4")},
+		"women with other patients":                  {table(), spot("3W MED/SURG/WOMEN^312"), room(312)},
+		"women with other patients, shorter":         {table(), spot("3W Women Surg^312"), room(312)},
+		"women's surgery":                            {table(), spot("Womens Surgical^312"), room(312)},
+		"gynecology with mothers":                    {table(), spot("Gyn/Mother-Baby^312"), room(312)},
+		"mothers without a number of the unit":       {table(), spot("Gyn/Mother-Baby^4"), own("Gyn/Mother-Baby", "4")},
+		"medicine with a number of the unit":         {table(), spot("MEDICAL^312"), room(312)},
+		"medicine without a number of the unit":      {table(), spot("MEDICAL^998"), Placement{Kind: Outside}},
+		"a surgery center":                           {table(), spot("Surg Center^312"), Placement{Kind: Outside}},
+		"a medical center's ICU":                     {table(), spot("Mercy Med Center ICU^312"), Placement{Kind: Outside}},
+		"a number that another unit of two words uses, too": {table(func(r *Table) {
+			r.AddUse(spot("MBU^312"))
+			r.AddUse(spot("MAIN ICU^312"))
+		}), spot("MBU^312"), room(312)},
 		"another unit with a row": {table(func(r *Table) {
 			r.SetRows([]*acuity.Place{{PointOfCare: "GYN", Area: "OB"}})
 		}), spot("GYN^312"), room(312)},
@@ -89,6 +129,24 @@ func TestResolve(t *testing.T) {
 			r.SetRows([]*acuity.Place{{PointOfCare: "AP", Room: "312", HasRoomID: true, RoomID: 312}})
 			r.AddUse(spot("MBU^312"))
 		}), spot("AP^312"), room(312)},
+		"a number without a point of care that two rows map to its room": {table(aliases), spot("^312"), room(312)},
+		"the same, in use": {table(aliases, func(r *Table) {
+			r.AddUse(spot("LDR^312"))
+			r.AddUse(spot("LD^312"))
+		}), spot("^312"), room(312)},
+		"the same, in use by a unit without a row": {table(aliases, func(r *Table) {
+			r.AddUse(spot("MBU^312"))
+			r.AddUse(spot("LD^312"))
+		}), spot("^312"), room(312)},
+		"the same, in use by two units without a row": {table(aliases, func(r *Table) {
+			r.AddUse(spot("MBU^312"))
+			r.AddUse(spot("AP^312"))
+		}), spot("^312"), own("", "312")},
+		"a unit without a row, beside two rows": {table(aliases), spot("MBU^312"), own("MBU", "312")},
+		"a bed without a row, beside a row for the other bed": {table(func(r *Table) {
+			r.SetRows([]*acuity.Place{{PointOfCare: "LDR", Room: "312", Bed: "A", HasRoomID: true, RoomID: 312}})
+			r.AddUse(spot("LDR^312^A"))
+		}), spot("LDR^312^B"), room(312)},
 		"a unit outside before a row for any unit": {table(func(r *Table) {
 			r.SetRows([]*acuity.Place{{PointOfCare: "5N", Outside: true}, {Room: "312", HasRoomID: true, RoomID: 312}})
 		}), spot("5N^312"), Placement{Kind: Outside}},
@@ -179,6 +237,7 @@ func TestPlaceFoundBefore(t *testing.T) {
 		"a room comes":        {func(*Table) {}, func(r *Table) { r.SetRoom(1, "L1", "") }, spot("LDR^L1")},
 		"a room goes":         {func(r *Table) { r.SetRoom(1, "L1", "") }, func(r *Table) { r.RemoveRoom(1) }, spot("LDR^L1")},
 		"a row comes":         {func(*Table) {}, func(r *Table) { r.SetRows([]*acuity.Place{{PointOfCare: "LDR", Outside: true}}) }, spot("LDR^L1")},
+		"another spelling":    {func(r *Table) { r.SetRoom(12, "", ""); r.AddUse(spot("MBU^12")); r.AddUse(spot("MainICU^12")) }, func(r *Table) { r.AddUse(spot("Main ICU^12")) }, spot("MBU^12")},
 		"another uses a room": {func(r *Table) { r.SetRoom(12, "", ""); r.AddUse(spot("MBU^12")) }, func(r *Table) { r.AddUse(spot("AP^12")) }, spot("MBU^12")},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -242,7 +301,10 @@ func TestRoomsThatCollide(t *testing.T) {
 
 func TestResolveOrderNeverMatters(t *testing.T) {
 	a, b := collision(t)
-	places := []acuity.Location{a, b, spot("MBU^7"), spot("AP^7"), spot("MBU^8"), spot("T^T2"), spot("U^t 2"), spot("ICU^1"), spot("L^LDR1")}
+	places := []acuity.Location{
+		a, b, spot("MBU^7"), spot("AP^7"), spot("MBU^8"), spot("T^T2"), spot("U^t 2"), spot("ICU^1"), spot("L^LDR1"),
+		spot("MAIN ICU^7"), spot("MAINICU^7"),
+	}
 	rapid.Check(t, func(t *rapid.T) {
 		steps := []func(*Table){
 			func(r *Table) { r.SetRoom(7, "", "") }, func(r *Table) { r.SetRoom(8, "8", "MBU") },
@@ -303,6 +365,24 @@ func TestPrimaryBySite(t *testing.T) {
 	}
 	if got := choose(acuity.Location{HasRoomID: true, RoomID: 7}); got.Factor.ID() != "labor-standard" || got.Assumed {
 		t.Errorf("by room id: %+v", got)
+	}
+}
+
+// Only the number identifies a room if the point of care is unknown, even if a letter or a bed belongs to the number.
+func TestIsByNumber(t *testing.T) {
+	var table Table
+	table.SetRoom(4, "12A", "")
+	table.SetRoom(5, "20-A", "AP2")
+	table.SetRoom(6, "6N 7", "")
+	table.SetRoom(7, "Sky", "")
+	table.SetRows([]*acuity.Place{{PointOfCare: "7N", Area: "OB"}})
+	for place, want := range map[string]bool{
+		"5N^4": true, "5N^12A": true, "5N^20^A": true, "5N^20-A": true, "^12A": false, "LDR^12A": false, "7N^12A": false, "6N^7": false,
+		"AP2^20^A": false, "AP2^12A": false, "5N^20^B": false, "5N^13A": false, "5N^Sky": false, "5N": false, "ICU^12A": false, "MEDICAL^12A": true,
+	} {
+		if got := table.IsByNumber(spot(place)); got != want {
+			t.Errorf("%s: %v, want %v", place, got, want)
+		}
 	}
 }
 
