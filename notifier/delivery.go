@@ -59,7 +59,7 @@ func (r *runner) recordDelivered(c *chosen, a sending.Attempt) {
 }
 
 // keep adds the failed attempt of a retry to a delivery that the queue still has to send. The delivery stays pending,
-// because the queue has not given up, and which may have made another attempt in the meantime.
+// because the queue has not given up and may have made another attempt in the meantime.
 func (r *runner) keep(c *chosen) {
 	a := c.tries[len(c.tries)-1]
 	for _, own := range []*chosen{r.head, r.probe} {
