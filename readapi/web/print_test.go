@@ -48,7 +48,7 @@ func TestSheetCountsByHand(t *testing.T) {
 		"default": {nil, []string{
 			"2:1 up to 1 h, 1:1 up to 4 h, 1:2 up to 24 h: Hemorrhage; Postpartum hemorrhage", "1:1 up to 1 h, then 1:2: Magnesium sulfate",
 			"1:1 up to 2 h, 1:2 up to 6 h, then 1:3: Cesarean recovery; Immediate recovery, vaginal birth",
-			"1:3; with a postpartum mother none: Newborn, continuing care", "1:1 in labor: Fetal anomaly; Multiple gestation",
+			"1:3; with a postpartum mother: none: Newborn, continuing care", "1:1 in labor: Fetal anomaly; Multiple gestation",
 			"1:2 up to 24 h postpartum: Cesarean, day of surgery", "1:2; 1:1 in labor: Preeclampsia (severe); Fetal demise", "Newborn, intermediate care; Preeclampsia; Bereavement care", "Poorly controlled diabetes (IV insulin); Eclampsia (STAT)",
 		}},
 		"own values": {catalogue.Default().With([]catalogue.Rule{

@@ -52,7 +52,7 @@ func TestEveryRequestCounts(t *testing.T) {
 			if again := strings.Contains(got.Body.String(), `data-again="30"`); again != (tt.method == "GET") {
 				t.Errorf("the page reloads itself: %v", again)
 			}
-			if says := strings.Contains(got.Body.String(), "tries again by itself"); says != (tt.method == "GET") {
+			if says := strings.Contains(got.Body.String(), "reloads automatically"); says != (tt.method == "GET") {
 				t.Errorf("the page says that it reloads itself: %v", says)
 			}
 			if tt.wall && strings.Contains(got.Body.String(), `href="/docs"`) {

@@ -184,7 +184,7 @@ var spanish = map[string]string{
 		"si el alta fue un error, anúlela con un A13.",
 	"type":           "El elemento tiene un tipo JSON incorrecto; envíe el tipo que define FHIR R4.",
 	"type_not_used":  "Los recursos de este tipo no se usan; no hay que hacer nada y no es necesario enviarlos.",
-	"unchanged":      "Todas las filas y opciones ya tenían estos valores, así que nada cambió; no hay que hacer nada.",
+	"unchanged":      "La solicitud solo contiene valores que ya estaban definidos, así que nada cambió; no hay que hacer nada.",
 	"unit":           "La unidad de medida no se admite con este código, así que el valor no se usó; envíelo en la unidad esperada.",
 	"unit_missing":   "El valor no tiene unidad de medida, así que se supuso la habitual; envíe la unidad en UCUM.",
 	"unknown_field":  "No se conoce el campo y no se usó; revise cómo está escrito u omítalo.",

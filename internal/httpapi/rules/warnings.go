@@ -357,7 +357,7 @@ var Warnings = []Warning{
 	},
 	{"type", Refused, ByFHIR, "The element has the wrong JSON type; send the type that FHIR R4 defines."},
 	{"type_not_used", Unused, ByFHIR, "Resources of this type are not used; no action is needed, and they need not be sent."},
-	{"unchanged", Known, ByState, "All rows and settings already have these values, so nothing changed; no action is needed."},
+	{"unchanged", Known, ByState, "The request contains only values that are already set, so nothing changed; no action is needed."},
 	{
 		"unit", Unused, ByFHIR,
 		"This code does not support the unit of measure, so the value was not used; send the value in the expected unit.",

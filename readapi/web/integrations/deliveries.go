@@ -147,8 +147,11 @@ func (d *adminRequest) readCommand(id string) (c *apiCommand, ok bool) {
 }
 
 func testWebhook(d *adminRequest) {
-	path, body := webhooksAPI+"/"+url.PathEscape(d.pathID())+"/test", map[string]any{"event": d.r.PostForm.Get("event")}
-	orderCommand(d, path, outbound.VerbTest, body, showRefusal)
+	body := map[string]any{}
+	if event := d.r.PostForm.Get("event"); event != "" {
+		body["event"] = event
+	}
+	orderCommand(d, webhooksAPI+"/"+url.PathEscape(d.pathID())+"/test", outbound.VerbTest, body, showRefusal)
 }
 
 // orderCommand sends a request to the given API path, which issues a command for the page's endpoint. It then
