@@ -87,7 +87,7 @@ func TestSheetTellsNursesOfOddRatios(t *testing.T) {
 			t.Errorf("%s: %q, want %q", label, row, want)
 		}
 	}
-	if !strings.Contains(page, "count that number") {
+	if !strings.Contains(page, "use that number") {
 		t.Error("the sheet does not say what to do with the number")
 	}
 }

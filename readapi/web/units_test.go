@@ -131,7 +131,7 @@ func TestMeasuresInTheSingular(t *testing.T) {
 	t.Parallel()
 	for language, want := range map[string][]string{
 		"en": {"40 points for 1 nurse", "1 admission, transfer, or discharge in 2 h; 0 boarding", "1 nurse: 0 novice, 1 expert; heaviest assignment 0.00"},
-		"es": {"40 puntos para 1 enfermera", "1 ingreso, traslado o alta en 2 h; 0 en espera de cama", "1 enfermera: principiantes: 0, "},
+		"es": {"40 puntos para 1 enfermera", "1 ingreso, traslado o alta en 2 h; 0 en espera de cama", "1 enfermera (principiantes: 0; "},
 	} {
 		w := &writer{&page.Writer{Texts: text.In(language)}}
 		at := acuity.At(noon)
