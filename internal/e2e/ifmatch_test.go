@@ -108,9 +108,10 @@ func TestTwoAdministrators(t *testing.T) {
 		into(t, after.Data, &list)
 		made.ID = list.Keys[len(list.Keys)-1].ID
 	}
-	// All fields of the settings share one version.
-	zones := [2]string{"America/New_York", "America/Denver"}
-	for range rounds {
+	// All fields of the settings share one version. In each round, both requests change it.
+	zonesOf := [2][2]string{{"America/New_York", "America/Denver"}, {"America/Chicago", "America/Los_Angeles"}}
+	for round := range rounds {
+		zones := zonesOf[round%2]
 		var settings struct {
 			Version                              int64
 			Timezone                             string
@@ -131,6 +132,7 @@ func TestTwoAdministrators(t *testing.T) {
 	// Without an If-Match header, the later of two changes wins as a whole: the fields of the two changes are never
 	// mixed.
 	for range rounds / 2 {
+		zones := zonesOf[0]
 		both(http.MethodPut, "/api/admin/settings", "", func(who int) string {
 			return fmt.Sprintf(`{"timezone":%q,"staffingFromRoster":%t}`, zones[who], who == 0)
 		})
