@@ -10,7 +10,7 @@ import (
 // Folded is the result of folding a log of observations.
 type Folded struct {
 	Chart   *acuity.Chart
-	Verdict score.Verdict   // at the requested instant
+	Verdict score.Verdict   // at the requested instant, or at the latest observation if that is later
 	Changes []acuity.Change // one for each observation or due instant, in order
 }
 
@@ -26,7 +26,9 @@ func Fold(observations []acuity.Observation, now acuity.Instant) Folded {
 	var out Folded
 	for i := range observations {
 		o := &observations[i]
-		for c, more := u.Advance(max(o.ReceivedAt, o.AppliedAt)); more; c, more = u.Advance(max(o.ReceivedAt, o.AppliedAt)) {
+		at := max(o.ReceivedAt, o.AppliedAt)
+		now = max(now, at) // the clock of the role that received o may have been ahead; a unit's time never goes back
+		for c, more := u.Advance(at); more; c, more = u.Advance(at) {
 			out.Changes = append(out.Changes, c)
 		}
 		out.Changes = append(out.Changes, u.Apply(o, int64(i)))
