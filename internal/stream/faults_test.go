@@ -138,15 +138,21 @@ func TestSessionSurvivesItsCoordinators(t *testing.T) {
 				if err := stop(); err != nil {
 					t.Fatal(err)
 				}
-				if n := stats.Sessions.Load(); n != 1 {
-					t.Errorf("%d sessions", n)
-				}
-				if n := stats.Restores.Load(); n != 3 {
-					t.Errorf("%d restores of 3 partitions", n)
-				}
+				checkOneSession(t, &stats)
 				r.exact(30)
 			})
 		})
+	}
+}
+
+// checkOneSession checks that the process kept its session, and so did not restore its three partitions again.
+func checkOneSession(t *testing.T, stats *Stats) {
+	t.Helper()
+	if n := stats.Sessions.Load(); n != 1 {
+		t.Errorf("%d sessions", n)
+	}
+	if n := stats.Restores.Load(); n != 3 {
+		t.Errorf("%d restores of 3 partitions", n)
 	}
 }
 
@@ -183,12 +189,7 @@ func TestSessionSurvivesFailedHeartbeats(t *testing.T) {
 		if err := stop(); err != nil {
 			t.Fatal(err)
 		}
-		if n := stats.Sessions.Load(); n != 1 {
-			t.Errorf("%d sessions", n)
-		}
-		if n := stats.Restores.Load(); n != 3 {
-			t.Errorf("%d restores of 3 partitions", n)
-		}
+		checkOneSession(t, &stats)
 		r.exact(30)
 	})
 }
