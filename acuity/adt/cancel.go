@@ -267,13 +267,13 @@ func (n *builder) voidAfterCancelledAdmit() {
 }
 
 // cancelRepeatedAdmissions extends the cancel of an admission or registration to the other events of the same type, the
-// same stay and the same room that state that they were recorded no later than the cancel
-// (docs/decisions.md#cancelled-admit). They repeat the canceled event with a different time; without this function, they
-// would keep the patient in the room. An admission to another room counts as a move.
+// same stay and the same room that state that they were recorded before the cancel (docs/decisions.md#cancelled-admit).
+// They repeat the canceled event with a different time; without this function, they would keep the patient in the room.
+// An event recorded at the instant of the cancel may be a new admission. An admission to another room counts as a move.
 func (n *builder) cancelRepeatedAdmissions() {
 	for i := range n.Events {
 		c := &n.Events[i]
-		if c.withdrawnAt == 0 || !c.Event.admits() {
+		if !c.Event.admits() || c.Event.stated() >= c.withdrawnAt {
 			continue
 		}
 		from, to := i, i+1
@@ -286,7 +286,7 @@ func (n *builder) cancelRepeatedAdmissions() {
 		for j := from; j < to; j++ {
 			t := &n.Events[j]
 			if t.Event.Type == c.Event.Type && t.Event.admits() && t.Disposition == Applied &&
-				(t.Event.RecordedAt != 0 || t.Event.Resource != "") && t.Event.stated() <= c.withdrawnAt &&
+				(t.Event.RecordedAt != 0 || t.Event.Resource != "") && t.Event.stated() < c.withdrawnAt &&
 				n.sameRoom(t.Event.Place, c.Event.Place) && !n.isFolded(t) {
 				t.Disposition = Cancelled
 			}

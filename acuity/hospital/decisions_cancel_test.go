@@ -24,6 +24,21 @@ func TestDecisionsCancelledAdmission(t *testing.T) {
 				message(30, A11, "LDR:A", "cancels=20")),
 			read: []axisReading{{31, "<LDR:B> 60 labor-standard/0"}},
 		},
+		"a new admission at the instant of the cancel": {
+			say: list(message(0, A01, "LDR:A", "class=I", "recorded=0"), message(150, A11, "LDR:A", "cancels=0", "recorded=150"),
+				message(150, A01, "LDR:A", "class=I", "recorded=150")),
+			read: []axisReading{{151, "<LDR:A> 60 labor-standard/0"}},
+		},
+		"a new admission at the instant of a cancel that names no admission": {
+			say: list(message(0, A01, "LDR:A", "class=I", "recorded=0"), message(150, A11, "LDR:A", "recorded=150"),
+				message(150, A01, "LDR:A", "class=I", "recorded=150")),
+			read: []axisReading{{151, "<LDR:A> 60 labor-standard/0"}},
+		},
+		"a repetition with a different time": {
+			say: list(message(0, A01, "LDR:A", "class=I", "recorded=0"), message(5, A01, "LDR:A", "class=I", "recorded=5"),
+				message(150, A11, "LDR:A", "cancels=0", "recorded=150")),
+			read: []axisReading{{151, ""}},
+		},
 		"a transfer after a pre-admission": {
 			say:  list(message(0, A01, "OBX:1", "class=P"), message(10, A02, "OBX:2")),
 			read: []axisReading{{11, own("OBX:2") + " 60 labor-standard/0"}},
