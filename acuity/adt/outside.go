@@ -5,23 +5,27 @@ import (
 	"strings"
 )
 
-// IsOutside reports whether the name of a point of care contains a word for another unit and no word for a maternity
-// unit. If the name contains neither, known is false.
+// IsOutside reports whether the name of a point of care contains a word for another unit and no word that only a
+// maternity unit has. If the name contains no word for any unit, known is false.
 func IsOutside(pointOfCare string) (outside, known bool) {
 	b := places()
-	if b.isInside(pointOfCare) {
+	switch {
+	case b.isMaternity(pointOfCare):
 		return false, true
+	case b.names(pointOfCare, areaOutside):
+		return true, true
+	default:
+		return false, b.isInside(pointOfCare)
 	}
-	outside = b.names(pointOfCare, areaOutside)
-	return outside, outside
 }
 
 // BeginsOutside reports whether a text that names a unit and a room begins with a word for another unit and contains no
-// word for a maternity unit.
+// word that only a maternity unit has.
 func BeginsOutside(text string) bool {
 	for word := range areaWords(text) {
-		outside, _ := IsOutside(word)
-		return outside && !places().isInside(text) && places().names(text, areaOutside)
+		first, _ := IsOutside(word)
+		whole, _ := IsOutside(text)
+		return first && whole
 	}
 	return false
 }
@@ -33,9 +37,16 @@ func IsMedical(pointOfCare string) bool {
 	return !b.isInside(pointOfCare) && b.names(pointOfCare, areaMedical)
 }
 
-// isInside reports whether a text contains a word for a maternity unit.
+// isInside reports whether a text contains a word for a maternity unit, or for an area that such a unit may have.
 func (b *placeBook) isInside(text string) bool {
-	return b.area(text, areaTriage, areaObstetric) != areaUnknown || b.area(text, areaInside, areaInside) != areaUnknown
+	return b.isMaternity(text) || b.area(text, areaTriage, areaObstetric) != areaUnknown
+}
+
+// isMaternity reports whether a text contains a word that only a maternity unit has. Triage, operating rooms, recovery
+// and intermediate care exist in other units, too: an "ED TRIAGE" is outside.
+func (b *placeBook) isMaternity(text string) bool {
+	return b.area(text, areaInside, areaInside) != areaUnknown ||
+		b.area(text, areaLabor, areaNICU) != areaUnknown || b.area(text, areaNursery, areaObstetric) != areaUnknown
 }
 
 // names reports whether a text contains a word for an area. The first word of "Medical Center" or "Med Ctr", which name

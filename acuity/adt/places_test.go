@@ -54,6 +54,16 @@ func TestUnitsOutside(t *testing.T) {
 		"Family Med":              {},
 		"Med Maternal":            {},
 		"OB-ED":                   {},
+		"ED TRIAGE":               {true, true, false},
+		"Emergency Dept":          {true, true, false},
+		"SICU IMC":                {true, true, false},
+		"MICU":                    {true, true, false},
+		"SURG PACU":               {true, true, false},
+		"5 EAST SURG OR":          {true, false, false},
+		"OB EMERGENCY":            {},
+		"OBTRIAGE ED":             {},
+		"TRIAGE":                  {},
+		"PACU":                    {},
 	} {
 		outside, known := IsOutside(name)
 		if outside != want.outside || BeginsOutside(name) != want.begins || IsMedical(name) != want.medical || outside && !known {

@@ -117,6 +117,9 @@ func TestResolve(t *testing.T) {
 			r.AddUse(spot("MBU^312"))
 			r.AddUse(spot("ICU^312"))
 		}), spot("MBU^312"), room(312)},
+		"a room of an emergency department":           {table(), spot("ED TRIAGE^312"), Placement{Kind: Outside}},
+		"a room of an obstetric emergency department": {table(), spot("OB EMERGENCY^312"), room(312)},
+		"a room of another intensive care unit":       {table(), spot("MICU^312"), Placement{Kind: Outside}},
 		"a number that a unit outside uses, too": {table(func(r *Table) {
 			r.SetRows([]*acuity.Place{{PointOfCare: "5N", Outside: true}})
 			r.AddUse(spot("MBU^312"))
