@@ -97,7 +97,19 @@ func TestDecisionsPlacesOfOthers(t *testing.T) {
 		},
 		"an unknown unit": {
 			say:     list(row, message(1, acuity.A01, "5N:4", "class=I"), message(2, acuity.A08, "5N:4"), message(3, acuity.A01, "v=v2", "5N:4", "class=I")),
-			answers: []string{"+labor-standard -labor-epidural !room_by_number", "", ""},
+			answers: []string{"+labor-standard -labor-epidural !room_by_number", "", "!room_by_number"},
+		},
+		"an unknown unit, before the census": {
+			say: list(message(1, acuity.A01, "v=v0", "5N:4", "class=I"), message(2, acuity.A03, "v=v0"), census(3, holds(4, "visit=v1", "labor-epidural")),
+				message(4, acuity.A01, "v=v2", "5N:4", "class=I")),
+			answers: []string{"+labor-standard !room_by_number"},
+		},
+		"an update, then a transfer": {
+			say:     list(row, message(1, acuity.A01, "LDR:7", "class=I"), message(2, acuity.A08, "5N:4"), message(3, acuity.A02, "5N:4")),
+			answers: []string{"!place_differs", "+labor-standard -labor-epidural -labor-standard !room_by_number"},
+		},
+		"a unit with a row for all rooms": {
+			say: list(row, mapped(1, acuity.Place{PointOfCare: "5N"}), message(2, acuity.A01, "5N:4", "class=I")), answers: []string{"+labor-standard -labor-epidural"},
 		},
 		"a number with a letter": {
 			say: list(census(0, holds(4, "visit=v1", "label=12A", "labor-epidural")), message(1, acuity.A01, "v=v2", "ICU:12A", "class=I")), read: []axisReading{{1, "4 30 labor-epidural/0"}},

@@ -125,14 +125,14 @@ func (es *eventStore) storeEvent(in *registry.Intake, i int, e *acuity.Event, v 
 	}
 	es.locations.Locate(stored.Place, 1)
 	es.locations.Locate(stored.Prior, 1)
-	firstUse := es.addEventRoom(in, i, stored.Place)
+	es.addEventRoom(in, i, stored.Place)
 	es.foldOldest(v)
 	es.Work.MarkVisit(v, registry.Unsaved|registry.Touched)
 	for i := range stored.Diagnoses {
 		es.worklist.AddUnmappedDiagnosis(in, &stored.Diagnoses[i], -1)
 	}
 	in.Events[i] = registry.IntakeEvent{
-		V: v, ID: e.ID, FirstUse: firstUse, Left: v.Whole().Timeline.PlacedAt() != 0 && es.WhereIs(v) == nil,
+		V: v, ID: e.ID, Left: v.Whole().Timeline.PlacedAt() != 0 && es.WhereIs(v) == nil,
 	}
 }
 
@@ -261,24 +261,23 @@ func answerRoom(item *acuity.ItemResult, r *registry.Room) {
 }
 
 // addEventRoom adds the room whose id is in the location of an event, if the room is unknown. If the room is known by
-// a different label, it adds a warning. A location without a room id is counted in the room table instead; the result
-// reports whether it is the first use of that location.
-func (es *eventStore) addEventRoom(in *registry.Intake, i int, l *acuity.Location) (first bool) {
+// a different label, it adds a warning. A location without a room id is counted in the room table instead.
+func (es *eventStore) addEventRoom(in *registry.Intake, i int, l *acuity.Location) {
 	switch r := es.Room(l.RoomID); {
 	case !l.HasRoomID:
 	case r != nil:
 		if l.Label != "" && r.Label != "" && l.Label != r.Label {
 			in.Warn("room_label_differs", in.EventPath(i)) // the label in a census has priority (docs/decisions.md#room-id-first)
 		}
-		return false
+		return
 	default:
 		es.AddRoom(facts.RoomState{ID: l.RoomID, Label: l.Label, Registered: true})
 		es.Work.Relabel = true
-		return false
+		return
 	}
-	first, changed := es.locations.Table.AddUse(*l)
-	es.Work.TableChanged = es.Work.TableChanged || changed // a room number used by two points of care does not identify a room
-	return first
+	if es.locations.Table.AddUse(*l) {
+		es.Work.TableChanged = true // a room number used by two points of care does not identify a room
+	}
 }
 
 // appliedEventOf returns an event of the visit together with its disposition, or nil if the visit's timeline does not

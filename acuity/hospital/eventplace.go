@@ -3,16 +3,18 @@ package hospital
 import (
 	"slices"
 
+	"svc/acuity/adt"
 	"svc/acuity/location"
 	"svc/acuity/registry"
 )
 
 // warnOfPlace warns if the visit is at a location without a room. It also warns if an event names a location and the
-// visit is outside the unit (unless it was in the unit before), or in no place because a newer census does not list it,
-// and if only the number of a room that no event has named before identifies the room.
+// visit is outside the unit (unless it was in the unit before), or in no place because a newer census does not list it.
+// It also warns if an event places the patient in a room that only its number identifies.
 func (es *eventStore) warnOfPlace(in *registry.Intake, i int, v *registry.Visit) {
 	place := &in.Observation.Events[i].Place
-	if in.Events[i].FirstUse && es.locations.Table.IsByNumber(*place) {
+	places := func(s adt.Stay) bool { return s.Placing.ID == in.Events[i].ID }
+	if slices.ContainsFunc(v.Timeline.Stays, places) && es.locations.Table.IsByNumber(*place) {
 		in.Warn("room_by_number", in.EventPath(i))
 	}
 	switch {

@@ -21,14 +21,13 @@ type ownRoom struct {
 	id                int32
 }
 
-// AddUse records that an event uses a location. It reports whether the room is new, which means that no earlier event
-// used it, and whether the answers for other locations may have changed. Locations with a room id and locations without
-// a room name are ignored.
-func (t *Table) AddUse(l acuity.Location) (first, changed bool) {
+// AddUse records that an event uses a location. It reports whether the answers for other locations may have changed.
+// Locations with a room id and locations without a room name are ignored.
+func (t *Table) AddUse(l acuity.Location) (changed bool) {
 	l = t.resolveReference(l)
 	room := roomName(&l)
 	if l.HasRoomID || room == "" {
-		return false, false
+		return false
 	}
 	var array [96]byte
 	k := appendKey(array[:0], l.PointOfCare, room)
@@ -43,7 +42,7 @@ func (t *Table) AddUse(l acuity.Location) (first, changed bool) {
 		case order == 0:
 			o.named++
 		}
-		return false, changed
+		return changed
 	}
 	t.found = nil
 	if t.own == nil {
@@ -58,10 +57,10 @@ func (t *Table) AddUse(l acuity.Location) (first, changed bool) {
 	t.names[string(appendFolded(nil, room))]++
 	if t.slots[o.id] != nil || t.hasRoom(o.id) {
 		t.moved = true
-		return true, true
+		return true
 	}
 	t.slots[o.id] = o
-	return true, true
+	return true
 }
 
 // DropUse records that an event with location l was dropped.

@@ -10,17 +10,10 @@ import (
 // order. A spelling is unused when no event with that spelling remains.
 func TestUses(t *testing.T) {
 	var table Table
-	isNew := func(l acuity.Location) bool {
-		first, changed := table.AddUse(l)
-		if first != changed {
-			t.Errorf("%v: first %v, changed %v", l, first, changed)
-		}
-		return first
-	}
-	if !isNew(spot("mbu^t 2")) || isNew(spot("MBU^T2")) || isNew(spot("MBU^T2^B")) {
+	if !table.AddUse(spot("mbu^t 2")) || table.AddUse(spot("MBU^T2")) || table.AddUse(spot("MBU^T2^B")) {
 		t.Error("a room is new once")
 	}
-	if isNew(spot("MBU")) || isNew(acuity.Location{HasRoomID: true, RoomID: 7, Room: "T2"}) {
+	if table.AddUse(spot("MBU")) || table.AddUse(acuity.Location{HasRoomID: true, RoomID: 7, Room: "T2"}) {
 		t.Error("a unit without a room, or a room with an id, is no room of events")
 	}
 	id := table.Resolve(spot("MBU^T2")).Room
@@ -50,8 +43,8 @@ func TestSpellingOfANumber(t *testing.T) {
 		place string
 		want  bool
 	}{{"mainicu^12", false}, {"Main ICU^12", true}, {"Main ICU^12", false}, {"Main ICU^ 12", false}} {
-		if first, changed := table.AddUse(spot(c.place)); first || changed != c.want {
-			t.Errorf("%s: first %v, changed %v, want %v", c.place, first, changed, c.want)
+		if changed := table.AddUse(spot(c.place)); changed != c.want {
+			t.Errorf("%s: changed %v, want %v", c.place, changed, c.want)
 		}
 	}
 }

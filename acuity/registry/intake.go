@@ -114,8 +114,6 @@ type IntakeEvent struct {
 	V    *Visit
 	ID   string
 	Left bool // whether ADT has placed the visit in a room, but the visit is now in no room according to a census
-
-	FirstUse bool // whether no earlier event named the event's room
 }
 
 // HasEvent reports whether the observation contains the event with the given identity. It must be called after the

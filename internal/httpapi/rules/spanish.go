@@ -134,7 +134,7 @@ var spanish = map[string]string{
 		"vuelva a enviarlo con una clave propia.",
 	"required": "Falta el elemento; envíelo.",
 	"room_by_number": "Solo el número identificó la habitación, porque no se conoce la unidad; si es otra unidad, márquela como externa en " +
-		"la tabla de ubicaciones; si no, agregue una fila con la unidad y la habitación.",
+		"la tabla de ubicaciones; si no, agregue una fila con la unidad.",
 	"room_label_differs": "La habitación ya tiene otro nombre, que solo un censo o un administrador puede cambiar, así que este no se usó; " +
 		"corrija uno de los dos.",
 	"room_not_occupied": "No se conoce ninguna paciente en la habitación; revise el número de habitación o envíe el ingreso.",

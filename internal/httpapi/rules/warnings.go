@@ -261,7 +261,7 @@ var Warnings = []Warning{
 	{
 		"room_by_number", Used, ByState,
 		"Only the number identified the room, because the point of care is unknown; if it is another unit, mark it as outside in the " +
-			"location table, otherwise add a row with the point of care and the room.",
+			"location table, otherwise add a row with the point of care.",
 	},
 	{
 		"room_label_differs", Unused, ByState,
