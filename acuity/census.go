@@ -38,7 +38,7 @@ type CensusRoom struct {
 	Primary                         catalogue.Factor
 	PrimarySince                    Instant
 	DeliveredAt                     Instant
-	PrimarySinceFrom, DeliveredFrom Instant // start of the interval sent as PrimarySince or DeliveredAt; 0 if that time is exact
+	PrimarySinceFrom, DeliveredFrom Instant // start of the interval sent as PrimarySince or DeliveredAt; 0: that time is exact
 	Cesarean                        bool    // whether deliveryMode is cesarean
 
 	// A list that was not sent changes nothing; an empty list clears the stored one.
@@ -50,7 +50,8 @@ type CensusRoom struct {
 	Newborns     []CensusNewborn
 }
 
-// withdrawnBirth is the value of DeliveredFrom in a row that withdraws an earlier DeliveredAt.
+// withdrawnBirth is the value of DeliveredFrom, which is stored, in a row that withdraws an earlier DeliveredAt. It needs no
+// field of its own, because such a row has no DeliveredAt, and so no interval.
 const withdrawnBirth Instant = 1
 
 // WithdrawBirth makes the row withdraw the time of birth and the delivery mode that earlier rows stated.
