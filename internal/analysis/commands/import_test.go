@@ -96,7 +96,7 @@ func TestSpansOutsideKafka(t *testing.T) {
 	b := analysistest.NewKafka(t)
 	b.Put(analysistest.Shifts(30, 2, time.Minute))
 	for _, c := range []struct {
-		span string
+		span string // flags, separated by blanks
 		want int
 	}{
 		{"--from=1900-01-01", 30},
@@ -106,9 +106,12 @@ func TestSpansOutsideKafka(t *testing.T) {
 		{"--to=0001-01-01", 0},
 		{"--to=1969-12-31T23:59:59.999Z", 0},
 		{"--to=9999-12-31", 30},
+		{"--from=0001-01-01 --to=9999-12-31", 30},
+		{"--from=1900-01-01 --to=1960-01-01", 0},
+		{"--from=2262-06-01 --to=2263-01-01", 0},
 	} {
-		args := []string{"export", "--topic", "observations", "--format", "ndjson", "--out", "-", "--kafka", b.Options.Brokers[0], c.span}
-		code, stdout, stderr := say(t.Context(), args...)
+		args := []string{"export", "--topic", "observations", "--format", "ndjson", "--out", "-", "--kafka", b.Options.Brokers[0]}
+		code, stdout, stderr := say(t.Context(), append(args, strings.Fields(c.span)...)...)
 		if n := strings.Count(stdout, "\n"); code != 0 || n != c.want || strings.Contains(stderr, "(column at)") != (n == 0) {
 			t.Errorf("%s: code %d, %d rows, says %q", c.span, code, n, stderr)
 		}

@@ -81,12 +81,15 @@ func (c *logCommand) faults() (faults []error) {
 		var err error
 		if c.span[i], err = parseInstant(at.text, time.UTC); err != nil {
 			faults = append(faults, fmt.Errorf("--%s: must be a date, or an instant such as 2026-03-02T07:00:00Z", at.name))
-		} else if at.text != "" {
-			c.span[i] = inKafka(c.span[i])
 		}
 	}
-	if !c.span[0].IsZero() && !c.span[1].IsZero() && !c.span[0].Before(c.span[1]) {
+	if len(faults) == 0 && c.from != "" && c.to != "" && !c.span[0].Before(c.span[1]) {
 		faults = append(faults, errors.New("--to: must be after --from"))
+	}
+	for i, text := range []string{c.from, c.to} {
+		if text != "" {
+			c.span[i] = inKafka(c.span[i])
+		}
 	}
 	if c.all && c.hospitals != "" {
 		faults = append(faults, errors.New("--all: cannot be combined with --hospital"))
