@@ -31,7 +31,8 @@ type logCommand struct {
 	rate      int
 	awaits    bool // whether the command waits for Kafka indefinitely
 
-	interrupted string // what the message says about an interruption: its consequence, and what to do
+	// interrupted is the suffix of the message after an interruption, such as "; to continue, run the same command again".
+	interrupted string
 
 	shown *cli.Progress
 
