@@ -75,19 +75,17 @@ func Section(parent *cobra.Command, title string, commands ...*cobra.Command) {
 // prints them together with all other errors.
 func Run(ctx context.Context, root *cobra.Command, args []string, w Env) int {
 	path, err := execute(ctx, root, args, w)
-	var wrong usageError
-	switch {
-	case err == nil:
+	if err == nil {
 		return 0
-	case errors.As(err, &wrong):
-		for line := range strings.Lines(err.Error()) {
-			fmt.Fprintf(w.Stderr, "%s: %s\n", path, strings.TrimSuffix(line, "\n"))
-		}
-		return 2
-	default:
-		fmt.Fprintf(w.Stderr, "%s: %v\n", path, err)
-		return 1
 	}
+	for line := range strings.Lines(err.Error()) {
+		fmt.Fprintf(w.Stderr, "%s: %s\n", path, strings.TrimSuffix(line, "\n"))
+	}
+	var wrong usageError
+	if errors.As(err, &wrong) {
+		return 2
+	}
+	return 1
 }
 
 // execute runs the command that args name. It returns the path of the command, and the command's error.

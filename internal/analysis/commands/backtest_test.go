@@ -32,7 +32,7 @@ func say(ctx context.Context, args ...string) (code int, stdout, stderr string) 
 	var out, faults bytes.Buffer
 	w := cli.Env{LookupEnv: func(string) (string, bool) { return "", false }, Stdout: &out, Stderr: &faults, Now: time.Now}
 	root := cli.Root("svc", "", "")
-	root.AddCommand(BacktestCommand(w), ReplayCommand(w), ExportCommand(w), ImportCommand(w), commands.HospitalsCommand(w))
+	root.AddCommand(BacktestCommand(w), ReplayCommand(w), ExportCommand(w), ImportCommand(w), VerifyCommand(w, ""), commands.HospitalsCommand(w))
 	code = cli.Run(ctx, root, args, w)
 	return code, out.String(), faults.String()
 }

@@ -85,10 +85,7 @@ func (c *verifyOptions) run(ctx context.Context) error {
 	if report.First() != nil {
 		return errDiffers
 	}
-	if absent := absentHospitals(v, report); len(absent) > 0 {
-		return replay.AbsentError(absent[0])
-	}
-	return nil
+	return replay.AbsentErrors(absentHospitals(v, report))
 }
 
 // absentHospitals returns the requested hospitals of which the log has no record.

@@ -7,11 +7,13 @@ import (
 	"testing"
 	"time"
 
+	"svc/internal/analysis/analysistest"
 	"svc/internal/analysis/inputlog"
 	"svc/internal/analysis/verify"
 	"svc/internal/cli"
 	"svc/internal/metrics"
 	"svc/internal/stream"
+	"svc/internal/view"
 )
 
 // TestVerifyContinuouslyNobody: with --continuous, a requested hospital without a record is named once.
@@ -38,5 +40,20 @@ func TestVerifyContinuouslyNobody(t *testing.T) {
 	}
 	if faults.String() != "verify: the log has no records for hospital \"typo\"\n" {
 		t.Errorf("says %q", faults.String())
+	}
+}
+
+// TestVerifyNobody: each requested hospital without a record is named.
+func TestVerifyNobody(t *testing.T) {
+	b := analysistest.NewKafka(t)
+	redis, err := view.Embed()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer redis.Close()
+	code, _, stderr := say(t.Context(), "verify", "--hospital", "typo1,typo2", "--kafka", b.Options.Brokers[0], "--redis", redis.URL())
+	want := "svc verify: the log has no records for hospital \"typo1\"\nsvc verify: the log has no records for hospital \"typo2\"\n"
+	if code != 1 || !strings.HasSuffix(stderr, want) {
+		t.Errorf("code %d, says %q", code, stderr)
 	}
 }

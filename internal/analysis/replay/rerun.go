@@ -180,7 +180,7 @@ func writeFile[R any](name string, f tables.Format, rows func(write func(*R) err
 type inputs func(each func(*inputlog.Input) error) error
 
 // foldPartitions calls fold for each partition of the requested hospitals, at most atOnce concurrently. If the log
-// has no record of a requested hospital, the name is probably wrong, and foldPartitions returns an [AbsentError].
+// has no record of requested hospitals, the names are probably wrong, and foldPartitions returns their [AbsentErrors].
 func (r *Rerun) foldPartitions(ctx context.Context, atOnce int, fold func(ctx context.Context, s stream.Span, in inputs) error) error {
 	spans, err := r.spans(ctx)
 	if err != nil {
@@ -211,8 +211,8 @@ func (r *Rerun) foldPartitions(ctx context.Context, atOnce int, fold func(ctx co
 			})
 		})
 	}
-	if err = g.Wait(); err == nil && len(absent) > 0 {
-		err = AbsentError(absent[0])
+	if err = g.Wait(); err == nil {
+		err = AbsentErrors(absent)
 	}
 	return err
 }
@@ -222,6 +222,15 @@ type AbsentError string
 
 func (e AbsentError) Error() string {
 	return fmt.Sprintf("the log has no records for hospital %q", string(e))
+}
+
+// AbsentErrors returns an [AbsentError] for each hospital, joined, or nil if there are none.
+func AbsentErrors(hospitals []string) error {
+	var all []error
+	for _, h := range hospitals {
+		all = append(all, AbsentError(h))
+	}
+	return errors.Join(all...)
 }
 
 // readInputs calls fn with every input of the requested hospitals, in the order of the partition.

@@ -63,17 +63,22 @@ func TestReplayIsRepeatable(t *testing.T) {
 	}
 }
 
-// A replay fails if a requested hospital is not in the log, whether it writes to a folder or to a single writer.
+// A replay fails if requested hospitals are not in the log, whether it writes to a folder or to a single writer. The
+// error names each of them.
 func TestReplayOfNobody(t *testing.T) {
 	b := analysistest.NewKafka(t)
 	b.Put(analysistest.Shifts(100, 2, time.Minute))
-	for _, hospitals := range [][]string{{"typo"}, {"h001", "typo"}} {
-		r := rerun(b, hospitals...)
+	for _, c := range []struct{ hospitals, absent []string }{
+		{[]string{"typo"}, []string{"typo"}},
+		{[]string{"h001", "typo"}, []string{"typo"}},
+		{[]string{"typo1", "h001", "typo2"}, []string{"typo1", "typo2"}},
+	} {
+		r := rerun(b, c.hospitals...)
 		_, one := r.Write(t.Context(), replay.Output{To: io.Discard, Format: tables.NDJSON})
 		_, parts := r.Write(t.Context(), replay.Output{Folder: t.TempDir(), Format: tables.NDJSON})
 		for _, err := range []error{one, parts} {
-			if want := replay.AbsentError("typo"); err != want { //nolint:errorlint // the error is not wrapped
-				t.Errorf("%v: %v", hospitals, err)
+			if want := replay.AbsentErrors(c.absent); err == nil || err.Error() != want.Error() {
+				t.Errorf("%v: %v", c.hospitals, err)
 			}
 		}
 	}
