@@ -2,6 +2,7 @@ package cli
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -65,5 +66,26 @@ func TestImportSaysHowFarItCame(t *testing.T) {
 				t.Errorf("code %d, says %q, want %q", code, stderr, tt.want)
 			}
 		})
+	}
+}
+
+// TestTerminologyExport: an export replaces an earlier file only as a whole, so another link to that file keeps its
+// content.
+func TestTerminologyExport(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		fmt.Fprint(w, `{"ok":true,"data":{"mappings":[{"system":"local","code":"QBL","factorId":"high-hemorrhage"}]}}`)
+	}))
+	defer server.Close()
+	path, earlier := filepath.Join(t.TempDir(), "map.csv"), filepath.Join(t.TempDir(), "earlier")
+	if err := errors.Join(os.WriteFile(path, nil, 0o600), os.Link(path, earlier)); err != nil {
+		t.Fatal(err)
+	}
+	if code, _, stderr := say(t, "terminology", "export", path, "--api", server.URL, "--key", "svc_1"); code != 0 {
+		t.Fatal(stderr)
+	}
+	got, err := os.ReadFile(path)
+	old, fault := os.ReadFile(earlier)
+	if err != nil || fault != nil || !strings.Contains(string(got), "QBL") || len(old) > 0 {
+		t.Errorf("the file is %q, the earlier one %q, %v, %v", got, old, err, fault)
 	}
 }

@@ -11,7 +11,9 @@ import (
 	"time"
 
 	"svc/acuity"
+	"svc/internal/analysis/archive"
 	"svc/internal/analysis/inputlog"
+	"svc/internal/analysis/tables"
 	"svc/internal/stream"
 	"svc/internal/testkit/loadgen"
 	"svc/schemas"
@@ -62,6 +64,11 @@ func (b *Kafka) Log() *inputlog.Log {
 	}
 	b.TB.Cleanup(l.Close)
 	return l
+}
+
+// Export returns an export of all observations of a log.
+func Export(l *inputlog.Log, f tables.Format) *archive.Export {
+	return &archive.Export{Table: archive.Tables()[0], Topic: schemas.Observations().Name, Format: f, Source: l.Source()}
 }
 
 // Shifts returns n observations of the given number of hospitals. Each is received one step after the previous one.

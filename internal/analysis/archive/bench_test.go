@@ -5,10 +5,7 @@ import (
 	"time"
 
 	"svc/internal/analysis/analysistest"
-	"svc/internal/analysis/archive"
-	"svc/internal/analysis/inputlog"
 	"svc/internal/analysis/tables"
-	"svc/schemas"
 )
 
 // BenchmarkExport exports the observations of six hospitals. The baseline reads the same records
@@ -26,7 +23,7 @@ func BenchmarkExport(b *testing.B) {
 			bytes := int64(0)
 			spent := analysistest.CPU(b)
 			for b.Loop() {
-				m, err := export(l, f).Run(b.Context(), b.TempDir())
+				m, err := analysistest.Export(l, f).Run(b.Context(), b.TempDir())
 				if err != nil {
 					b.Fatal(err)
 				}
@@ -44,9 +41,4 @@ func BenchmarkExport(b *testing.B) {
 			b.ReportMetric(float64(bytes)/n, "written-B/record")
 		})
 	}
-}
-
-// export returns an Export of all observations.
-func export(l *inputlog.Log, f tables.Format) *archive.Export {
-	return &archive.Export{Table: archive.Tables()[0], Topic: schemas.Observations().Name, Format: f, Source: l.Source()}
 }

@@ -84,7 +84,7 @@ func TestExportHoldsTheLog(t *testing.T) {
 	}
 	var asJSON []tables.ObservationRow
 	for _, format := range []tables.Format{tables.NDJSON, tables.Parquet} {
-		x := export(l, format)
+		x := analysistest.Export(l, format)
 		x.Segment = 400
 		dir := t.TempDir()
 		m, err := x.Run(t.Context(), dir)
@@ -145,7 +145,7 @@ func TestExportEndsDays(t *testing.T) {
 	}
 	for _, format := range []tables.Format{tables.Parquet, tables.NDJSON, tables.CSV} {
 		dir := t.TempDir()
-		m, err := export(b.Log(), format).Run(t.Context(), dir)
+		m, err := analysistest.Export(b.Log(), format).Run(t.Context(), dir)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -189,7 +189,7 @@ func TestExportOfSome(t *testing.T) {
 	b := analysistest.NewKafka(t)
 	list := analysistest.Shifts(2000, 3, time.Minute)
 	b.Put(list)
-	x := export(b.Log(), tables.CSV)
+	x := analysistest.Export(b.Log(), tables.CSV)
 	x.Hospitals = []string{"h001"}
 	x.From, x.To = list[500].ReceivedAt.Time(), list[1500].ReceivedAt.Time()
 	dir := t.TempDir()
@@ -240,7 +240,7 @@ func TestExportGoesOn(t *testing.T) {
 	b.Put(list)
 	l := b.Log()
 	whole := t.TempDir()
-	x := export(l, tables.Parquet)
+	x := analysistest.Export(l, tables.Parquet)
 	x.Segment = 300
 	if _, err := x.Run(t.Context(), whole); err != nil {
 		t.Fatal(err)
@@ -324,7 +324,7 @@ func TestExportStream(t *testing.T) {
 	list := analysistest.Shifts(500, 2, time.Minute)
 	b.Put(list)
 	var out bytes.Buffer
-	m, err := export(b.Log(), tables.NDJSON).Stream(t.Context(), &out)
+	m, err := analysistest.Export(b.Log(), tables.NDJSON).Stream(t.Context(), &out)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -25,7 +25,7 @@ func TestExportAlone(t *testing.T) {
 	b.Put(analysistest.Shifts(900, 2, time.Minute))
 	l := b.Log()
 	dir := t.TempDir()
-	x := export(l, tables.NDJSON)
+	x := analysistest.Export(l, tables.NDJSON)
 	x.Segment = 100
 	first := *x
 	var second error
@@ -56,18 +56,16 @@ func TestExportAlone(t *testing.T) {
 	}
 }
 
-// A resumed export writes files again that were deleted in the meantime. If files of a complete export are missing,
-// neither an export nor an import reports success; the error names the first file.
-func TestExportWithFilesGone(t *testing.T) {
+// A resumed export writes files again that were deleted in the meantime.
+func TestResumedExportWithFilesGone(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1)) // one segment after the other
 	b := analysistest.NewKafka(t)
 	b.Put(analysistest.Shifts(3000, 2, time.Minute))
 	l := b.Log()
 	whole, dir := t.TempDir(), t.TempDir()
-	x := export(l, tables.Parquet)
+	x := analysistest.Export(l, tables.Parquet)
 	x.Segment = 500
-	m, err := x.Run(t.Context(), whole)
-	if err != nil {
+	if _, err := x.Run(t.Context(), whole); err != nil {
 		t.Fatal(err)
 	}
 	broken := errors.New("broken")
@@ -96,21 +94,38 @@ func TestExportWithFilesGone(t *testing.T) {
 	if !maps.Equal(analysistest.Folder(t, dir), analysistest.Folder(t, whole)) {
 		t.Error("the resumed export differs")
 	}
+}
 
-	gone = m.Files[1].Path
-	if err := os.Remove(filepath.Join(whole, gone)); err != nil {
+// If files of a complete export are missing, neither an export nor an import reports success; the error names the
+// first file.
+func TestFilesGone(t *testing.T) {
+	b := analysistest.NewKafka(t)
+	b.Put(analysistest.Shifts(100, 2, time.Minute))
+	dir := t.TempDir()
+	x := analysistest.Export(b.Log(), tables.Parquet)
+	m, err := x.Run(t.Context(), dir)
+	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := x.Run(t.Context(), whole); err == nil || !strings.Contains(err.Error(), gone+" is missing") {
+	gone := m.Files[1].Path
+	if err := os.Remove(filepath.Join(dir, gone)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := x.Run(t.Context(), dir); err == nil || !strings.Contains(err.Error(), gone+" is missing") {
 		t.Errorf("export without %s: %v", gone, err)
 	}
-	im := &archive.Import{Dir: whole, Spans: l.Spans}
+	im := &archive.Import{Dir: dir}
 	if _, err := im.Run(t.Context()); err == nil || !strings.Contains(err.Error(), gone+" is missing") || errors.Is(err, os.ErrNotExist) {
 		t.Errorf("import without %s: %v", gone, err)
 	}
-	leave(t, whole, "_manifest.json", "{}")
+}
+
+// An import refuses a manifest that is not from an export.
+func TestImportOfEmptyManifest(t *testing.T) {
+	im := &archive.Import{Dir: t.TempDir()}
+	leave(t, im.Dir, "_manifest.json", "{}")
 	if _, err := im.Run(t.Context()); err == nil || !strings.Contains(err.Error(), "_manifest.json: the file is not from svc export") {
-		t.Errorf("import of an empty manifest: %v", err)
+		t.Error(err)
 	}
 }
 
@@ -118,7 +133,7 @@ func TestExportWithFilesGone(t *testing.T) {
 func TestExportOfDeletedRecords(t *testing.T) {
 	b := analysistest.NewKafka(t)
 	b.Put(analysistest.Shifts(90, 1, time.Minute))
-	x := export(b.Log(), tables.NDJSON)
+	x := analysistest.Export(b.Log(), tables.NDJSON)
 	x.Read = func(context.Context, stream.Span, func(stream.Record) error) error { return inputlog.ErrGone }
 	_, err := x.Run(t.Context(), t.TempDir())
 	if !errors.Is(err, inputlog.ErrGone) || !strings.Contains(err.Error(), "export to another folder") {

@@ -24,7 +24,7 @@ func TestImportIntoOtherPartitions(t *testing.T) {
 	b.Put(list)
 	from, to := list[700].ReceivedAt.Time(), list[1500].ReceivedAt.Time()
 	exported := func(l *inputlog.Log) map[string][]string {
-		x := export(l, tables.NDJSON)
+		x := analysistest.Export(l, tables.NDJSON)
 		x.From, x.To = from, to
 		dir := t.TempDir()
 		m, err := x.Run(t.Context(), dir)
@@ -41,7 +41,7 @@ func TestImportIntoOtherPartitions(t *testing.T) {
 	}
 	want := exported(b.Log())
 	dir := t.TempDir()
-	x := export(b.Log(), tables.Parquet)
+	x := analysistest.Export(b.Log(), tables.Parquet)
 	x.Segment = 150
 	if _, err := x.Run(t.Context(), dir); err != nil {
 		t.Fatal(err)
@@ -55,21 +55,7 @@ func TestImportIntoOtherPartitions(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		loader, err := b.Cluster.Loader(t.Context(), topic)
-		if err != nil {
-			t.Fatal(err)
-		}
-		done := int64(0)
-		im := &archive.Import{Dir: dir, Spans: l.Spans, Put: loader.Put, Progress: func(n, _ int64) { done = n }}
-		if _, err := im.Run(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-		if err := loader.Close(); err != nil {
-			t.Fatal(err)
-		}
-		if done != int64(len(list)) {
-			t.Errorf("%d partitions: the progress ends with %d", partitions, done)
-		}
+		importInto(b, l, dir, 0)
 		if got := exported(l); !maps.EqualFunc(got, want, slices.Equal) {
 			t.Errorf("%d partitions: an export of a span has other records", partitions)
 		}
@@ -77,35 +63,41 @@ func TestImportIntoOtherPartitions(t *testing.T) {
 	}
 }
 
+// importInto imports a folder into the topic of a log, and writes the first records twice, as a second import would.
+func importInto(b *analysistest.Kafka, l *inputlog.Log, dir string, twice int) *archive.Import {
+	b.TB.Helper()
+	loader, err := b.Cluster.Loader(b.TB.Context(), l.Topic)
+	if err != nil {
+		b.TB.Fatal(err)
+	}
+	im := &archive.Import{Dir: dir, Spans: l.Spans, Put: func(r *stream.Record) error {
+		if twice--; twice >= 0 {
+			if err := loader.Put(r); err != nil {
+				return err
+			}
+		}
+		return loader.Put(r)
+	}}
+	if _, err := im.Run(b.TB.Context()); err != nil {
+		b.TB.Fatal(err)
+	}
+	if err := loader.Close(); err != nil {
+		b.TB.Fatal(err)
+	}
+	return im
+}
+
 // An import notices that somebody else has written observations at the same time.
 func TestImportNotAlone(t *testing.T) {
 	b := analysistest.NewKafka(t)
 	b.Put(analysistest.Shifts(300, 2, time.Minute))
 	dir := t.TempDir()
-	if _, err := export(b.Log(), tables.Parquet).Run(t.Context(), dir); err != nil {
+	if _, err := analysistest.Export(b.Log(), tables.Parquet).Run(t.Context(), dir); err != nil {
 		t.Fatal(err)
 	}
 	for _, others := range []int{0, 1, 300} {
 		empty := analysistest.NewKafka(t)
-		loader, err := empty.Cluster.Loader(t.Context(), schemas.Observations().Name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		put := 0
-		im := &archive.Import{Dir: dir, Spans: empty.Log().Spans, Put: func(r *stream.Record) error {
-			if put++; put <= others {
-				if err := loader.Put(r); err != nil {
-					return err
-				}
-			}
-			return loader.Put(r)
-		}}
-		if _, err := im.Run(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-		if err := loader.Close(); err != nil {
-			t.Fatal(err)
-		}
+		im := importInto(empty, empty.Log(), dir, others)
 		if err := im.CheckAlone(t.Context()); errors.Is(err, archive.ErrNotAlone) != (others > 0) {
 			t.Errorf("%d records of others: %v", others, err)
 		}

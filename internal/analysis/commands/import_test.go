@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"svc/internal/analysis/analysistest"
-	"svc/internal/analysis/archive"
 	"svc/internal/analysis/tables"
 	"svc/internal/cli"
 	"svc/schemas"
@@ -24,9 +23,7 @@ func TestImportWithoutTopics(t *testing.T) {
 	b := analysistest.NewKafka(t)
 	b.Put(analysistest.Shifts(200, 2, time.Minute))
 	dir := t.TempDir()
-	if _, err := (&archive.Export{
-		Table: archive.Tables()[0], Topic: schemas.Observations().Name, Format: tables.Parquet, Source: b.Log().Source(),
-	}).Run(t.Context(), dir); err != nil {
+	if _, err := analysistest.Export(b.Log(), tables.Parquet).Run(t.Context(), dir); err != nil {
 		t.Fatal(err)
 	}
 	kafka := []string{"--kafka", b.Options.Brokers[0], "--topic-prefix", "new-", "--partitions", "5"}
@@ -52,9 +49,9 @@ func TestImportInPart(t *testing.T) {
 	b := analysistest.NewKafka(t)
 	b.Put(analysistest.Shifts(400, 2, time.Minute))
 	dir := t.TempDir()
-	m, err := (&archive.Export{
-		Table: archive.Tables()[0], Topic: schemas.Observations().Name, Format: tables.CSV, Source: b.Log().Source(), Segment: 50,
-	}).Run(t.Context(), dir)
+	x := analysistest.Export(b.Log(), tables.CSV)
+	x.Segment = 50
+	m, err := x.Run(t.Context(), dir)
 	if err != nil {
 		t.Fatal(err)
 	}

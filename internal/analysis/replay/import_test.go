@@ -26,10 +26,8 @@ func TestExportThenImport(t *testing.T) {
 	for _, format := range tables.Formats() {
 		t.Run(string(format), func(t *testing.T) {
 			dir := t.TempDir()
-			log := b.Log()
-			x := &archive.Export{
-				Table: archive.Tables()[0], Topic: schemas.Observations().Name, Format: format, Source: log.Source(), Segment: 300,
-			}
+			x := analysistest.Export(b.Log(), format)
+			x.Segment = 300
 			if _, err := x.Run(t.Context(), dir); err != nil {
 				t.Fatal(err)
 			}
