@@ -133,6 +133,7 @@ func (m *Manifest) sourcesOf(files []File) (sources []*exportedPartition) {
 func (im *Import) merge(
 	ctx context.Context, format tables.Format, sources []*exportedPartition, partitions int32, shared *inputlog.Share,
 ) error {
+	reported := im.written
 	for {
 		for _, s := range sources {
 			for len(s.rows) == 0 && len(s.segments) > 0 {
@@ -140,12 +141,12 @@ func (im *Import) merge(
 				if err != nil {
 					return err
 				}
-				shared.AddProgress(int64(len(rows)), 0)
 				s.rows, s.segments = rows, s.segments[1:]
 			}
 		}
 		sources = slices.DeleteFunc(sources, func(s *exportedPartition) bool { return len(s.rows) == 0 })
 		if len(sources) == 0 {
+			shared.AddProgress(im.written-reported, 0)
 			return nil
 		}
 		next := slices.MinFunc(sources, func(a, b *exportedPartition) int { return cmp.Compare(a.rows[0].At, b.rows[0].At) })
@@ -161,7 +162,10 @@ func (im *Import) merge(
 		}); err != nil {
 			return err
 		}
-		im.written++
+		if im.written++; im.written%progressEvery == 0 {
+			shared.AddProgress(im.written-reported, 0)
+			reported = im.written
+		}
 	}
 }
 

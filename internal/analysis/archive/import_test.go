@@ -1,6 +1,7 @@
 package archive_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"maps"
@@ -85,6 +86,37 @@ func importInto(b *analysistest.Kafka, l *inputlog.Log, dir string, twice int) *
 		b.TB.Fatal(err)
 	}
 	return im
+}
+
+// The progress of an import counts the records that have been written, not those that have been read.
+func TestImportProgress(t *testing.T) {
+	const total = 12_000
+	b := analysistest.NewKafka(t)
+	b.Put(analysistest.Shifts(total, 2, time.Second))
+	dir := t.TempDir()
+	if _, err := analysistest.Export(b.Log(), tables.Parquet).Run(t.Context(), dir); err != nil {
+		t.Fatal(err)
+	}
+	written := int64(0)
+	var reported []int64
+	im := &archive.Import{
+		Dir: dir,
+		Spans: func(context.Context, time.Time, time.Time) ([]stream.Span, error) {
+			return []stream.Span{{Partition: 0}, {Partition: 1}}, nil
+		},
+		Put: func(*stream.Record) error { written++; return nil },
+		Progress: func(done, of int64) {
+			if reported = append(reported, done); done != written || of != total {
+				t.Errorf("reported %d of %d when %d were written", done, of, written)
+			}
+		},
+	}
+	if _, err := im.Run(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if last := len(reported) - 1; last < 2 || reported[last] != total {
+		t.Errorf("reported %v", reported)
+	}
 }
 
 // An import notices that somebody else has written observations at the same time.
