@@ -81,8 +81,7 @@ func Run(ctx context.Context, root *cobra.Command, args []string, w Env) int {
 	for line := range strings.Lines(err.Error()) {
 		fmt.Fprintf(w.Stderr, "%s: %s\n", path, strings.TrimSuffix(line, "\n"))
 	}
-	var wrong usageError
-	if errors.As(err, &wrong) {
+	if _, wrong := errors.AsType[usageError](err); wrong {
 		return 2
 	}
 	return 1
